@@ -17,17 +17,23 @@ pub use binio::write::journal::Pending;
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it undoes it";
 
-/// Reports whether there is a journal beside a file: a change in place was interrupted, or another
-/// process is making one.
+/// Returns the state of the journal beside a file, if there is one. A journal means that a change in place was
+/// interrupted or is still in progress.
+///
+/// # Errors
+///
+/// Fails if the journal cannot be read, for example because its form is unknown.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }
 
-/// Undoes a change in place that was interrupted, and returns whether there was one. The file is then
-/// as it was before the change.
+/// Undoes an interrupted change in place, and returns `true` if there was one. The file is then as it was before the
+/// change.
 ///
-/// Fails with [`Damaged`](crate::ErrorKind::Damaged) if the journal belongs to another file, and with
-/// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
+/// # Errors
+///
+/// Fails with [`Damaged`](crate::ErrorKind::Damaged) if the journal belongs to another file, with
+/// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress, and if the file cannot be written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

@@ -74,21 +74,25 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// The report about a file that does not open. Fails with the error again where its header is not
-    /// right, or where the source or a limit failed.
+    /// Turns the error from opening a file into a report, so that damage found on opening is reported like any other.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error itself if it is about the header, so that the source may not be a Bloscpack file at all, or
+    /// if the source or a limit failed.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })
     }
 
-    /// Returns whether nothing is wrong; notes are allowed.
+    /// Returns `true` if there is nothing worse than notes.
     pub fn is_fine(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
     }
 }
 
-/// Checks a file that is open. Fails where the source or a limit does; all that is wrong with the
-/// file is in the report.
+/// Checks an open file: the digest and the structure of every chunk, and that every chunk decodes, unless
+/// [`deep`](VerifyOptions::deep) is unset. All damage is in the report.
 ///
 /// ```
 /// use bloscpack::diagnostic::Code;
@@ -103,6 +107,10 @@ impl VerifyReport {
 /// assert_eq!(report.diagnostics[0].code, Code::StaleTail);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails if reading the source fails, or if a chunk exceeds a limit of the [`OpenOptions`] of the file.
 pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
     let bad = Mutex::new((Vec::new(), 0_u64));
     let threads = options.threads.min(file.chunks().len());
@@ -173,8 +181,12 @@ fn check(
     Ok(())
 }
 
-/// Checks a file that may not open at all: what keeps it from opening is in the report if the
-/// header is right, and else an error. Limits and order are those of `opening`.
+/// Opens and checks a file that may be too damaged to open, with the limits and the chunk order of `opening`. If the
+/// header is valid, an error from opening is part of the report.
+///
+/// # Errors
+///
+/// Same as [`VerifyReport::of_opening`] and [`verify`].
 pub fn verify_source(
     source: impl ReadAt + 'static,
     opening: &OpenOptions,

@@ -39,16 +39,23 @@ fn bad_shape(message: impl Into<String>) -> Error {
 }
 
 impl ArrayInfo {
-    /// Fails with [`ErrorKind::ShapeMismatch`] for more than 64 dimensions and from 2^63 bytes on, and
-    /// with [`ErrorKind::InvalidDtype`] for records with fields that overlap.
+    /// Describes an array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::ShapeMismatch`] if there are more than 64 dimensions or the array has 2⁶³ bytes or
+    /// more, and with [`ErrorKind::InvalidDtype`] if the fields of a record overlap.
     pub fn new(dtype: Datatype, shape: Vec<u64>, order: Order) -> Result<Self> {
         Ok(Self(Header::new(dtype, order, shape)?))
     }
 
-    /// Reads the metadata of any release.
+    /// Reads the description of an array from the metadata of a file, in the form of any release.
     ///
-    /// Fails with [`ErrorKind::NotNumpy`] where they describe no array, with those of
-    /// [`Datatype::from_json`] for its type, and with [`ErrorKind::ShapeMismatch`] for its shape.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotNumpy`] if the metadata does not describe an array, with
+    /// [`ErrorKind::InvalidDtype`] or [`ErrorKind::ObjectDtype`] if its datatype is not supported, and with
+    /// [`ErrorKind::ShapeMismatch`] if its shape is invalid.
     pub fn from_json(metadata: &Value) -> Result<Self> {
         match metadata.get("container") {
             Some(Value::String(container)) if container == "numpy" => {}
@@ -78,7 +85,7 @@ impl ArrayInfo {
         Self::new(dtype, counts, order)
     }
 
-    /// The metadata, as the original writes them.
+    /// Returns the metadata of a file with this array, as the original writes it.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("dtype".into(), self.datatype().descr().into());
@@ -88,27 +95,31 @@ impl ArrayInfo {
         object.into()
     }
 
-    /// What one element is.
+    /// Returns the type of an element.
     pub fn datatype(&self) -> &Datatype {
         self.0.datatype()
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A single element has none.
     pub fn shape(&self) -> &[u64] {
         self.0.shape()
     }
 
-    /// Which index varies fastest in the data.
+    /// Returns the order of the elements: which index varies fastest in the data.
     pub fn order(&self) -> Order {
         self.0.order()
     }
 
-    /// Bytes of all elements.
+    /// Returns the length of all elements in bytes.
     pub fn byte_size(&self) -> u64 {
         self.0.byte_size()
     }
 
-    /// Fails with [`ErrorKind::ShapeMismatch`] unless the array takes just these bytes.
+    /// Checks that data of `len` bytes is exactly this array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the array has more or fewer bytes.
     pub fn check_size(&self, len: u64) -> Result<()> {
         let (dtype, shape, byte_size) = (self.datatype(), self.shape(), self.byte_size());
         if byte_size == len {
@@ -117,13 +128,7 @@ impl ArrayInfo {
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size} bytes, the data have {len}")))
     }
 
-    /// Checks that the data of another array can be appended to that of this one, as further rows.
-    ///
-    /// # Errors
-    ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first differs, or if the
-    /// rows of the other array are not contiguous: it is a single element, or has several dimensions in Fortran
-    /// order.
+    /// Checks that the data of another array can be appended to the data of this one, as further rows.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -134,6 +139,12 @@ impl ArrayInfo {
     /// assert!(array.check_rows(&info(&[2, 4])?).is_err());
     /// # Ok::<(), bloscpack::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first differs, or if
+    /// the rows of the other array are not contiguous: it is a single element, or has several dimensions in Fortran
+    /// order.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
         // With one dimension both orders are the same.

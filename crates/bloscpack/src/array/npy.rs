@@ -9,12 +9,7 @@ use crate::array::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
 
 impl ArrayInfo {
-    /// Reads the header of a `.npy` file: the array, and which bytes of the file are its data.
-    ///
-    /// Fails with [`ErrorKind::NotNumpy`] for what is not such a file, with
-    /// [`ErrorKind::ObjectDtype`], [`ErrorKind::InvalidDtype`] and [`ErrorKind::ShapeMismatch`] for
-    /// arrays that cannot be, and where the file holds fewer bytes than the array takes, or more:
-    /// what follows an array would be lost.
+    /// Reads the header of a `.npy` file, and returns the array and the range of its data in the file.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -27,6 +22,13 @@ impl ArrayInfo {
     /// assert_eq!(info.npy_header(), file[..header as usize]);
     /// # Ok::<(), bloscpack::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotNumpy`] if the source is not a `.npy` file, with [`ErrorKind::ObjectDtype`] or
+    /// [`ErrorKind::InvalidDtype`] if its datatype is not supported, with [`ErrorKind::ShapeMismatch`] if its shape
+    /// is invalid, and with [`ErrorKind::Truncated`] if the data is too short. Fails with
+    /// [`ErrorKind::ShapeMismatch`] if there are bytes after the array, because they would be lost.
     pub fn from_npy(source: &dyn ReadAt) -> Result<(Self, Range<u64>)> {
         let (header, start) = Header::read(source).map_err(header_error)?;
         let info = Self(header);
@@ -40,7 +42,7 @@ impl ArrayInfo {
         Ok((info, start..source.len()))
     }
 
-    /// The header of a `.npy` file with this array, equal to numpy's. The data follow as they are.
+    /// Returns the header of a `.npy` file with this array, equal to that of numpy. The data follows unchanged.
     pub fn npy_header(&self) -> Vec<u8> {
         self.0.to_bytes()
     }

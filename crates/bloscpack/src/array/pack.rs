@@ -13,16 +13,13 @@ use crate::{Progress, WriteOptions, pack_slice, pack_source};
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
-    /// Fits the options to an array: the typesize is that of its elements, chunks hold whole
-    /// elements, and the metadata describe it. An object that was given as metadata before keeps
-    /// its other keys, after those of the array. With these options whatever packs bytes packs the
-    /// array, if the bytes are just those of [`ArrayInfo::byte_size`].
+    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of whole elements,
+    /// and describes the array in the metadata. If the metadata is already an object, its other keys are kept after
+    /// those of the array. With these options, any function that packs bytes packs the array, if it gets exactly
+    /// [`ArrayInfo::byte_size`] bytes.
     ///
-    /// Blosc knows no elements of more than 255 bytes. For those the typesize is the largest power
-    /// of two that divides them, which for text is that of a character or a multiple.
-    ///
-    /// Fails with [`ErrorKind::InvalidOption`] if the metadata given before are not an object, or if an
-    /// element does not fit into a chunk.
+    /// Blosc supports elements of at most 255 bytes. For larger elements the typesize is the largest power of two
+    /// that divides their size; for text, that is a multiple of the size of a character.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -35,6 +32,11 @@ impl WriteOptions {
     /// assert_eq!(file.metadata()?.unwrap().json()?["unit"], "K");
     /// # Ok::<(), bloscpack::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if the metadata is set but is not an object, or if an element is
+    /// larger than a chunk can be.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
         let refused = || {
             let message = "not an object, which metadata are beside an array".to_owned();
@@ -62,10 +64,7 @@ fn typesize(itemsize: u64) -> u32 {
     }
 }
 
-/// Packs an array that is in memory to a sink, as [`pack_slice`] does. The bytes are in the order
-/// that the array says.
-///
-/// Fails with [`ErrorKind::ShapeMismatch`] if they are not just those of the array.
+/// Packs an array in memory to a sink, as [`pack_slice`] does. The elements of `data` are in the order of `info`.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -78,6 +77,11 @@ fn typesize(itemsize: u64) -> u32 {
 /// assert_eq!(file.array()?.read::<u8>()?, b"data");
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`WriteOptions::array`] and [`pack_slice`]. Also fails with [`ErrorKind::ShapeMismatch`] if `data` does
+/// not have exactly the bytes of the array.
 pub fn pack_array<W: Write + Seek>(
     info: &ArrayInfo,
     data: &[u8],
@@ -89,8 +93,11 @@ pub fn pack_array<W: Write + Seek>(
     pack_slice(data, sink, &options.clone().array(info)?, progress)
 }
 
-/// Packs the array of a `.npy` file to a sink, as [`pack_source`] does. Fails as
-/// [`ArrayInfo::from_npy`] does.
+/// Packs the array in a `.npy` file to a sink, as [`pack_source`] does.
+///
+/// # Errors
+///
+/// Same as [`ArrayInfo::from_npy`], [`WriteOptions::array`] and [`pack_source`].
 pub fn pack_npy<W: Write + Seek>(
     npy: &dyn ReadAt,
     sink: W,

@@ -43,11 +43,13 @@ pub struct Array<'r> {
 }
 
 impl Reader {
-    /// The array that the file holds.
+    /// Returns the array in this file. No element is read.
     ///
-    /// Fails with [`ErrorKind::NotNumpy`] if it holds none, with
-    /// [`ErrorKind::ObjectDtype`] and [`ErrorKind::InvalidDtype`] on a type that cannot be read, and
-    /// with [`ErrorKind::ShapeMismatch`] if the array does not take just the bytes that are there.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotNumpy`] if the file contains no array, with [`ErrorKind::ObjectDtype`] or
+    /// [`ErrorKind::InvalidDtype`] if its datatype is not supported, and with [`ErrorKind::ShapeMismatch`] if its
+    /// shape is invalid or does not match the length of the data. Also fails if [`metadata`](Self::metadata) does.
     pub fn array(&self) -> Result<Array<'_>> {
         let no_metadata = || ErrorKind::NotNumpy("the file has no metadata".into());
         let metadata = self.metadata()?.ok_or_else(no_metadata)?;
@@ -67,33 +69,43 @@ impl Reader {
 }
 
 impl<'r> Array<'r> {
-    /// Type, shape and order.
+    /// Returns the type, shape and order of the array.
     pub fn info(&self) -> &ArrayInfo {
         &self.info
     }
 
-    /// What one element is.
+    /// Returns the type of an element.
     pub fn datatype(&self) -> &Datatype {
         self.info.datatype()
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A single element has none.
     pub fn shape(&self) -> &[u64] {
         self.info.shape()
     }
 
-    /// Which index varies fastest in the file. Parts have the order of the whole.
+    /// Returns the order of the elements in the file. A part of an array has the order of the whole array.
     pub fn order(&self) -> Order {
         self.info.order()
     }
 
-    /// A part of the array, with one slice an axis from the outermost; nothing is read. What
-    /// slices mean is in the documentation of [`Slice`].
+    /// Returns a part of the array, with one slice per dimension from the outermost. [`Slice`] describes what a slice
+    /// means. No element is read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if there are more slices than dimensions, if an index is out of range,
+    /// or if a step is 0.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         self.part(self.view.slice(slices)?)
     }
 
-    /// Rows: a part of the first axis. Unlike with a slice, all of them have to be there.
+    /// Returns a range of rows, which is a part of the first dimension. Unlike a slice, the range must be within the
+    /// array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if there is no such range of rows.
     pub fn rows(&self, rows: Range<u64>) -> Result<Self> {
         let count = self.shape().first().copied().unwrap_or(0);
         let [start, stop] = [rows.start, rows.end].map(|row| i64::try_from(row).ok());
@@ -104,8 +116,12 @@ impl<'r> Array<'r> {
         self.slice(&[Slice::Range { start, stop, step: 1 }])
     }
 
-    /// One field of an array of records, with the axes of the field after those of the array;
-    /// nothing is read.
+    /// Returns a field of an array of records. The dimensions of the field follow those of the array. No element is
+    /// read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidDtype`] if the elements are not records, or have no field of this name.
     pub fn field(&self, name: &str) -> Result<Self> {
         self.part(self.view.field(name)?)
     }
@@ -116,35 +132,62 @@ impl<'r> Array<'r> {
         Ok(Self { view, info })
     }
 
-    /// The elements in C order, whatever the order in the file.
+    /// Reads the elements in C order, whatever their order in the file.
     ///
-    /// Fails with [`ErrorKind::ElementType`] unless the [type](Element) is that of the elements.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::ElementType`] if the elements have another type, with [`ErrorKind::Limit`] if they
+    /// exceed [`Limits::max_decoded`](crate::Limits::max_decoded), with [`ErrorKind::ChecksumMismatch`] or
+    /// [`ErrorKind::CorruptChunk`] if a chunk is damaged, and if reading fails.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.decoding().read()
     }
 
-    /// The elements in C order into a slice of just their number.
+    /// Reads the elements in C order into a slice, whose length must be their number.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has another length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.decoding().read_into(out)
     }
 
-    /// The bytes of the elements in C order, each as it is in the file.
+    /// Reads the bytes of the elements in C order, with numbers in the byte order of the file.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), but elements of any type can be read.
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
         self.decoding().read_bytes(Order::C, ByteOrder::Stored)
     }
 
-    /// The bytes of the elements in C or Fortran order, into a slice of just their number, each
-    /// number in the byte order asked for.
+    /// Reads the bytes of the elements in C or Fortran order into a slice of the same length, with numbers in the
+    /// given byte order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has another
+    /// length.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.decoding().read_bytes_into(out, order, numbers)
     }
 
-    /// The elements of an array of texts, in C order, without the padding.
+    /// Reads the elements of an array of text in C order, without their padding.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ElementType`] if the elements are not
+    /// text, and if an element is not valid text.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.decoding().strings()
     }
 
-    /// Writes all elements in C order as text, JSON or CSV; see [`PrintStyle`].
+    /// Writes all elements in C order as text, JSON or CSV. [`PrintStyle`] describes the styles.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::InvalidOption`] if the style is not
+    /// possible for this array, and if `out` cannot be written.
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
@@ -156,14 +199,22 @@ impl<'r> Array<'r> {
         })
     }
 
-    /// Writes the elements as text for people: of a large array only the first and the last of each
-    /// dimension, as [`Array::write_summary`](binio::array::Array::write_summary).
+    /// Writes the elements as text for people. Of a large array, only the first and last elements of each dimension
+    /// are written, as [`Array::write_summary`](binio::array::Array::write_summary) does.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails if `out` cannot be written.
     pub fn write_summary(&self, out: &mut dyn Write) -> Result<()> {
         self.decoding().write_summary(out, None)
     }
 
-    /// Writes the array as a `.npy` file, in the order and the byte order of the file. Memory is
-    /// that of some chunks, however large the array.
+    /// Writes the array as a `.npy` file, in the order and the byte order of the file. Only a few chunks are in
+    /// memory at a time, however large the array is.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::Output`] if the sink cannot be written.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         sink.write_all(&self.info.npy_header()).map_err(Error::of_output)?;
         let layout = self.view.layout();
@@ -177,7 +228,11 @@ impl<'r> Array<'r> {
         })
     }
 
-    /// The elements as an array of the `ndarray` crate, in memory in the order of the file.
+    /// Reads the elements as an array of the `ndarray` crate, which has the order of the file in memory.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read).
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         self.decoding().to_ndarray(self.order())

@@ -103,7 +103,12 @@ impl Checksum {
         stored
     }
 
-    /// Checks `data` against a stored digest; fails with `binio::ErrorKind::Checksum`.
+    /// Compares the digest of `data` with a stored digest. Without an algorithm, any digest matches.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`binio::ErrorKind::Checksum`] if the digests differ, and if `stored` does not have the length of a
+    /// digest.
     pub fn verify(self, data: &[u8], stored: &[u8]) -> Result<(), Error> {
         let Some(algorithm) = self.algorithm() else { return Ok(()) };
         let stored = Digest::stored(algorithm, stored, Endian::Little)?;

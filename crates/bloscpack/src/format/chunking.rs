@@ -44,7 +44,11 @@ impl Default for ChunkSize {
 }
 
 impl ChunkSize {
-    /// The number of bytes; fails with `InvalidOption` on none and on more than a chunk holds.
+    /// Returns the size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if the size is 0 or more than a chunk can hold.
     pub fn bytes(self) -> Result<u32> {
         match self {
             Self::Max => Ok(MAX_NBYTES),
@@ -53,10 +57,12 @@ impl ChunkSize {
         }
     }
 
-    /// The largest multiple of `itemsize` that is not above this size, but one item at least. So
-    /// no item of an array is cut in two.
+    /// Returns the largest multiple of `itemsize` that does not exceed this size, but at least one item, so that no
+    /// item is divided between two chunks.
     ///
-    /// Fails with `InvalidOption` on an item that is larger than a chunk can be.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if an item is larger than a chunk can be.
     pub fn whole_items(self, itemsize: u64) -> Result<Self> {
         let bytes = u64::from(self.bytes()?);
         let whole = bytes - bytes.checked_rem(itemsize).unwrap_or(0);
@@ -134,7 +140,11 @@ pub struct Chunking {
 }
 
 impl Chunking {
-    /// Cuts `len` bytes.
+    /// Divides `len` bytes into chunks.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if `chunk_size` is 0 or more than a chunk can hold.
     pub fn of(len: u64, chunk_size: ChunkSize) -> Result<Self> {
         let asked = chunk_size.bytes()?;
         let chunk_size = u32::try_from(len).map_or(asked, |len| asked.min(len));

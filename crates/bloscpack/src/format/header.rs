@@ -123,10 +123,17 @@ impl Header {
         }
     }
 
-    /// Parses the first bytes of a file, at most 32 of which matter. What is irregular and can be lived
-    /// with is added to the diagnostics.
+    /// Parses the header at the beginning of a file, of which at most 32 bytes are needed. Survivable irregularities
+    /// are added to `diagnostics`.
     ///
-    /// An unversioned file is not told here: its fifth byte is any number.
+    /// The header of an unversioned file is not recognised, because its fifth byte may have any value.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotBloscpack`] if the signature is missing, with [`ErrorKind::UnsupportedVersion`],
+    /// [`ErrorKind::UnknownOptions`] or [`ErrorKind::UnknownChecksum`] for an unknown value, with
+    /// [`ErrorKind::InvalidHeader`] for an impossible number, and with [`ErrorKind::Truncated`] if the header is not
+    /// complete. In strict reading every irregularity is an error.
     pub fn parse(
         bytes: &[u8],
         strictness: Strictness,
@@ -291,7 +298,12 @@ impl Header {
         Self { checksum, ..Self::default() }
     }
 
-    /// The bytes of the header, for versions 2 and 3. Fails on numbers out of range.
+    /// Returns the bytes of a header of version 2 or 3.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotInVersion`] if the version is older or does not support the metadata or the spare
+    /// offsets, and with [`ErrorKind::InvalidHeader`] if a number is out of range or contradicts another.
     pub fn encode(&self) -> Result<[u8; 32]> {
         let what = "a header is not written";
         let version = match self.version {

@@ -75,16 +75,28 @@ pub(crate) struct Piece {
 
 impl Reader {
     /// Opens a file with the default options.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::default().open(path)
     }
 
-    /// Reads a file that is in memory, with the default options. Nothing is copied.
+    /// Opens a file in memory with the default options. Nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::from_source`].
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         OpenOptions::default().from_bytes(bytes)
     }
 
-    /// Reads a file from any source, with the default options.
+    /// Opens a file in any source with the default options.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::from_source`].
     pub fn from_source(source: impl ReadAt + 'static) -> Result<Self> {
         OpenOptions::default().from_source(source)
     }
@@ -97,17 +109,17 @@ impl Reader {
         Ok(Self { source, options, header, meta, metadata, layout, diagnostics, verified })
     }
 
-    /// The header, as it is in the file.
+    /// Returns the header as stored in the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Where the parts of the file are.
+    /// Returns the offsets of all parts of the file.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// What was found irregular on opening, in the order in which the file was read.
+    /// Returns the irregularities found while opening the file, in the order in which they were found.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -117,33 +129,38 @@ impl Reader {
         self
     }
 
-    /// Where the bytes come from.
+    /// Returns the source of the stored bytes.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source
     }
 
-    /// How the file was opened.
+    /// Returns the options with which the file was opened.
     pub fn options(&self) -> &OpenOptions {
         &self.options
     }
 
-    /// Length of the data in bytes.
+    /// Returns the length of the data in bytes.
     pub fn len(&self) -> u64 {
         self.layout.plain_len()
     }
 
-    /// Whether the data is empty.
+    /// Returns `true` if there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The header of the metadata section, if there is one.
+    /// Returns the header of the metadata section, if there is one.
     pub fn meta_header(&self) -> Option<&MetaHeader> {
         self.meta.as_ref()
     }
 
-    /// The metadata, if the file has a section of them. Fails where their text cannot be had:
-    /// every call with the same error.
+    /// Returns the metadata, or `None` if the file has no metadata section.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text of the metadata could not be read when the file was opened: its digest does not match, it
+    /// does not decompress, its codec is unknown, or it exceeds [`OpenOptions::max_metadata`]. Every call fails with
+    /// the same error.
     pub fn metadata(&self) -> Result<Option<&Metadata>> {
         match &self.metadata {
             None => Ok(None),
@@ -159,7 +176,7 @@ impl Reader {
         Ok(self.source.bytes_at(section.start, len)?)
     }
 
-    /// The chunks, in the order of their data.
+    /// Returns the chunks in the order of their data.
     pub fn chunks(&self) -> &[ChunkEntry] {
         self.layout.chunks()
     }
@@ -175,13 +192,23 @@ impl Reader {
         ChunkSource { source: &self.source, checksum: self.header.checksum }
     }
 
-    /// The Blosc header of a chunk: codec, shuffle, typesize and so on.
+    /// Reads the Blosc header of a chunk: its codec, shuffle, typesize and block size.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NoChunk`] if there is no such chunk, with [`ErrorKind::CorruptChunk`] or
+    /// [`ErrorKind::Blosc2Chunk`] if the chunk does not begin with a Blosc header, and if reading fails.
     pub fn chunk_header(&self, index: usize) -> Result<blosc::Header> {
         self.chunk_source().header(index as u64, self.chunk(index)?.offset)
     }
 
-    /// The Blosc buffer of a chunk, as it is in the file. Its digest is checked unless that was
-    /// done before or [`Verify::Never`] is chosen.
+    /// Reads the Blosc buffer of a chunk as stored in the file. Checks its digest, unless it was checked before or
+    /// [`Verify::Never`] is set.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NoChunk`] if there is no such chunk, with [`ErrorKind::ChecksumMismatch`] if the
+    /// digest does not match, and if reading fails.
     pub fn chunk_bytes(&self, index: usize) -> Result<Bytes> {
         let chunk = self.chunk(index)?;
         let len = chunk.ctbytes as usize + self.header.checksum.len();
@@ -211,14 +238,23 @@ impl Reader {
         }
     }
 
-    /// The data of a chunk. Memory grows with what is decoded.
+    /// Decodes the data of a chunk. Memory is allocated as data is decoded, not by the size in the header.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::CorruptChunk`] if the chunk does not
+    /// decode, and with [`ErrorKind::Limit`] if its data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded).
     pub fn decode_chunk(&self, index: usize) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_chunk_to(index, &mut out, &mut Scratch::default())?;
         Ok(out)
     }
 
-    /// The data of a chunk, into a buffer whose content is replaced and whose memory is used again.
+    /// Decodes the data of a chunk into a vector, whose content is replaced and whose memory is reused.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode_chunk`](Self::decode_chunk).
     pub fn decode_chunk_to(
         &self,
         index: usize,
@@ -229,7 +265,11 @@ impl Reader {
         self.with_chunk(index, scratch, |buffer, blosc| buffer.decode_to(out, limits, blosc))
     }
 
-    /// The data of a chunk, into `out`, which is as long ([`ChunkEntry::nbytes`]).
+    /// Decodes the data of a chunk into a slice of the same length, [`ChunkEntry::nbytes`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode_chunk_range_into`](Self::decode_chunk_range_into).
     pub fn decode_chunk_into(
         &self,
         index: usize,
@@ -240,8 +280,14 @@ impl Reader {
         self.decode_chunk_range_into(index, whole, out, scratch)
     }
 
-    /// The bytes of a chunk's data in `range`, into `out`, which is as long. Only the Blosc blocks
-    /// that the range touches are decoded.
+    /// Decodes a range of the data of a chunk into a slice of the same length. Only the Blosc blocks that overlap the
+    /// range are decoded.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::OutOfRange`] if the range is not
+    /// within the data of the chunk or `out` has another length, and with [`ErrorKind::CorruptChunk`] if a block does
+    /// not decode.
     pub fn decode_chunk_range_into(
         &self,
         index: usize,
@@ -273,8 +319,13 @@ impl Reader {
         decode(&buffer, blosc).map_err(|error| chunk::corrupt(number, chunk.offset, bytes, error))
     }
 
-    /// Fills `out` with the data from `offset` on. Of each chunk that it touches the stored
-    /// bytes are read, and the Blosc blocks that it touches are decoded.
+    /// Fills `out` with the data at `offset`. The stored bytes of each chunk that overlaps the range are read, and
+    /// the Blosc blocks that overlap it are decoded.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::OutOfRange`] if the range ends after the data, with [`ErrorKind::ChecksumMismatch`] or
+    /// [`ErrorKind::CorruptChunk`] if one of the chunks is damaged, and if reading fails.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
@@ -328,8 +379,12 @@ impl Reader {
             .filter(|piece| !piece.range.is_empty()))
     }
 
-    /// All data. Memory is that of the data, which the limits bound (16 GiB unless set), and is
-    /// only taken up as they are decoded.
+    /// Reads all data. Memory is committed only as data is decoded.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`] if the data exceeds [`Limits::max_decoded`](crate::Limits::max_decoded), which
+    /// is 16 GiB by default. Also fails if any chunk is damaged, or if reading fails.
     pub fn read_all(&self) -> Result<Vec<u8>> {
         let mut out = self.room_for(self.len())?;
         self.read_exact_at(&mut out, 0)?;
@@ -347,12 +402,17 @@ impl Reader {
 }
 
 impl OpenOptions {
-    /// Opens a file. It is read by position, so that what is in memory does not grow with it; a memory
-    /// map, which gains nothing here, goes through [`from_source`](Self::from_source).
+    /// Opens a file. The file is read by position, so memory does not grow with its size. A memory map has no
+    /// advantage here; to use one, pass it to [`from_source`](Self::from_source).
     ///
-    /// If a change in place was interrupted, or another process is making one (see [`journal`]), the
-    /// reader sees the file as it was before, and reports that; in strict reading it is an error. A
-    /// journal of another file is always an error.
+    /// If a change in place was interrupted or is still in progress (see [`journal`]), the reader sees the file as it
+    /// was before the change and reports this as a diagnostic.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
+    /// [`ErrorKind::Damaged`] if its journal belongs to another file, and, in strict reading, with
+    /// [`ErrorKind::Damaged`] if it has a journal at all.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
@@ -383,7 +443,11 @@ impl OpenOptions {
         Ok(reader.with_diagnostic(diagnostic::at(Code::Journal, 0, message)))
     }
 
-    /// Reads a file that is in memory. Nothing is copied.
+    /// Opens a file in memory. Nothing is copied.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_source`](Self::from_source).
     #[allow(
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"
@@ -393,7 +457,19 @@ impl OpenOptions {
         Reader::with_options(Arc::new(bytes), self.clone())
     }
 
-    /// Reads a file from any source.
+    /// Opens a file in any source.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the source is not a Bloscpack file, if its version, checksum or option bits are unknown, if a header
+    /// field is invalid, and with [`ErrorKind::Truncated`] if the file ends before its last chunk. Fails with
+    /// [`ErrorKind::OffsetMismatch`] if the order of the chunks is ambiguous, with [`ErrorKind::SizeMismatch`] if
+    /// there are more chunks than the header says or an empty chunk among others, and with
+    /// [`ErrorKind::ChecksumMismatch`] if the digest of the metadata is wrong and
+    /// [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if reading fails or a limit is exceeded.
+    ///
+    /// Other irregularities are diagnostics, but [`Strictness::Strict`] makes an error of those that violate the
+    /// format. A damaged chunk is an error only when it is read.
     #[allow(
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"

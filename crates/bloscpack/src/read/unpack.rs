@@ -76,11 +76,21 @@ impl Reader {
     /// assert_eq!(data, b"data");
     /// # Ok::<(), bloscpack::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_exact_at`](Self::read_exact_at), for the first damaged chunk; the data before it has been
+    /// written. Also fails with [`ErrorKind::Output`](crate::ErrorKind::Output) if the sink cannot be written.
     pub fn unpack_to(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to(0..self.len(), sink, options)
     }
 
     /// Writes a range of the data to a sink, in order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`unpack_to`](Self::unpack_to). Also fails with
+    /// [`ErrorKind::OutOfRange`](crate::ErrorKind::OutOfRange) if the range is not within the data.
     pub fn unpack_range_to(
         &self,
         range: Range<u64>,
@@ -100,13 +110,22 @@ impl Reader {
         )
     }
 
-    /// Writes all data to a file, from its beginning on. The threads write each to its place, which
-    /// is faster than a sink; the file's cursor is not used (on Windows it is moved).
+    /// Writes all data to a file, starting at its beginning. Each thread writes at the position of its chunks, which
+    /// is faster than writing to a sink. The cursor of the file is not used, but Windows moves it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`unpack_to`](Self::unpack_to). After an error, the file contains any of the chunks.
     pub fn unpack_to_file(&self, file: &File, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to_file(0..self.len(), file, options)
     }
 
-    /// Writes a range of the data to a file, from its beginning on.
+    /// Writes a range of the data to a file, starting at its beginning, as [`unpack_to_file`](Self::unpack_to_file)
+    /// does.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`unpack_range_to`](Self::unpack_range_to).
     pub fn unpack_range_to_file(
         &self,
         range: Range<u64>,
@@ -128,8 +147,11 @@ impl Reader {
         )
     }
 
-    /// Fills `out` with the data from `offset` on, as [`read_exact_at`](Self::read_exact_at) does, on
-    /// several threads.
+    /// Fills `out` with the data at `offset`, as [`read_exact_at`](Self::read_exact_at) does, on several threads.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_exact_at`](Self::read_exact_at).
     pub fn read_into(
         &self,
         out: &mut [u8],
@@ -152,6 +174,10 @@ impl Reader {
     }
 
     /// Reads all data, as [`read_all`](Self::read_all) does, on several threads.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_all`](Self::read_all).
     pub fn read_all_parallel(&self, options: &UnpackOptions<'_>) -> Result<Vec<u8>> {
         let mut out = self.room_for(self.len())?;
         self.read_into(&mut out, 0, options)?;

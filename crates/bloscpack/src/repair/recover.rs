@@ -92,7 +92,7 @@ pub struct RecoverReport {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes what holds of a damaged file as a file of version 3 to a sink. Fails if no chunk holds.
+/// Copies the intact chunks of a damaged file to a sink, as a file of version 3.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -110,6 +110,12 @@ pub struct RecoverReport {
 /// assert_eq!(Reader::from_bytes(sink.into_inner())?.read_all()?, [7; 3000]);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Damaged`] if no chunk is intact, and if the source does not begin with the signature, a
+/// known version and a known checksum. Also fails if reading fails, if a limit is exceeded, and, with
+/// [`ErrorKind::Output`], if the sink cannot be written.
 pub fn recover<W: Write + Seek>(
     source: &dyn ReadAt,
     sink: &mut W,

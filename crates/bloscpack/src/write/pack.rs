@@ -18,9 +18,8 @@ use crate::{Progress, WriteOptions};
 /// Bytes that are taken from a reader at once.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// Packs bytes to a sink, without copying them. Hands back the sink, which stands at the end of the
-/// file. `progress` is called for each chunk
-/// that is compressed.
+/// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the file. `progress` is
+/// called for each compressed chunk with the number of its bytes.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -30,6 +29,13 @@ pub(crate) const PIECE: usize = 1 << 20;
 /// assert_eq!(&file.into_inner()[..4], b"blpk");
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails before anything is written if the options are invalid, with [`InvalidOption`](crate::ErrorKind::InvalidOption) or
+/// [`NotInVersion`](crate::ErrorKind::NotInVersion), or with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
+/// [`MetadataOptions::max_size`](crate::format::MetadataOptions::max_size). Fails with [`Output`](crate::ErrorKind::Output) if the
+/// sink cannot be written.
 pub fn pack_slice<W: Write + Seek>(
     data: &[u8],
     sink: W,
@@ -53,6 +59,10 @@ pub fn pack_slice<W: Write + Seek>(
 /// assert!(file.len() < 10_000);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`pack_slice`], but writing cannot fail.
 pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
@@ -68,6 +78,10 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
 /// assert_eq!(Reader::open(&path)?.read_all()?, b"data");
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`pack_slice`]. Also fails with [`Output`](crate::ErrorKind::Output) if the file cannot be created.
 pub fn pack_to_file(
     data: &[u8],
     output: impl AsRef<Path>,
@@ -77,8 +91,12 @@ pub fn pack_to_file(
     commit(pack_slice(data, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs a source to a sink, as [`pack_slice`] does. Memory is not copied; anything else is read
-/// chunk by chunk, by the thread that compresses it.
+/// Packs a source to a sink, as [`pack_slice`] does. A source in memory is not copied; any other source is read chunk
+/// by chunk, by the thread that compresses the chunk.
+///
+/// # Errors
+///
+/// Same as [`pack_slice`]. Also fails if reading fails.
 pub fn pack_source<W: Write + Seek>(
     source: &dyn ReadAt,
     sink: W,
@@ -91,7 +109,12 @@ pub fn pack_source<W: Write + Seek>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file to a file, which appears under its name when it is complete.
+/// Packs a file to another file, which appears under its name when it is complete.
+///
+/// # Errors
+///
+/// Same as [`pack_source`]. Also fails if the input cannot be opened, and, with [`Output`](crate::ErrorKind::Output), if the output
+/// cannot be created.
 pub fn pack_file(
     input: impl AsRef<Path>,
     output: impl AsRef<Path>,
@@ -102,11 +125,15 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs everything that a reader, such as a pipe, delivers to a file, which appears under its name when it is
-/// complete. `progress` is called with the number of bytes that were read.
+/// Packs everything that a reader, such as a pipe, returns to a file, which appears under its name when it is
+/// complete. `progress` is called with the number of bytes read.
 ///
-/// How many offsets there are is known at the end only. So the chunks go to a temporary file, and
-/// from there after the table of offsets, by a copy that is left to the system.
+/// The length of the table of offsets is known only at the end. Therefore the chunks are first written to a temporary
+/// file, and then copied after the table, within the kernel where the system supports it.
+///
+/// # Errors
+///
+/// Same as [`pack_to_file`]. Also fails with [`Io`](crate::ErrorKind::Io) if reading fails.
 pub fn pack_reader(
     reader: &mut dyn Read,
     output: impl AsRef<Path>,

@@ -37,12 +37,22 @@ pub struct StreamWriter<W> {
 }
 
 impl<W: Write> StreamWriter<W> {
-    /// Begins a file of data whose length is not known.
+    /// Begins a file for data of unknown length.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`InvalidOption`](crate::ErrorKind::InvalidOption),
+    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) or [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if
+    /// the options are invalid, and with [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
     pub fn new(sink: W, options: &WriteOptions) -> Result<Self> {
         Self::begin(sink, options, None)
     }
 
-    /// Begins a file of `len` bytes. More or fewer bytes than that are refused.
+    /// Begins a file for exactly `len` bytes of data.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new).
     pub fn with_len(sink: W, options: &WriteOptions, len: u64) -> Result<Self> {
         Self::begin(sink, options, Some(len))
     }
@@ -60,14 +70,7 @@ impl<W: Write> StreamWriter<W> {
         Ok(Self { filling, container, knows_len: expected.is_some() })
     }
 
-    /// Writes everything that a reader, such as a pipe, returns until its end. `progress` is called with the number
-    /// of bytes read.
-    ///
-    /// # Errors
-    ///
-    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if reading fails. Also fails if the data is longer than the
-    /// length passed to [`with_len`](Self::with_len), if a chunk cannot be compressed, or, with
-    /// [`ErrorKind::Output`](crate::ErrorKind::Output), if the sink cannot be written.
+    /// Writes everything that a reader, such as a pipe, returns. `progress` is called with the number of bytes read.
     ///
     /// ```
     /// use bloscpack::{Reader, StreamWriter, WriteOptions};
@@ -77,6 +80,12 @@ impl<W: Write> StreamWriter<W> {
     /// assert_eq!(Reader::from_bytes(writer.finish()?)?.read_all()?, b"piped");
     /// # Ok::<(), bloscpack::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if reading fails, with [`Output`](crate::ErrorKind::Output) if the
+    /// sink cannot be written, and with [`InvalidOption`](crate::ErrorKind::InvalidOption) if there is more data than
+    /// [`with_len`](Self::with_len) announced.
     pub fn write_reader(
         &mut self,
         reader: &mut dyn Read,
@@ -105,7 +114,13 @@ impl<W: Write> StreamWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left, and hands back the sink.
+    /// Compresses the remaining data and returns the sink.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Output`](crate::ErrorKind::Output) if the sink cannot be written, with
+    /// [`InvalidOption`](crate::ErrorKind::InvalidOption) if there was less data than [`with_len`](Self::with_len)
+    /// announced, and if an earlier write failed, because the file then lacks a chunk.
     pub fn finish(mut self) -> Result<W> {
         let container = &mut self.container;
         self.filling.end(|stored| container.put(stored))?;

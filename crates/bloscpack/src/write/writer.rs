@@ -53,12 +53,21 @@ struct Output<W> {
 }
 
 impl<W: Write + Seek> Writer<W> {
-    /// Begins a file of data whose length is not known yet.
+    /// Begins a file for data of unknown length.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`], [`ErrorKind::NotInVersion`] or [`ErrorKind::NotEnoughSpace`] if the
+    /// options are invalid, and with [`ErrorKind::Output`] if the sink cannot be written.
     pub fn new(sink: W, options: &WriteOptions) -> Result<Self> {
         Self::begin(sink, options, None)
     }
 
-    /// Begins a file of `len` bytes. More or fewer bytes than that are refused.
+    /// Begins a file for exactly `len` bytes of data.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new).
     pub fn with_len(sink: W, options: &WriteOptions, len: u64) -> Result<Self> {
         Self::begin(sink, options, Some(len))
     }
@@ -80,8 +89,16 @@ impl<W: Write + Seek> Writer<W> {
         Ok(Self { filling, output })
     }
 
-    /// Writes what is left, fills in offsets and header, and hands back the sink, which stands at
-    /// the end of the file.
+    /// Compresses the remaining data, fills in the offsets and the header, and returns the sink, positioned at the
+    /// end of the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Output`] if the sink cannot be written, with [`ErrorKind::InvalidOption`] if there was
+    /// less data than [`with_len`](Self::with_len) announced, and with [`ErrorKind::NotEnoughSpace`] if the table of
+    /// offsets is full. Fails with [`ErrorKind::NotInVersion`] if a long file of unknown length is to have offsets in
+    /// version 2, which has no spare entries. Also fails if an earlier write failed, because the file then lacks a
+    /// chunk.
     pub fn finish(mut self) -> Result<W> {
         let output = &mut self.output;
         self.filling.end(|stored| output.put(stored))?;

@@ -132,8 +132,8 @@ pub struct Appended {
     pub rolled_back: bool,
 }
 
-/// Appends a source to a file. The new chunks are as large as those that are there; where there is
-/// one, which was made for less data than a chunk, that is the size of all.
+/// Appends the data of a source to a file. New chunks have the size of the existing ones. If the file has a single
+/// chunk, because it was made from less data than a chunk, its size becomes that of all chunks.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, append};
@@ -148,6 +148,10 @@ pub struct Appended {
 /// assert_eq!(Reader::open(&path)?.read_all()?, b"all of it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`Appender::open`] and [`Appender::append`].
 pub fn append(
     path: impl AsRef<Path>,
     source: &dyn ReadAt,
@@ -171,10 +175,15 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens a file. A change in place that was interrupted is undone first.
+    /// Opens and locks a file. Rolls back an interrupted change in place first.
     ///
-    /// Fails with [`Damaged`](crate::ErrorKind::Damaged) on a file with diagnostics that are worse than
-    /// notes: it has to be recovered first.
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the file is
+    /// being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it has a diagnostic worse than a note
+    /// or if its journal belongs to another file, with [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is
+    /// older than version 2, and if the digest of its last chunk does not match. [`recover`](crate::repair::recover)
+    /// makes a damaged file good again.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
         let rolled_back = lock.roll_back()?;
@@ -184,7 +193,7 @@ impl Appender {
         Ok(Self { lock, reader, options: *options, metadata: None, rolled_back })
     }
 
-    /// The file as it is.
+    /// Returns the file as it is before the change.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -195,7 +204,21 @@ impl Appender {
         metadata: &Value => Some(metadata.clone());
     }
 
-    /// Appends all bytes of a source. No bytes change no data.
+    /// Appends all bytes of a source. If the source is empty, the data does not change. `progress` is called with the
+    /// number of bytes that were compressed.
+    ///
+    /// # Errors
+    ///
+    /// Nothing is written in these cases: fails with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the
+    /// table of offsets or the metadata section is full and the file may not [grow](AppendOptions::grow); with
+    /// [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if the header does not state
+    /// the number of chunks and [`scan`](AppendOptions::scan) is unset, or if the file contains an array and
+    /// [`axis0`](AppendOptions::axis0) is unset; with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data
+    /// is not whole rows of the array; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks
+    /// differ in size.
+    ///
+    /// Also fails if reading the source or writing the file fails; the file is then unchanged, or is rolled back when
+    /// it is opened next.
     pub fn append(self, source: &dyn ReadAt, progress: Option<Progress<'_>>) -> Result<Appended> {
         let Self { lock, reader, options, metadata, rolled_back } = &self;
         let recipe = plan::recipe(reader, options)?;

@@ -40,11 +40,8 @@ impl MetadataEdit {
     }
 }
 
-/// Replaces the metadata of a file by any JSON value. They are compressed by zlib where that helps.
-///
-/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if they do
-/// not fit, and `edit` does not allow the file to grow. A change in place that was interrupted is
-/// undone first; one that is going on is [`Locked`](ErrorKind::Locked).
+/// Replaces the metadata of a file with a JSON value, which is compressed if that makes it smaller. Rolls back an
+/// interrupted change in place first.
 ///
 /// ```
 /// use bloscpack::change::{MetadataEdit, set_metadata};
@@ -60,6 +57,13 @@ impl MetadataEdit {
 /// assert_eq!(file.metadata()?.unwrap().json()?, json!({"unit": "km"}));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) if the value does not fit into the section and the file
+/// may not [grow](MetadataEdit::grow), before anything is written. Fails with [`Locked`](ErrorKind::Locked) if the
+/// file is being changed elsewhere, with [`Damaged`](ErrorKind::Damaged) if its journal belongs to another file, and
+/// if the file cannot be opened or written.
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
     set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
 }

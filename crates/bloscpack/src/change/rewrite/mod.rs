@@ -114,8 +114,15 @@ impl RewriteOptions {
     }
 }
 
-/// Writes another file to a sink, which it hands back at the end of the file. Digests of chunks are
-/// checked on the way, unless the reader does not.
+/// Writes a changed file to a sink, and returns the sink, positioned at the end of the file. The digest of each chunk
+/// is checked when the chunk is copied, unless the reader was opened with [`Verify::Never`](crate::Verify::Never).
+///
+/// # Errors
+///
+/// Fails with [`NotInVersion`](crate::ErrorKind::NotInVersion) if the version does not support the options, with
+/// [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit [`MetadataOptions::max_size`],
+/// with [`ChecksumMismatch`](crate::ErrorKind::ChecksumMismatch) if a chunk is damaged, if reading fails, and with
+/// [`Output`](crate::ErrorKind::Output) if the sink cannot be written.
 pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions) -> Result<W> {
     let plan = Plan::new(old, options)?;
     let mut container = plan.begin(sink)?;
@@ -123,10 +130,14 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
     plan.finish(container)
 }
 
-/// Writes another file, which may take the place of the old one, and appears when it is complete.
+/// Writes a changed file to `new`, which may be the same path as `old` and appears when the new file is complete.
+/// Rolls back an interrupted change of the old file first.
 ///
-/// A change of the old file in place that was interrupted is undone first; one that is going on is
-/// [`Locked`](crate::ErrorKind::Locked).
+/// # Errors
+///
+/// Same as [`rewrite`] and [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the
+/// old file is being changed elsewhere, and with [`Damaged`](crate::ErrorKind::Damaged) if its journal belongs to
+/// another file.
 pub fn rewrite_file(
     old: impl AsRef<Path>,
     new: impl AsRef<Path>,

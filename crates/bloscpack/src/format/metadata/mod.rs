@@ -182,18 +182,24 @@ impl Metadata {
         &self.text
     }
 
-    /// The text as JSON. Any value is allowed, not only an object; keys keep their order.
+    /// Parses the text as JSON. Any value is allowed, not only an object. Keys keep their order.
     ///
-    /// Of two equal keys the last applies, and an integer beyond 64 bits becomes the nearest float;
-    /// both are diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]). Fails with
-    /// [`ErrorKind::Metadata`] on another serializer and on what is not JSON: `NaN`, more than 128
-    /// levels of nesting, a byte-order mark, bytes that are not UTF-8.
+    /// The last of several equal keys applies, and an integer beyond 64 bits becomes the nearest float. Both are
+    /// diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]).
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Metadata`] if the serializer is unknown, or if the text is not valid JSON: `NaN`, more
+    /// than 128 levels of nesting, a byte-order mark, or bytes that are not UTF-8.
     pub fn json(&self) -> Result<Value> {
         self.parse().map(|parsed| parsed.value)
     }
 
-    /// The text as JSON, of which nothing is rounded: for who changes it and writes it back. Fails as
-    /// [`json`](Self::json) does, and on an integer beyond 64 bits.
+    /// Parses the text as JSON without rounding, for callers that change the value and write it back.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`json`](Self::json). Also fails with [`ErrorKind::Metadata`] if there is an integer beyond 64 bits.
     pub fn exact_json(&self) -> Result<Value> {
         exact(self.parse()?)
     }
@@ -247,15 +253,18 @@ impl Metadata {
     }
 }
 
-/// JSON text as a value to be [written](crate::WriteOptions::metadata). Fails with
-/// [`ErrorKind::Metadata`] on what is not JSON, and on an integer beyond 64 bits, which `serde_json`
-/// rounds silently.
+/// Parses JSON text as a value for [`WriteOptions::metadata`](crate::WriteOptions::metadata).
 ///
 /// ```
 /// assert_eq!(bloscpack::format::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
 /// assert!(bloscpack::format::exact_json(b"[18446744073709551616]").is_err());
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Metadata`] if the text is not valid JSON, or has an integer beyond 64 bits, which
+/// `serde_json` would silently round.
 pub fn exact_json(text: &[u8]) -> Result<Value> {
     exact(json::parse(text).map_err(|error| metadata(MetadataError::Json(error.to_string())))?)
 }
