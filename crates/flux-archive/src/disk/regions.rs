@@ -43,7 +43,11 @@ struct Place {
 }
 
 impl RegionStore {
-    /// Finds the blobs of an archive in the files below a directory.
+    /// Finds the blobs of an archive in the files below a directory: those from which the archive was created.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be opened.
     pub fn open(root: impl AsRef<Path>, archive: &Archive<'_>) -> io::Result<Self> {
         let root = Dir::open(root.as_ref())?;
         let (mut files, mut blobs) = (Vec::new(), HashMap::new());

@@ -9,10 +9,10 @@ use crate::model::{ArchivePath, Entry, FileType};
 use crate::parse::{OpenOptions, Tree};
 use crate::write::Writer;
 
-/// Writes an archive without some of its entries. Returns their number.
+/// Writes an archive without some of its entries, and returns their number.
 ///
-/// `unwanted` gets paths as they are written, so that entries can be removed that no profile accepts. An entry
-/// without a path is an error.
+/// `unwanted` is called with paths as written in the document, so that entries can be removed that no profile
+/// accepts.
 ///
 /// ```
 /// use flux_archive::edit::delete;
@@ -26,6 +26,12 @@ use crate::write::Writer;
 /// assert_eq!(writer.finish()?, br#"[{"path":"b","mode":16877,"x":1.0}]"#);
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, with
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit, with [`ErrorKind::NotWritable`] if a
+/// remaining entry is not an object or has no path, and if the writer fails.
 pub fn delete<W: Write>(
     document: &[u8],
     options: &OpenOptions,
@@ -44,11 +50,8 @@ pub fn delete<W: Write>(
     Ok(deleted)
 }
 
-/// Writes the entries of an archive and then those of another. Returns the number of replaced entries.
-///
-/// An entry of the addition replaces the one with its path. Fails before anything is written if the profile
-/// refuses one of the archives, if an entry would be below a file or link, or if one of two entries with the
-/// same path is a directory.
+/// Writes the entries of an archive and then those of another archive. An entry of the addition replaces the entry
+/// with the same path. Returns the number of replaced entries.
 ///
 /// ```
 /// use flux_archive::edit::append;
@@ -61,6 +64,12 @@ pub fn delete<W: Write>(
 /// assert_eq!(writer.finish()?, br#"{"b":{"mode":16877},"a":{"mode":16832}}"#);
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`OpenOptions::parse`] for both documents. Also fails with [`ErrorKind::NotWritable`] if an entry would be
+/// below a file or link, or if only one of two entries with the same path is a directory. In these cases nothing is
+/// written. Also fails if the writer fails.
 pub fn append<W: Write>(
     document: &[u8],
     addition: &[u8],

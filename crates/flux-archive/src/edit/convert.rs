@@ -7,9 +7,7 @@ use crate::error::Result;
 use crate::parse::OpenOptions;
 use crate::write::Writer;
 
-/// Writes an archive in the form of the writer: array to dict, dict to array, or the same form.
-///
-/// Fails before anything is written if the profile refuses the archive. The last entry of a path is kept.
+/// Writes an archive in the form of the writer. Of several entries with the same path, the last one is written.
 /// Returns the diagnostics that the profile reports.
 ///
 /// ```
@@ -22,6 +20,10 @@ use crate::write::Writer;
 /// assert_eq!(writer.finish()?, br#"{"a":{"mode":16877,"note":1.50}}"#);
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`OpenOptions::parse`], before anything is written. Also fails if the writer fails.
 pub fn convert<W: Write>(
     document: &[u8],
     options: &OpenOptions,

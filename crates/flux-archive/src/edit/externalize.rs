@@ -48,8 +48,13 @@ impl<'s> Externalizer<'s> {
         progress: Progress<'s> => Some(progress);
     }
 
-    /// Writes an archive with blobs instead of content. Fails with [`ErrorKind::Store`] if the store cannot be
-    /// written.
+    /// Writes an archive with blobs instead of content. A file that the store does not accept is in the report and is
+    /// copied unchanged.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::parse`], before anything is written. Also fails with [`ErrorKind::Store`] if the store
+    /// cannot be written, and if the writer fails.
     pub fn run<W: Write>(
         &self,
         document: &[u8],

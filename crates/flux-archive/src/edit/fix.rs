@@ -8,13 +8,18 @@ use crate::model::Profile;
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// Writes an archive, with everything repaired that has one right answer. Returns the number of entries that
-/// changed.
+/// Writes an archive in which everything is repaired that has exactly one correct form, and returns the number of
+/// changed entries.
 ///
-/// Repaired are paths that are absolute, untidy or override a key, keys and paths that occur twice, sizes that are
-/// missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of order that do
-/// not overlap, and, with [`Profile::Legacy`], the old dialect. The rest is copied. Fails if an entry has no
-/// path.
+/// This repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and needless
+/// sizes, text with a NUL, untidy base64, blobrefs in upper case, regions that are out of order but do not overlap,
+/// and, with [`Profile::Legacy`], the old dialect. Everything else is copied.
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, with
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit, with [`ErrorKind::NotWritable`] if an entry
+/// is not an object or has no path, and if the writer fails.
 pub fn fix<W: Write>(
     document: &[u8],
     options: &OpenOptions,

@@ -11,8 +11,9 @@ use crate::store::BlobStore;
 use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
-/// Writes an archive with the content of its blobs, so that it needs no store. Holes become zeros, since only
-/// blobs can have holes between them. Every blob is verified.
+/// Writes an archive with the content of its blobs, so that no store is needed to read it. Every blob is verified.
+/// Holes become zeros, because only blobs can have holes between them. A file whose blobs cannot be read is in the
+/// report and is copied unchanged.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};
@@ -33,6 +34,12 @@ use binio::check_limit;
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`OpenOptions::parse`]. Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the files exceed
+/// [`Limits::max_materialized_bytes`](crate::Limits::max_materialized_bytes). In these cases nothing is written. Also
+/// fails if the writer fails.
 pub fn pack<W: Write>(
     document: &[u8],
     options: &OpenOptions,

@@ -8,8 +8,8 @@ use crate::model::{ArchivePath, FileType, Form, Mode};
 use crate::parse::{OpenOptions, RawEntry};
 
 impl OpenOptions {
-    /// Returns the indices of entries that a later one replaces, by its key or by its path: a file or link
-    /// replaces a file or link, a directory a directory.
+    /// Returns the indices of the entries that a later entry replaces, because it has the same key or the same path.
+    /// A file or link replaces a file or link, a directory replaces a directory.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -18,6 +18,11 @@ impl OpenOptions {
     /// assert_eq!(OpenOptions::new().superseded(document)?, [0].into());
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds a limit.
     pub fn superseded(&self, document: &[u8]) -> Result<HashSet<u64>> {
         superseded(document, self, &mut |_| true)
     }

@@ -142,8 +142,12 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     changes
 }
 
-/// Returns whether two regular files have the same content, with blobs from a store: for
+/// Returns `true` if two regular files have the same content, with their blobs from a store. This decides a
 /// [`Change::ContentUnknown`] of [`diff`].
+///
+/// # Errors
+///
+/// Same as [`Entry::reader`] and [`ContentReader::read_at`](crate::inspect::ContentReader::read_at).
 pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore) -> Result<bool> {
     let (first, second) = (first.reader(store)?, second.reader(store)?);
     let mut same = first.len() == second.len();

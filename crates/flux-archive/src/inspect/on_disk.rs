@@ -22,8 +22,8 @@ pub(crate) struct OnDisk {
 }
 
 impl VerifyOptions<'_> {
-    /// Compares the archive with the files below a directory. Links are never followed. Files that are not
-    /// in the archive are ignored.
+    /// Compares the archive with the files below a directory. Links are never followed. Files that are not in the
+    /// archive are ignored.
     ///
     /// ```
     /// use flux_archive::inspect::{Change, VerifyOptions};
@@ -37,6 +37,10 @@ impl VerifyOptions<'_> {
     /// assert_eq!(archive.verify(&options).differences[0].changes, [Change::Content]);
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be opened.
     pub fn directory(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
         let root = Dir::open(root.as_ref())?;
         self.disk = Some(OnDisk { root, permissions: true, times: true });

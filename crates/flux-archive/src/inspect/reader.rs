@@ -64,7 +64,11 @@ struct Blobs<'r> {
 partial_debug! { ContentReader: len, position; }
 
 impl Entry<'_> {
-    /// Opens a regular file for reading, with its blobs from `store`.
+    /// Returns a reader of the content of a regular file, with its blobs from `store`. No blob is read yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`] if the entry is a directory or a link.
     pub fn reader<'r>(&'r self, store: &'r dyn BlobStore) -> Result<ContentReader<'r>> {
         if self.file_type() != FileType::Regular {
             let error = binio::Error::unsupported(format!("to read a {}", self.file_type()));
@@ -87,7 +91,7 @@ impl Entry<'_> {
         Ok(ContentReader { source, len: self.len(), position: 0 })
     }
 
-    /// Writes the content of a regular file. At most one blob is in memory.
+    /// Writes the content of a regular file. At most one blob is in memory at a time.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
@@ -100,6 +104,10 @@ impl Entry<'_> {
     /// assert_eq!(out, b"a\n\0");
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`reader`](Self::reader) and [`ContentReader::read_at`]. Also fails if `out` cannot be written.
     pub fn write_to(&self, store: &dyn BlobStore, out: &mut dyn Write) -> Result<()> {
         match self.content() {
             Content::Text(text) => text.write_to(out)?,
@@ -140,18 +148,23 @@ fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
 }
 
 impl ContentReader<'_> {
-    /// Size of the file in bytes.
+    /// Returns the size of the file in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the file is empty.
+    /// Returns `true` if the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Fills a buffer with the bytes from `offset` on. Returns how many there are: fewer than asked for
-    /// only at the end of the file.
+    /// Fills a buffer with the bytes at `offset`, and returns their number, which is smaller than the length of the
+    /// buffer only at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Blob`] if a blob is not in the store, or does not have the length or the digest that
+    /// the archive states.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let rest = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = buf.len().min(rest);
@@ -173,8 +186,12 @@ impl ContentReader<'_> {
         Ok(len)
     }
 
-    /// Reads a range piece by piece, as far as the file goes. `take` gets each piece with its offset,
-    /// and returns whether to go on.
+    /// Reads a range in pieces, but no further than to the end of the file. `take` is called with the offset and the
+    /// bytes of each piece, and returns `false` to stop.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_at`](Self::read_at), and if `take` fails.
     pub fn for_each_piece(
         &self,
         range: Range<u64>,

@@ -115,7 +115,12 @@ impl TryFrom<Error> for VerifyReport {
 }
 
 impl OpenOptions {
-    /// Verifies an archive. Fails only where the archive is not at fault.
+    /// Parses and verifies an archive. If the document is not JSON or the profile refuses it, the report says so.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the document exceeds a limit, and with
+    /// [`ErrorKind::Pointer`] if it has no value at the [pointer](Self::pointer).
     pub fn verify(&self, document: &[u8], options: &VerifyOptions<'_>) -> Result<VerifyReport> {
         match self.parse(document) {
             Ok(archive) => Ok(archive.verify(options)),
@@ -125,7 +130,7 @@ impl OpenOptions {
 }
 
 impl Archive<'_> {
-    /// Verifies an archive, with as many blobs in memory as there are threads.
+    /// Verifies an archive. At most one blob per thread is in memory at a time.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;

@@ -88,7 +88,11 @@ impl<'a> Base64<'a> {
         data
     }
 
-    /// Writes the decoded data, with a bounded buffer.
+    /// Writes the decoded data through a small buffer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `out` cannot be written.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let body = &self.text.as_bytes()[..self.body];
         let tail = &self.tail[..self.tail_len];
@@ -124,7 +128,12 @@ impl<'a> Base64<'a> {
         take((self.body / 4 * 3) as u64, &self.tail[..self.tail_len])
     }
 
-    /// Fills `out` with the decoded data from `position` on. Returns how many bytes there are.
+    /// Fills `out` with the decoded data at `position`, and returns the number of bytes, which is smaller than the
+    /// length of `out` only at the end of the data.
+    ///
+    /// # Errors
+    ///
+    /// Does not fail for text that [`parse`](Self::parse) has accepted.
     pub fn read_at(&self, out: &mut [u8], position: u64) -> io::Result<usize> {
         let Ok(start) = usize::try_from(position.min(self.len())) else { return Ok(0) };
         let mut filled = 0;

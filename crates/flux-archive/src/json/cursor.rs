@@ -23,7 +23,11 @@ pub struct Json<'a> {
 }
 
 impl<'a> Json<'a> {
-    /// Parses text as one value, without the whitespace around it.
+    /// Parses text as a single value, without the whitespace around it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not valid JSON, or if something follows the value.
     pub fn parse(text: &'a str) -> Result<Self> {
         let mut cursor = Cursor::new(text);
         let value = cursor.value()?;

@@ -60,7 +60,12 @@ impl<'a> Text<'a> {
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
     }
 
-    /// Takes the text of a JSON string.
+    /// Reads a JSON string, without decoding its escapes.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`TextError::NoString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if an
+    /// escape is half of a surrogate pair.
     pub fn from_json(value: Json<'a>) -> Result<Self, TextError> {
         let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
         if measure.lone_surrogate {
@@ -117,7 +122,11 @@ impl<'a> Text<'a> {
         Cow::Owned(self.decode().into_owned())
     }
 
-    /// Writes the decoded text, with a bounded buffer.
+    /// Writes the decoded text through a small buffer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `out` cannot be written.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = vec![0; STEP.min(self.escaped.len() + escape::ROOM)];
         let mut rest = self.escaped.as_bytes();

@@ -50,7 +50,13 @@ impl std::fmt::Debug for StateDir {
 }
 
 impl StateDir {
-    /// Opens the state directory of a broker that is not running, at the newest checkpoint.
+    /// Opens the state directory of a broker that is not running, at its newest checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a `content.files`, with
+    /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if it cannot be
+    /// opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
@@ -77,7 +83,11 @@ impl StateDir {
         Err(StoreError::NO_SQLITE.into())
     }
 
-    /// Reads keys from any store, at the first valid one of the checkpoints.
+    /// Reads the keys in any store, at the first valid checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KvsError::NoCheckpoint`] if no checkpoint is valid.
     pub fn new(
         store: impl BlobStore + 'static,
         checkpoints: impl IntoIterator<Item = String>,
@@ -88,7 +98,7 @@ impl StateDir {
         Ok(Self { store: Box::new(store), checkpoints, root, max_keys: MAX_KEYS })
     }
 
-    /// The checkpoints, the newest first.
+    /// Returns the valid checkpoints, newest first.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
@@ -100,17 +110,26 @@ impl StateDir {
         self
     }
 
-    /// The store, which contains the blobs of archives too.
+    /// Returns the store, which contains the blobs of archives as well.
     pub fn store(&self) -> &dyn BlobStore {
         &*self.store
     }
 
-    /// The JSON text of an archive, as `flux archive create --name` stored it.
+    /// Reads the JSON text of an archive, as `flux archive create --name` stored it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`value`](Self::value).
     pub fn archive(&self, name: &str) -> Result<Vec<u8>, KvsError> {
         self.value(&format!("archive.{name}"))
     }
 
-    /// The names of all archives.
+    /// Returns the names of all archives.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`value`](Self::value), for the directory of the archives. Without that directory there are no
+    /// archives.
     pub fn archives(&self) -> Result<Vec<String>, KvsError> {
         let entries = match self.entries("archive", None) {
             Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
@@ -125,12 +144,16 @@ impl StateDir {
         Ok(archives.map(|(name, _)| name).collect())
     }
 
-    /// The jobspec of a job: JSON text, with the job's files.
+    /// Reads the jobspec of a job: JSON text, which contains the files of the job.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`value`](Self::value).
     pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, KvsError> {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// The jobs, sorted, and what could not be read. Every directory is read once.
+    /// Returns the jobs in order, and the errors of directories that could not be read. Every directory is read once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
         // With the number of groups of digits below.
@@ -180,7 +203,13 @@ impl StateDir {
         self.resolve(key, object, &mut steps)?.entries(key)
     }
 
-    /// The value of a key such as `archive.main`.
+    /// Reads the value of a key such as `archive.main`. Follows links and references.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if it is a directory or
+    /// leads through a value, with [`KvsError::Blob`] if a blob on the way is missing or damaged, and with
+    /// [`KvsError::Invalid`] if an object on the way is malformed or links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;

@@ -115,7 +115,12 @@ impl BlobRef {
         Self { hash, digest }
     }
 
-    /// Parses a name; digits may be in upper case.
+    /// Parses a blobref, whose digits may be in upper case.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`BlobRefError::UnknownHash`] for an unknown hash, and with [`BlobRefError::Malformed`] if there is
+    /// no `-` or the digest does not have the right number of hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, BlobRefError> {
         let (name, hex) = text.split_once('-').ok_or(BlobRefError::Malformed)?;
         let hash = HashType::from_name(name).ok_or(BlobRefError::UnknownHash)?;

@@ -52,7 +52,11 @@ impl PathError {
 }
 
 impl ArchivePath {
-    /// Checks a path against the rules of RFC 37.
+    /// Parses a path that follows the rules of RFC 37.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`normalise`](Self::normalise). Also fails if there is anything to normalise.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let (path, untidy) = Self::normalise(text)?;
         match untidy.first() {
@@ -61,8 +65,12 @@ impl ArchivePath {
         }
     }
 
-    /// Normalises a path: drops `/` at the start and the end, `.` components and `//`. Returns the path
-    /// and what was dropped.
+    /// Normalises a path: removes `/` at both ends, `.` components and repeated `/`. Returns the path and what was
+    /// removed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path contains a NUL or a `..` component, or if nothing is left of it.
     pub fn normalise(text: &str) -> Result<(Self, Vec<PathError>), PathError> {
         if text.contains('\0') {
             return Err(PathError::Nul);

@@ -14,8 +14,13 @@ use crate::model::{Archive, ArchivePath, Entry, FileType, Form, Profile};
 use binio::check_limit;
 
 impl OpenOptions {
-    /// Parses an archive. Fails with [`ErrorKind::Refused`](crate::ErrorKind::Refused) and all errors if
-    /// the profile does not accept it. Of entries with the same path the last one is used.
+    /// Parses an archive. Of several entries with the same path, only the last one is kept.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Refused`], which contains all errors, if the profile does not accept the archive.
+    /// Fails with [`ErrorKind::Json`] if the document is not JSON, with [`ErrorKind::Pointer`] if it has no value at
+    /// the [pointer](Self::pointer), and with [`ErrorKind::Limit`] if it exceeds a [limit](Self::limits).
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
         let raw_entries = self.entries(document)?;
         let form = raw_entries.form().unwrap_or(Form::Array);
@@ -53,8 +58,12 @@ impl OpenOptions {
         Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
     }
 
-    /// Returns all diagnostics that the profile does not accept silently, in the order of the document.
-    /// Fails only if the document is not JSON or exceeds a limit.
+    /// Returns all differences from RFC 37 that the profile reports or refuses, in the order of the document.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Json`], [`ErrorKind::Pointer`] or [`ErrorKind::Limit`], as [`parse`](Self::parse)
+    /// does.
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
         let mut diagnostics = Vec::new();
         self.lint_each(document, &mut |diagnostic| {
@@ -64,8 +73,12 @@ impl OpenOptions {
         Ok(diagnostics)
     }
 
-    /// Calls `take` with each diagnostic of [`lint`](Self::lint), in bounded memory: there may be a
-    /// thousand times as many as entries. Returns their number.
+    /// Calls `take` with each diagnostic of [`lint`](Self::lint), and returns their number. Memory is bounded,
+    /// although there may be a thousand times as many diagnostics as entries.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`lint`](Self::lint), and if `take` fails.
     pub fn lint_each(
         &self,
         document: &[u8],
@@ -144,7 +157,7 @@ impl OpenOptions {
 }
 
 impl<'a> Archive<'a> {
-    /// Parses an archive with default limits.
+    /// Parses an archive with the default limits.
     ///
     /// ```
     /// use flux_archive::{Archive, Content, Profile};
@@ -157,6 +170,10 @@ impl<'a> Archive<'a> {
     /// assert_eq!(target, "/users/fred/work/project");
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::parse`].
     pub fn parse(document: &'a [u8], profile: Profile) -> Result<Self> {
         OpenOptions::new().profile(profile).parse(document)
     }

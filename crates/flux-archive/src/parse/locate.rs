@@ -60,7 +60,7 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
     Ok(Place { cursor, form, pointer: pointer.to_owned() })
 }
 
-/// Returns the JSON text at a JSON pointer of a document, as it is written; for "" the whole document.
+/// Returns the JSON text at a JSON pointer in a document, exactly as written. The pointer `""` is the whole document.
 ///
 /// ```
 /// let document = br#"[{"path":"f","mode":33188,"data":{"k":1.50}}]"#;
@@ -68,6 +68,11 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
 /// assert!(flux_archive::parse::value_at(document, "/1").is_err());
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Pointer`] if there is no such value, and with [`ErrorKind::Json`] if the document is not
+/// JSON up to the end of the value.
 pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     let text = text_of(document)?;
     let mut cursor = if pointer.is_empty() { Cursor::new(text) } else { follow(text, pointer)? };

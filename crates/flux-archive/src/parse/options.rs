@@ -63,6 +63,12 @@ impl OpenOptions {
     /// assert_eq!(options.parse(&document)?.entries()[0].path().as_str(), "d");
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
+    /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
     #[cfg(any(unix, windows))]
     pub fn read(&self, path: impl AsRef<std::path::Path>) -> Result<Bytes> {
         #[cfg(feature = "mmap")]
@@ -78,6 +84,10 @@ impl OpenOptions {
     }
 
     /// Reads the document of a source.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read).
     pub fn read_source(&self, source: impl ReadAt) -> Result<Bytes> {
         Ok(self.read_all(&source)?)
     }

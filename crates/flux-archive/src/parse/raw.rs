@@ -67,7 +67,15 @@ pub struct RawEntries<'a> {
 }
 
 impl OpenOptions {
-    /// Reads the entries as they are written, one at a time.
+    /// Returns the entries as written in the document, one at a time. Each item of the iterator may be an error as
+    /// well.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin as JSON,
+    /// with [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if it has no value at the [pointer](Self::pointer), and
+    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
+    /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
     pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
         check_limit("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
         RawEntries::new(text_of(document)?, self)

@@ -12,12 +12,6 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// Opens a store for reading: a directory of blobs, a `content.sqlite` or a file of `flux dump`. The content of the
 /// file decides which, not its name.
 ///
-/// # Errors
-///
-/// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular file, with
-/// [`StoreError::Damaged`] if a file is neither a database nor a tar file, and with [`StoreError::NoFeature`] if this
-/// build cannot read it.
-///
 /// ```
 /// use flux_archive::HashType;
 /// use flux_archive::store::{self, BlobStore, BlobStoreMut};
@@ -28,6 +22,12 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 /// assert!(store::open(&path)?.contains(&blobref)?);
 /// # Ok::<(), flux_archive::store::StoreError>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular file, with
+/// [`StoreError::Damaged`] if a file is neither a database nor a tar file, and with [`StoreError::NoFeature`] if this
+/// build cannot read it.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
     let path = path.as_ref();
     if path.is_dir() {

@@ -41,7 +41,11 @@ pub struct DirStore {
 }
 
 impl DirStore {
-    /// Opens a directory that exists.
+    /// Opens an existing directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the path is not a directory.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         if !fs::metadata(&root)?.is_dir() {
@@ -51,6 +55,10 @@ impl DirStore {
     }
 
     /// Opens a directory, and creates it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be created.
     pub fn create(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         fs::create_dir_all(&root)?;
@@ -63,7 +71,8 @@ impl DirStore {
         sharded: bool;
     }
 
-    /// Whether it is the store of a broker. Then the keys are blobs too, and the checkpoint names the root.
+    /// Returns `true` if this is the store of a broker: then the keys are blobs too, and a checkpoint names their
+    /// root.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }

@@ -39,7 +39,13 @@ pub struct DumpTar {
 }
 
 impl DumpTar {
-    /// Opens a file, reads it once and hashes its members.
+    /// Opens a file. Reads it once, to hash its members.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Damaged`] if the file does not begin as a tar file, and with [`StoreError::Io`] if it
+    /// cannot be read or is not a regular file. A truncated file is [damaged](Self::damage), but its complete members
+    /// can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if !path.metadata()?.is_file() {
@@ -92,12 +98,17 @@ impl DumpTar {
         Ok(Self { source, blobs, keys, damage })
     }
 
-    /// What is wrong with the file, if it is cut or damaged, and what is missing.
+    /// Returns what is wrong with a truncated or damaged file, and what is missing.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
-    /// The value of a key such as `archive.main`.
+    /// Reads the value of a key such as `archive.main`, which is the member `archive/main`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::NotFound`] if there is no such member, with [`StoreError::TooBig`] if it exceeds
+    /// [`MAX_BLOB_SIZE`](super::MAX_BLOB_SIZE), and with [`StoreError::Io`] if it cannot be read.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, StoreError> {
         let member = key.replace('.', "/").into_bytes();
         let mut value = Vec::new();

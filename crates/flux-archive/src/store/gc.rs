@@ -18,10 +18,10 @@ pub struct GcReport {
     pub missing: Vec<BlobRef>,
 }
 
-/// Removes the blobs of a store that are not in `named`; with `dry_run` it only reports them.
+/// Removes the blobs of a store that are not in `named`, or only reports them if `dry_run` is set.
 ///
-/// `named` must have the blobs of everything that uses the store: a `content.sqlite` of Flux contains the
-/// keys of the instance too. Blobs that are stored meanwhile may be removed.
+/// `named` must contain the blobs of everything that uses the store; a `content.sqlite` of Flux contains the keys of
+/// the instance as well. Blobs that are stored in the meantime may be removed.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -34,6 +34,10 @@ pub struct GcReport {
 /// assert_eq!(store.list()?, [kept]);
 /// # Ok::<(), flux_archive::store::StoreError>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails if the store cannot be listed, or if a blob cannot be removed.
 pub fn collect_garbage(
     store: &dyn BlobStoreMut,
     named: impl IntoIterator<Item = BlobRef>,

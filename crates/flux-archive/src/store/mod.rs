@@ -62,30 +62,56 @@ const MAX_CHECKPOINT: u64 = 64 << 10;
 /// # Ok::<(), flux_archive::store::StoreError>(())
 /// ```
 pub trait BlobStore: Send + Sync {
-    /// Replaces the content of `out` by the blob of a name. On failure the content of `out` is unspecified.
+    /// Replaces the content of `out` with a blob. After a failure, the content of `out` is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::NotFound`] if the store does not have the blob, with [`StoreError::TooBig`] if it
+    /// exceeds [`MAX_BLOB_SIZE`], with [`StoreError::Corrupt`] if the stored bytes cannot be the blob, and with
+    /// [`StoreError::Io`] if they cannot be read. A store need not compare the digest.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// Gets a blob of `size` bytes. A store that knows the length of a blob before it reads it fails with
-    /// [`StoreError::Length`] if it is another: so a few bytes of an archive cannot make it read a large blob
-    /// in vain.
+    /// Gets a blob of `size` bytes. A store that knows the length of a blob checks it before reading, so that a few
+    /// bytes of an archive cannot cause a large blob to be read in vain.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`get`](Self::get). May also fail with [`StoreError::Length`] if the blob has another length.
     fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let _ = size;
         self.get(blobref, out)
     }
 
-    /// Whether the store has a blob of a name.
+    /// Returns `true` if the store has a blob.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Io`] if the store cannot be read.
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 }
 
 /// A store that can be written.
 pub trait BlobStoreMut: BlobStore {
-    /// Stores a blob, unless the store has it. Returns its name.
+    /// Stores a blob, unless the store already has it, and returns its name.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::TooBig`] if the blob exceeds [`MAX_BLOB_SIZE`], and with [`StoreError::Io`] if the
+    /// store cannot be written.
     fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError>;
 
-    /// Removes a blob. Returns whether it existed.
+    /// Removes a blob, and returns `true` if it existed.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Io`] if the store cannot be written.
     fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 
-    /// The names of all blobs, in no order.
+    /// Returns the names of all blobs, in no particular order.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Io`] if the store cannot be read.
     fn list(&self) -> Result<Vec<BlobRef>, StoreError>;
 }
 

@@ -101,6 +101,11 @@ impl ToSql for AsText<'_> {
 
 impl SqliteStore {
     /// Opens a database for reading.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of its tables is not
+    /// a plain table, and with [`StoreError::Io`] if the file or, if there is a log, a copy of it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_regular(path)?;
@@ -120,6 +125,10 @@ impl SqliteStore {
     }
 
     /// Opens a database for writing, and creates it if it does not exist.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`open`](Self::open). Also fails if the file cannot be created or written.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if path.exists() {
@@ -154,7 +163,11 @@ impl SqliteStore {
         Ok(Self { connection: Mutex::new(connection), steps, _copy: None })
     }
 
-    /// The values of the checkpoints, the newest first.
+    /// Returns the values of the checkpoints, newest first.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the database is damaged or cannot be read.
     pub fn checkpoints(&self) -> Result<Vec<String>, StoreError> {
         let connection = self.lock();
         let limits = params![i64::try_from(MAX_CHECKPOINT).unwrap_or(i64::MAX), MAX_CHECKPOINTS];

@@ -46,8 +46,14 @@ pub struct Body<'w, 'e, W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a regular file whose data are written piece by piece. `entry` has the rest: its content and
-    /// size are ignored. [`Body::finish`] ends the file.
+    /// Begins a regular file whose data is written piece by piece. Everything else comes from `entry`, whose content
+    /// and size are ignored. [`Body::finish`] ends the file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotWritable`](crate::ErrorKind::NotWritable) if the writer writes a dict that already
+    /// has the path, with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished,
+    /// and if the output cannot be written.
     pub fn body<'w, 'e>(
         &'w mut self,
         entry: &'e Entry<'e>,
@@ -60,7 +66,11 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Write> Body<'_, '_, W> {
-    /// Ends the file. Returns its size in bytes.
+    /// Ends the file, and returns its size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the data of an [`Encoding::Text`] ends within a character, and if the output cannot be written.
     pub fn finish(mut self) -> Result<u64> {
         let last = mem::take(&mut self.carry);
         match self.encoding {

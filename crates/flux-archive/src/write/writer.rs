@@ -46,26 +46,31 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Creates a writer of an archive on one line.
+    /// Creates a writer that writes the archive on a single line.
     pub fn new(out: W, form: Form) -> Self {
         let (paths, line) = (HashSet::new(), String::new());
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
     }
 
-    /// Writes each member on a line of its own.
+    /// Writes each member on a separate line.
     #[must_use]
     pub fn pretty(mut self) -> Self {
         self.pretty = true;
         self
     }
 
-    /// The container of the entries.
+    /// Returns the container of the entries.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Writes an entry. Fails with [`ErrorKind::NotWritable`], and writes nothing, if RFC 37 has no form
-    /// for it.
+    /// Writes an entry.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotWritable`] if RFC 37 has no form for the entry, or if a dict already has its path;
+    /// nothing of the entry is written then. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not
+    /// finished, or if the output cannot be written.
     pub fn entry(&mut self, entry: &Entry<'_>) -> Result<()> {
         let plan = Plan::of(entry)?;
         self.begin(&Text::new(entry.path.as_str()))?;
@@ -100,8 +105,14 @@ impl<W: Write> Writer<W> {
         self.end(entry, plan.size)
     }
 
-    /// Copies an entry: members, values and their order stay as they are written. Only the path moves
-    /// between member and key.
+    /// Copies an entry with its members, their values and their order unchanged. Only the path moves between member
+    /// and key, if the forms differ.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::NotWritable`] if the entry is not an object or has no path, or if a dict already has
+    /// its path. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not finished, or if the output cannot be
+    /// written.
     pub fn copy(&mut self, raw: &RawEntry<'_>) -> Result<()> {
         let Some(path) = raw.path() else {
             let (path, message) =
@@ -128,7 +139,11 @@ impl<W: Write> Writer<W> {
         self.close()
     }
 
-    /// Ends the archive. Returns the output, flushed.
+    /// Ends the archive, flushes the output and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not finished, or if the output cannot be written.
     pub fn finish(mut self) -> Result<W> {
         self.check_closed()?;
         let (open, close) = match self.form {

@@ -71,7 +71,11 @@ pub struct Creator<'o> {
 partial_debug! { Creator: root; }
 
 impl<'o> Creator<'o> {
-    /// Creates archives with paths relative to a directory.
+    /// Opens the directory to which the paths in the archive are relative.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be opened.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self {
             root: Dir::open(root.as_ref())?,
@@ -106,8 +110,12 @@ impl<'o> Creator<'o> {
         include: Filter<'o> => Some(include);
     }
 
-    /// Leaves out an open file or directory, whatever its path: the output file and the store. The report
-    /// names it.
+    /// Leaves out an open file or directory, whatever its path. Use it for the output file and the store. The report
+    /// lists the paths under which it was found.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system cannot identify the file.
     pub fn leave_out(mut self, file: impl AsFd) -> io::Result<Self> {
         self.left_out.push(stat(file)?.id());
         Ok(self)

@@ -22,11 +22,14 @@ const WINDOW: usize = 128;
 const WINDOW_BYTES: u64 = 8 << 20;
 
 impl Creator<'_> {
-    /// Writes files, and directories with their content.
+    /// Writes files to an archive, and directories with their content.
     ///
-    /// A file that is below two of the paths is written once. Files that cannot be read are in the report, and
-    /// the rest is written. An error means that the archive or, with [`ErrorKind::Store`], the store could not
-    /// be written.
+    /// A file below two of the paths is written once. Files that cannot be read are in the report, and the others are
+    /// written.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Store`] if the store cannot be written, and if the writer fails.
     pub fn write<W: Write>(
         &self,
         paths: impl IntoIterator<Item = impl AsRef<Path>>,

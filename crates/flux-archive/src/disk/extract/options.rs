@@ -78,7 +78,11 @@ pub struct Extractor<'o> {
 partial_debug! { Extractor: root; }
 
 impl<'o> Extractor<'o> {
-    /// Extracts into a directory that exists.
+    /// Opens an existing directory to extract into.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the directory cannot be opened.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self {
             root: Dir::open(root.as_ref())?,

@@ -21,9 +21,12 @@ use crate::parallel::try_map;
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
-    /// Extracts an archive.
+    /// Extracts an archive. The failures of entries are in the report.
     ///
-    /// An error means that nothing was written because of a limit. Failures of entries are in the report.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`] if the selected entries exceed the [limits](Self::limits). Nothing is written
+    /// then.
     pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
         let plan = Plan::new(self, archive)?;
         let run = Run {
