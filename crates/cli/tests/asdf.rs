@@ -287,6 +287,24 @@ fn diff_compares_trees_and_arrays() {
 }
 
 #[test]
+fn diff_finds_a_converted_copy_equal_and_compares_the_library_with_all() {
+    let folder = tree_file(
+        "asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0}\n\
+         history:\n  extensions:\n  - !core/extension_metadata-1.0.0\n    extension_class: x\n    \
+         software: !core/software-1.0.0 {name: asdf, version: 4.1.0}\na: 1\n",
+    );
+    folder.done(&["asdf", "convert", "a.asdf", "-o", "b.asdf"]);
+    let equal = folder.done(&["asdf", "diff", "a.asdf", "b.asdf"]);
+    assert_eq!(stdout(&equal), "");
+    let output = folder.run(&["asdf", "diff", "a.asdf", "b.asdf", "--all"]);
+    assert_eq!(status(&output), 1);
+    let text = stdout(&output);
+    assert!(text.contains("~ /asdf_library/name: \"asdf\" -> \"scibin\""), "{text}");
+    folder.done(&["asdf", "rm", "b.asdf", "/history"]);
+    folder.done(&["asdf", "diff", "a.asdf", "b.asdf"]);
+}
+
+#[test]
 fn long_tags_are_refused() {
     let folder = Folder::new();
     let prefix = "x".repeat(100_000);
@@ -481,9 +499,9 @@ fn more_external_files_than_may_be_open_are_read() {
     folder.done(&["asdf", "explode", "a.asdf", "-o", "b.asdf"]);
     let verify = folder.done(&["verify", "b.asdf"]);
     assert!(stdout(&verify).contains("90 of them in other files"), "{}", stdout(&verify));
-    folder.done(&["asdf", "diff", "a.asdf", "b.asdf", "--ignore", "/asdf_library"]);
+    folder.done(&["asdf", "diff", "a.asdf", "b.asdf"]);
     folder.done(&["asdf", "implode", "b.asdf", "-o", "c.asdf"]);
-    folder.done(&["asdf", "diff", "a.asdf", "c.asdf", "--ignore", "/asdf_library"]);
+    folder.done(&["asdf", "diff", "a.asdf", "c.asdf"]);
     let few = folder.run(&["asdf", "verify", "b.asdf", "--max-files", "3"]);
     assert_eq!(status(&few), 1, "{}", stderr(&few));
 }

@@ -80,6 +80,45 @@ fn ignored_nodes_are_left_out_with_all_below_them() {
 }
 
 #[test]
+fn what_the_writing_library_records_about_itself_is_ignored_on_request() {
+    let extension = |software: &str, version: &str| {
+        format!("{{extension_class: x, software: {{name: {software}, version: {version}}}}}")
+    };
+    let library = |name: &str| format!("asdf_library: {{name: {name}, version: 1.0}}\n");
+    let gwcs = extension("gwcs", "0.1");
+    let python = format!(
+        "{}history:\n  extensions: [{}, {gwcs}]\ngain: 1\n",
+        library("asdf"),
+        extension("asdf", "3.0")
+    );
+    let newer = format!(
+        "{}history:\n  extensions: [{gwcs}, {}]\ngain: 1\n",
+        library("asdf"),
+        extension("asdf", "4.0")
+    );
+    let ours = format!("{}history:\n  extensions: [{gwcs}]\ngain: 1\n", library("scibin"));
+    let bare = "gain: 1\n";
+    let ignoring = |before: &str, after: &str| {
+        compared(&Compare::new().ignore_library(), &file(before), &file(after)).unwrap()
+    };
+    assert_eq!(ignoring(&python, &newer), [""; 0]);
+    assert_eq!(ignoring(&python, &ours), [""; 0]);
+    assert_eq!(ignoring(&ours, &python), [""; 0]);
+    // A history that holds nothing else is not a difference either.
+    let only = format!(
+        "{}history: {{extensions: [{}]}}\ngain: 1\n",
+        library("asdf"),
+        extension("asdf", "3.0")
+    );
+    assert_eq!(ignoring(&only, bare), [""; 0]);
+    assert_eq!(ignoring(bare, &only), [""; 0]);
+    // Other extensions are compared.
+    assert_eq!(ignoring(bare, &ours), ["+ /history: {..} (1 key)"]);
+    assert_eq!(ignoring(&python, &newer.replace("0.1", "0.2")).len(), 1);
+    assert_eq!(differences(&python, &ours).len(), 4);
+}
+
+#[test]
 fn arrays_are_compared_by_type_shape_and_elements() {
     let array = |data: &str| format!("a: !core/ndarray-1.1.0 {data}");
     let of = |before: &str, after: &str| differences(&array(before), &array(after));

@@ -121,6 +121,10 @@ pub(crate) struct Diff {
     /// characters of a key, "**" for any keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
+    /// Also compare what the library that wrote a file records about itself: asdf_library, and its extensions
+    /// in the history
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print at most this many differences
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) max_changes: usize,

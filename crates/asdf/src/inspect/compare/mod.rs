@@ -1,6 +1,7 @@
 //! The differences of two trees and of their arrays.
 
 mod array;
+mod library;
 mod number;
 mod value;
 
@@ -14,6 +15,7 @@ use crate::error::Result;
 use crate::yaml::{NodeId, NodeKind, Order, Token, Walk};
 
 pub use array::ElementsDifference;
+use library::LibraryRecords;
 use value::shown;
 
 /// Pairs of nodes that are compared: with aliases and merge keys a small tree may have far more than a large one
@@ -50,12 +52,18 @@ const MAX_BYTES: u64 = 1 << 27;
 pub struct Compare {
     tolerance: Tolerance,
     ignore: Vec<Pattern>,
+    without_library: bool,
     max_pairs: u64,
 }
 
 impl Default for Compare {
     fn default() -> Self {
-        Self { tolerance: Tolerance::default(), ignore: Vec::new(), max_pairs: MAX_PAIRS }
+        Self {
+            tolerance: Tolerance::default(),
+            ignore: Vec::new(),
+            without_library: false,
+            max_pairs: MAX_PAIRS,
+        }
     }
 }
 
@@ -164,6 +172,15 @@ impl Compare {
         self
     }
 
+    /// Ignores what the libraries that wrote the files record about themselves: the key `asdf_library`, and
+    /// the extensions of the history whose software is one of these libraries. They differ whenever another
+    /// program, or another version of it, has written the same content.
+    #[must_use]
+    pub fn ignore_library(mut self) -> Self {
+        self.without_library = true;
+        self
+    }
+
     /// Calls `take` with the differences of two nodes, which may be of different files, until it breaks.
     ///
     /// Keys are compared whatever their order. Numbers are compared by value, `1` is `1.0`, and not-a-number is
@@ -173,7 +190,12 @@ impl Compare {
     /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree very large.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
-        let mut run = Run { compare: self, take, pairs: 0, bytes: 0 };
+        let records = if self.without_library {
+            LibraryRecords::of_both(before, after)
+        } else {
+            Default::default()
+        };
+        let mut run = Run { compare: self, records: &records, take, pairs: 0, bytes: 0 };
         match run.nodes(before, after, progress) {
             Ok(()) | Err(Stop::Taken) => Ok(()),
             Err(Stop::Failed(error)) => Err(error),
@@ -184,6 +206,8 @@ impl Compare {
 /// A comparison that is going on.
 struct Run<'r, 't> {
     compare: &'r Compare,
+    /// What the libraries have recorded in the first and in the second tree.
+    records: &'r [LibraryRecords; 2],
     take: &'r mut Take<'t>,
     pairs: u64,
     bytes: u64,
@@ -254,14 +278,26 @@ impl Run<'_, '_> {
             binio::pointer::push(&mut pointer, key);
             Ok::<_, Stop>(pointer)
         };
+        let [before_records, after_records] = self.records;
+        let is_kept =
+            |records: &LibraryRecords, container, child| !records.contains(container, child);
         let is_sequence = pair.before.kind() == NodeKind::Sequence;
-        let (mut index, mut others) = (0, 0);
+        // The items of a second sequence are taken in step with those of the first.
+        let mut others =
+            children(pair.after).filter(|(_, child)| is_kept(after_records, pair.after, *child));
+        let mut in_both = 0;
         for (token, before) in children(pair.before) {
+            if !is_kept(before_records, pair.before, before) {
+                continue;
+            }
             let key = token.to_text()?;
             self.count_pair()?;
-            let after = if is_sequence { pair.after.at(index) } else { pair.after.get(&key) };
-            index += 1;
-            others += usize::from(after.is_some());
+            let after = if is_sequence {
+                others.next().map(|(_, item)| item)
+            } else {
+                pair.after.get(&key).filter(|value| is_kept(after_records, pair.after, *value))
+            };
+            in_both += usize::from(after.is_some());
             let progress = self.step(&pair.progress, &key);
             if self.is_ignored(&progress) {
                 continue;
@@ -278,11 +314,12 @@ impl Run<'_, '_> {
                 pairs.push((token, Pair { before, after, progress }));
             }
         }
-        if others != pair.after.len() {
-            for (at, (token, after)) in children(pair.after).enumerate() {
+        if in_both != pair.after.len() {
+            for (token, after) in others {
                 let key = token.to_text()?;
+                let before = pair.before.get(&key).filter(|_| !is_sequence);
                 let is_new =
-                    if is_sequence { at >= index } else { pair.before.get(&key).is_none() };
+                    before.is_none_or(|value| !is_kept(before_records, pair.before, value));
                 self.count_pair()?;
                 if is_new && !self.is_ignored(&self.step(&pair.progress, &key)) {
                     self.report(pointer_to(&key)?, DifferenceKind::Added(shown(after)))?;

@@ -19,12 +19,15 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
 }
 
 fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
-    let Diff { before, after, rtol, atol, ignore, max_changes, reading } = command;
+    let Diff { before, after, rtol, atol, ignore, all, max_changes, reading } = command;
     if is_standard(before) && is_standard(after) {
         let message = "only one of the two files can be standard input";
         return Err(Failure::other("standard input", message));
     }
     let mut compare = Compare::new().rtol(*rtol).atol(*atol);
+    if !all {
+        compare = compare.ignore_library();
+    }
     for pattern in ignore {
         let pattern = Pattern::parse(pattern);
         compare =

@@ -1,0 +1,59 @@
+//! What a library records about itself in the files that it writes: the entry `asdf_library`, and the
+//! extensions of the history that are its own.
+
+use std::collections::HashSet;
+
+use crate::Node;
+use crate::yaml::{NodeId, NodeKind};
+
+/// Nodes that only record which library wrote a file, each with the collection that it is in: an alias
+/// elsewhere may use the same node for something else.
+#[derive(Debug, Default)]
+pub(super) struct LibraryRecords(HashSet<(NodeId, NodeId)>);
+
+impl LibraryRecords {
+    /// Finds the records below the roots of two trees. Each file may keep what the library of the other
+    /// one has recorded, so the names of both libraries count in both trees.
+    pub(super) fn of_both(before: Node<'_>, after: Node<'_>) -> [Self; 2] {
+        let names: Vec<&str> = [before, after]
+            .into_iter()
+            .filter_map(|root| root.get("asdf_library")?.yaml().get("name")?.text())
+            .collect();
+        [Self::of(before, &names), Self::of(after, &names)]
+    }
+
+    fn of(root: Node<'_>, libraries: &[&str]) -> Self {
+        let mut records = Self::default();
+        if let Some(library) = root.get("asdf_library") {
+            records.add(root, library);
+        }
+        let Some(history) = root.get("history") else { return records };
+        let Some(extensions) = history.get("extensions") else { return records };
+        for extension in extensions.items() {
+            let software = extension.get("software").or_else(|| extension.get("package"));
+            let name = software.and_then(|software| software.yaml().get("name")?.text());
+            if name.is_some_and(|name| libraries.contains(&name)) {
+                records.add(extensions, extension);
+            }
+        }
+        // A list without other extensions is no more than the records in it, and so is a history.
+        if extensions.kind() == NodeKind::Sequence
+            && extensions.items().all(|item| records.contains(extensions, item))
+        {
+            records.add(history, extensions);
+            if history.len() == 1 {
+                records.add(root, history);
+            }
+        }
+        records
+    }
+
+    fn add(&mut self, container: Node<'_>, child: Node<'_>) {
+        self.0.insert((container.id(), child.id()));
+    }
+
+    /// Returns `true` if the child of a collection is a record of the library.
+    pub(super) fn contains(&self, container: Node<'_>, child: Node<'_>) -> bool {
+        !self.0.is_empty() && self.0.contains(&(container.id(), child.id()))
+    }
+}
