@@ -256,6 +256,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "scibin asdf set science.asdf /meta/gain 2.5",
             "scibin asdf set science.asdf /meta/filters/- '\"F110W\"'",
+            "scibin asdf set science.asdf /meta/site/altitude 2400 --parents",
             "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
         ],
     ),
@@ -263,7 +264,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "asdf rm",
         &["scibin asdf rm science.asdf /meta/draft", "scibin asdf rm science.asdf /list/0"],
     ),
-    ("asdf mv", &["scibin asdf mv science.asdf /meta/gian gain"]),
+    (
+        "asdf mv",
+        &["scibin asdf mv science.asdf /meta/gian gain", "scibin asdf mv science.asdf /a/b /a/c"],
+    ),
     (
         "asdf import",
         &[

@@ -53,12 +53,58 @@ fn set_rm_and_mv_change_what_they_name_and_keep_comments() {
     assert_eq!(tree(&folder), format!("{text}{array}"));
     is_fine(&folder);
     folder.done(&["asdf", "set", "a.asdf", "/list/-", "[3, {a: b}]"]);
-    folder.done(&["asdf", "set", "a.asdf", "/new/key", "'yes'"]);
+    folder.done(&["asdf", "set", "a.asdf", "/new/key", "'yes'", "--parents"]);
     folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "title"]);
     folder.done(&["asdf", "rm", "a.asdf", "/list/0"]);
     let text = text.replace("[1, 2]", "[2, [3, {a: b}]]").replace("name", "title");
     assert_eq!(tree(&folder), format!("{text}{array}new: {{key: 'yes'}}\n"));
     is_fine(&folder);
+}
+
+#[test]
+fn a_mistyped_pointer_is_an_error_unless_parents_are_wanted() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    for pointer in ["/mata/gian", "/mata/gain/unit", "/mata/list/-"] {
+        let output = folder.run(&["asdf", "set", "a.asdf", pointer, "3"]);
+        assert_eq!(status(&output), 2, "{pointer}");
+        let message = stderr(&output);
+        assert!(message.contains("at the root: no key `mata`, did you mean `meta`?"), "{message}");
+        assert!(message.contains("; --parents creates"), "{message}");
+        assert_eq!(folder.read("a.asdf"), before);
+    }
+    folder.done(&["asdf", "set", "a.asdf", "/site/height/value", "3", "-p"]);
+    assert!(tree(&folder).ends_with("site:\n  height: {value: 3}\n"), "{}", tree(&folder));
+}
+
+#[test]
+fn an_item_of_a_list_that_does_not_exist_creates_the_list() {
+    let folder = folder();
+    folder.done(&["asdf", "set", "a.asdf", "/meta/filters/-", "F110W"]);
+    folder.done(&["asdf", "set", "a.asdf", "/meta/filters/-", "F160W"]);
+    folder.done(&["asdf", "set", "a.asdf", "/meta/modes/0", "{a: 1}"]);
+    folder.done(&["asdf", "set", "a.asdf", "/history/entries/-", "{description: x}", "--parents"]);
+    let read = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
+    assert_eq!(read["meta"]["filters"], json!(["F110W", "F160W"]));
+    assert_eq!(read["meta"]["modes"], json!([{"a": 1}]));
+    assert_eq!(read["history"]["entries"], json!([{"description": "x"}]));
+    let output = folder.run(&["asdf", "set", "a.asdf", "/meta/others/3", "x"]);
+    assert_eq!(status(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("a new list has no item `3`: expected `-` or `0`"), "{message}");
+}
+
+#[test]
+fn mv_takes_a_pointer_in_the_same_mapping() {
+    let folder = folder();
+    folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "/meta/full~1name"]);
+    assert!(tree(&folder).contains("  full/name: x\n"), "{}", tree(&folder));
+    let before = folder.read("a.asdf");
+    let output = folder.run(&["asdf", "mv", "a.asdf", "/meta/gain", "/gain"]);
+    assert_eq!(status(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("key of its own mapping, such as /meta/gain"), "{message}");
+    assert_eq!(folder.read("a.asdf"), before);
 }
 
 #[test]
@@ -81,7 +127,11 @@ fn import_adds_and_replaces_arrays() {
     let blocks = |folder: &Folder| {
         json_of(&folder.done(&["asdf", "blocks", "a.asdf", "--json"])).as_array().unwrap().clone()
     };
-    folder.done(&["asdf", "import", "a.asdf", "/image/x", "x.npy", "--compress", "zlib"]);
+    let command = ["asdf", "import", "a.asdf", "/image/x", "x.npy", "--compress", "zlib"];
+    let output = folder.run(&command);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("at the root: no key `image`"), "{}", stderr(&output));
+    folder.done(&[&command[..], &["--parents"]].concat());
     assert_eq!(blocks(&folder).len(), 2);
     assert_eq!(blocks(&folder)[1]["compression"], "zlib");
     assert_eq!(folder.done(&["get", "a.asdf", "/image/x", "--as", "npy"]).stdout, npy(4));

@@ -26,7 +26,7 @@ fn folder() -> Folder {
         "asdf",
         "new",
         "a.asdf",
-        "-q",
+        "-qp",
         "--tree",
         "tree.yaml",
         "--array",
@@ -86,6 +86,23 @@ fn new_takes_directives_a_tree_from_standard_input_and_no_tree() {
     let output = folder.done(&["asdf", "new", "b.asdf"]);
     assert!(stdout(&output).starts_with("b.asdf: "), "{}", stdout(&output));
     assert!(stdout(&output).trim_end().ends_with("0 blocks"), "{}", stdout(&output));
+}
+
+#[test]
+fn new_creates_parents_of_arrays_without_a_tree_and_else_on_request() {
+    let folder = folder();
+    folder.done(&["asdf", "new", "b.asdf", "--array", "/a/b/-=y.npy"]);
+    assert_eq!(
+        folder.done(&["get", "b.asdf", "/a/b/0", "--as", "npy"]).stdout,
+        folder.read("y.npy")
+    );
+    folder.write("t.yaml", "meta: {gain: 1}\n");
+    let command = ["asdf", "new", "c.asdf", "--tree", "t.yaml", "--array", "/mata/y=y.npy"];
+    let output = folder.run(&command);
+    assert_eq!(status(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("at the root: no key `mata`; --parents creates"), "{message}");
+    folder.done(&[&command[..], &["--parents"]].concat());
 }
 
 #[test]

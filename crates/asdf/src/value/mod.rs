@@ -22,6 +22,7 @@ pub(crate) mod edit;
 pub(crate) mod emit;
 mod file;
 pub(crate) mod model;
+mod parents;
 mod scalar;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;

@@ -3,7 +3,7 @@
 use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
-use crate::value::{Mapping, Value};
+use crate::value::{Mapping, Value, parents};
 
 /// The number of a node that a [`Tree`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,16 +141,25 @@ impl Tree {
         Some(value)
     }
 
-    /// Sets the value that a JSON Pointer leads to. Mappings on the way are made where they are
-    /// missing; `-` as the last part adds to a list. A place in a shared node is set for all places
-    /// where the node is.
+    /// Sets the value that a JSON Pointer leads to. Missing collections on the way are created: lists for
+    /// `-` and `0`, mappings for other keys. `-` as the last part adds to a list. A value in a shared node
+    /// is set everywhere the node is used.
     ///
-    /// Fails if the way leads through a scalar or past the end of a list.
+    /// ```
+    /// let mut tree = asdf::Tree::default();
+    /// tree.set("/history/entries/-", "flat-fielded")?;
+    /// tree.set("/history/entries/-", "calibrated")?;
+    /// assert_eq!(tree.pointer("/history/entries/1").and_then(|it| it.as_str()), Some("calibrated"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
+    /// Fails if the pointer leads through a scalar or past the end of a list.
     pub fn set(&mut self, pointer: &str, value: impl Into<Value>) -> Result<()> {
         let fail = |message: String| Error::reference(pointer, ReferenceError::NotFound(message));
         let tokens = pointer::tokens(pointer).map_err(|error| {
             Error::reference(pointer, ReferenceError::Syntax(error.to_string()))
         })?;
+        let value = value.into();
         let mut place = &mut self.root;
         for (at, token) in tokens.iter().enumerate() {
             // A handle leads to its node; the tree is split into root and shared nodes for this.
@@ -166,7 +175,9 @@ impl Tree {
             place = match place.untagged_mut() {
                 Value::Mapping(mapping) => {
                     if mapping.get(token).is_none() {
-                        mapping.insert(&**token, Mapping::new());
+                        let missing = tokens.get(at + 1..).unwrap_or_default();
+                        mapping.insert(&**token, parents::wrapped(pointer, missing, value)?);
+                        return Ok(());
                     }
                     match mapping.get_mut(token) {
                         Some(place) => place,
@@ -188,7 +199,26 @@ impl Tree {
                 _ => return Err(fail(format!("{token:?} would be inside a scalar or an array"))),
             };
         }
-        *place = value.into();
+        *place = value;
+        Ok(())
+    }
+
+    /// Fails if [`set`](Self::set) would create collections on the way to a pointer, other than a list for
+    /// its last part: the pointer may be mistyped. The error names the nearest node that exists.
+    pub fn check_parent(&self, pointer: &str) -> Result<()> {
+        let needed = parents::needed(pointer, |parent| self.pointer(parent).is_some());
+        let mut nearest = "";
+        for end in needed.match_indices('/').skip(1).map(|(at, _)| at).chain([needed.len()]) {
+            let part = &needed[..end];
+            if self.pointer(part).is_none() {
+                let place =
+                    if nearest.is_empty() { "the root".into() } else { format!("`{nearest}`") };
+                let key = part[nearest.len()..].trim_start_matches('/');
+                let message = format!("at {place}: no key `{key}`");
+                return Err(Error::reference(needed, ReferenceError::NotFound(message)));
+            }
+            nearest = part;
+        }
         Ok(())
     }
 }

@@ -1,5 +1,8 @@
 //! Edits of texts, by example.
 
+use asdf::Tree;
+use asdf::value::TreeText;
+
 use crate::{Remove, Rename, Set, check, edited};
 
 #[test]
@@ -54,8 +57,36 @@ fn new_keys_are_strings_at_the_end_and_dash_appends() {
             (Set("/lines/-", "3"), &text.replace("2 # two\n", "2, # two\n  3\n")),
             (Set("/new", "yes"), &format!("{text}new: yes\n")),
             (Set("/new/x/y", "1"), &format!("{text}new:\n  x: {{y: 1}}\n")),
+            (Set("/new/-", "1"), &format!("{text}new: [1]\n")),
+            (Set("/m/new/0", "1"), &text.replace("a: 1 # x\n", "a: 1 # x\n  new: [1]\n")),
+            (Set("/new/0/x", "1"), &format!("{text}new:\n- {{x: 1}}\n")),
         ],
     );
+    let error = edited(text, Set("/new/1", "1")).unwrap_err();
+    assert_eq!(error, "\"/new/1\": a new list has no item `1`: expected `-` or `0`");
+}
+
+#[test]
+fn check_parent_names_the_nearest_node_that_exists() {
+    let source = "meta: {gain: 1, list: [1]}\n";
+    let (text, tree) = (TreeText::parse(source).unwrap(), Tree::parse(source).unwrap());
+    for pointer in ["", "/new", "/meta/new", "/meta/gain", "/meta/list/-", "/meta/new/-", "/new/0"]
+    {
+        assert!(text.check_parent(pointer).is_ok(), "{pointer}");
+        assert!(tree.check_parent(pointer).is_ok(), "{pointer}");
+    }
+    for (pointer, place) in [
+        ("/mata/gain", "at the root: no key `mata`"),
+        ("/mata/list/-", "at the root: no key `mata`"),
+        ("/meta/new/x/y", "at `/meta`: no key `new`"),
+        ("/meta/new/x/-", "at `/meta`: no key `new`"),
+        ("é/x", "é"),
+    ] {
+        for error in [text.check_parent(pointer), tree.check_parent(pointer)] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.contains(place), "{pointer}: {error}");
+        }
+    }
 }
 
 #[test]

@@ -148,6 +148,10 @@ pub(crate) struct New {
     /// Put the array of a .npy file at a place of the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
+    /// Create the mappings and lists on the way to --array that do not exist in --tree. Without it they are an
+    /// error, since the pointer may be mistyped
+    #[arg(long, short, requires = "tree")]
+    pub(crate) parents: bool,
     /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
@@ -184,12 +188,13 @@ impl FromStr for NamedArray {
 pub(crate) struct Set {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the value. Mappings on the way are made where they are missing, "-" as the last part adds to
-    /// a list
+    /// JSON Pointer of the value. "-" as the last part adds to a list, and creates it if it does not exist
     pub(crate) pointer: String,
     /// The value as YAML, such as 2.5, [1, 2] or '"yes"'
     #[arg(value_name = "YAML", allow_hyphen_values = true)]
     pub(crate) value: String,
+    #[command(flatten)]
+    pub(crate) parents: Parents,
     #[command(flatten)]
     pub(crate) changing: Changing,
 }
@@ -210,7 +215,7 @@ pub(crate) struct Mv {
     pub(crate) file: PathBuf,
     /// JSON Pointer of the entry
     pub(crate) pointer: String,
-    /// Its new key, a string
+    /// Its new key, a string, or the JSON Pointer of its new key, such as /meta/gain, in the same mapping
     #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
     pub(crate) key: String,
     #[command(flatten)]
@@ -221,8 +226,7 @@ pub(crate) struct Mv {
 pub(crate) struct Import {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the array. Mappings on the way are made where they are missing, "-" as the last part adds to
-    /// a list
+    /// JSON Pointer of the array. "-" as the last part adds to a list, and creates it if it does not exist
     pub(crate) pointer: String,
     /// The array
     #[arg(value_name = "X.npy")]
@@ -233,6 +237,8 @@ pub(crate) struct Import {
     /// Put the elements into the tree
     #[arg(long)]
     pub(crate) inline: bool,
+    #[command(flatten)]
+    pub(crate) parents: Parents,
     #[command(flatten)]
     pub(crate) changing: Changing,
 }
@@ -250,6 +256,15 @@ pub(crate) struct Edit {
     /// Change the file itself under a journal, instead of putting a new one in its place
     #[arg(long)]
     pub(crate) in_place: bool,
+}
+
+/// What is created on the way to a new node.
+#[derive(Debug, Args)]
+pub(crate) struct Parents {
+    /// Create the mappings and lists on the way that do not exist. Without it they are an error, since the
+    /// pointer may be mistyped
+    #[arg(long, short)]
+    pub(crate) parents: bool,
 }
 
 /// How a file is changed.

@@ -9,7 +9,7 @@ use super::moved::{MovedNodes, MovedText};
 use crate::error::{ErrorKind, Result};
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
 use crate::value::walk::Visit;
-use crate::value::{Mapping, Tree, Value};
+use crate::value::{Tree, Value, parents};
 use crate::yaml::edit::check::{self, Expectation};
 use crate::yaml::edit::place::{Surroundings, WrittenChild, children, column, range};
 use crate::yaml::edit::splices::Splices;
@@ -87,12 +87,29 @@ impl TreeText {
         &self.document
     }
 
-    /// Sets the value at a JSON Pointer. Mappings on the way are made where they are missing; `-` as
-    /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a
-    /// value of its own.
+    /// Sets the value at a JSON Pointer. Missing collections on the way are created: lists for `-` and
+    /// `0`, mappings for other keys, unless [`check_parent`](Self::check_parent) is called first. `-` as
+    /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a value
+    /// of its own.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         *self = self.with(pointer, value)?;
         Ok(())
+    }
+
+    /// Fails if [`set`](Self::set) would create collections on the way to a pointer, other than a list for
+    /// its last part: the pointer may be mistyped. The error names the nearest node that exists.
+    ///
+    /// ```
+    /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
+    /// let error = text.check_parent("/mata/gain").unwrap_err();
+    /// assert_eq!(error.to_string(), "\"/mata\": at the root: no key `mata`, did you mean `meta`?");
+    /// text.check_parent("/meta/filters/-")?;
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn check_parent(&self, pointer: &str) -> Result<()> {
+        let root = self.document.root();
+        let needed = parents::needed(pointer, |parent| root.pointer(parent).is_ok());
+        root.pointer(needed).map(drop)
     }
 
     /// Like [`set`](Self::set), but returns the changed text.
@@ -111,10 +128,8 @@ impl TreeText {
         let mut value = value.clone();
         forget_forms(&mut value)?;
         if let Place::NewKey(_, missing) = &target.place {
-            for key in missing.iter().rev() {
-                let inner = std::mem::take(value.root_mut());
-                *value.root_mut() = Mapping::from_iter([(key.as_str(), inner)]).into();
-            }
+            let inner = std::mem::take(value.root_mut());
+            *value.root_mut() = parents::wrapped(pointer, missing, inner)?;
         }
         let wanted = self.standalone(&value, arrays)?;
         let want = only(&wanted);

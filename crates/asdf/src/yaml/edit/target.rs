@@ -16,7 +16,7 @@ pub(crate) enum Place {
     Entries(Vec<usize>),
     /// An item of a list.
     Item(usize),
-    /// A key that is new, and the keys of the mappings that are to be made in it.
+    /// A new key, and the rest of the pointer, whose collections do not exist yet either.
     NewKey(String, Vec<String>),
     /// After the last item of a list.
     NewItem,

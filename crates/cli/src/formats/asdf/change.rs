@@ -1,5 +1,6 @@
 //! Changing a file that exists: `scibin asdf set`, `rm`, `mv`, `import`.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,35 +12,61 @@ use binio::write::Discard;
 use serde_json::json;
 
 use crate::Verdict;
-use crate::arguments::asdf::{Changing, Import, Mv, Rm, Set};
-use crate::failure::Failure;
+use crate::arguments::asdf::{Changing, Import, Mv, Parents, Rm, Set};
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, count, print_json, size};
 
 pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
-    let Set { file, pointer, value, changing } = request;
+    let Set { file, pointer, value, parents, changing } = request;
     if value.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
         let message = "is empty, but one YAML value was expected: null, \"\" or {}, for example";
         return Err(Failure::other("the value", message));
     }
     let value = Tree::parse(value);
     let value = value.map_err(|error| Failure::other("the value", error.to_string()))?;
-    change(file, changing, output, |editor| editor.set(pointer, &value))
+    change(file, changing, output, |editor| {
+        check_parent(file, editor, pointer, parents)?;
+        editor.set(pointer, &value).map_err(|error| Failure::asdf(file, error))
+    })
 }
 
 pub(crate) fn rm(request: &Rm, output: Output) -> Result<Verdict, Failure> {
     let Rm { file, pointer, changing } = request;
-    change(file, changing, output, |editor| editor.remove(pointer))
+    change(file, changing, output, |editor| {
+        editor.remove(pointer).map_err(|error| Failure::asdf(file, error))
+    })
 }
 
 pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
     let Mv { file, pointer, key, changing } = request;
-    change(file, changing, output, |editor| editor.rename(pointer, key))
+    let key = new_key(pointer, key).map_err(|why| Failure::other(key, why))?;
+    change(file, changing, output, |editor| {
+        editor.rename(pointer, &key).map_err(|error| Failure::asdf(file, error))
+    })
+}
+
+/// Returns the key that a destination names: itself, or the last part of a pointer. Fails unless that pointer
+/// is in the same mapping as the entry.
+fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
+    let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
+    else {
+        return Ok(destination.into());
+    };
+    let from = entry.rsplit_once('/').map_or("", |(parent, _)| parent);
+    if parent != from {
+        return Err(format!(
+            "an entry can only get another key of its own mapping, such as {from}/{key}; to move it to \
+             another mapping, set it there and remove it here"
+        ));
+    }
+    binio::pointer::unescape(key)
+        .ok_or_else(|| "`~` in a pointer is followed by `0` or `1`".to_owned())
 }
 
 pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failure> {
-    let Import { file, pointer, array: path, compress, inline, changing } = request;
+    let Import { file, pointer, array: path, compress, inline, parents, changing } = request;
     let source = input::source(path).map_err(|error| Failure::asdf(path, error.into()))?;
     let source: Arc<dyn ReadAt> = Arc::new(source);
     let mut array =
@@ -48,8 +75,33 @@ pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failur
         array = array.compression(*compression);
     }
     change(file, changing, output, |editor| {
-        if *inline { editor.set_inline(pointer, array) } else { editor.set_array(pointer, array) }
+        check_parent(file, editor, pointer, parents)?;
+        let set = if *inline {
+            editor.set_inline(pointer, array)
+        } else {
+            editor.set_array(pointer, array)
+        };
+        set.map_err(|error| Failure::asdf(file, error))
     })
+}
+
+/// Fails if collections on the way to a new node do not exist, unless they are to be created.
+fn check_parent(
+    path: &Path,
+    editor: &Editor,
+    pointer: &str,
+    parents: &Parents,
+) -> Result<(), Failure> {
+    if parents.parents {
+        return Ok(());
+    }
+    let tree = editor.tree().map_err(|error| Failure::asdf(path, error))?;
+    tree.check_parent(pointer).map_err(|error| missing_parent(path, &error))
+}
+
+/// A failure for a pointer that leads through what does not exist.
+pub(super) fn missing_parent(path: &Path, error: &asdf::Error) -> Failure {
+    Failure::other(name(path), format!("{error}; --parents creates what is missing on the way"))
 }
 
 /// Opens and locks a file to change it, and says so if a change that was interrupted was undone.
@@ -79,7 +131,7 @@ fn change(
     path: &Path,
     changing: &Changing,
     output: Output,
-    edit: impl FnOnce(&mut Editor) -> asdf::Result<()>,
+    edit: impl FnOnce(&mut Editor) -> Result<(), Failure>,
 ) -> Result<Verdict, Failure> {
     let fail = |error| Failure::asdf(path, error);
     let Changing { output: target, force, dry_run, in_place } = changing;
@@ -87,7 +139,7 @@ fn change(
         output_file::check(target, *force)?;
         let _lock = output_file::lock(target, *force && !*dry_run)?;
         let mut editor = Editor::from_file(super::open_by(&OpenOptions::new(), path)?);
-        edit(&mut editor).map_err(fail)?;
+        edit(&mut editor)?;
         let report = if *dry_run {
             editor.write_to(Discard::default()).map_err(fail)?
         } else {
@@ -96,7 +148,7 @@ fn change(
         (target.as_path(), report)
     } else {
         let mut editor = open(path, *in_place, *force, output)?;
-        edit(&mut editor).map_err(fail)?;
+        edit(&mut editor)?;
         let report = if *dry_run { editor.plan() } else { editor.commit() };
         (path, report.map_err(fail)?)
     };

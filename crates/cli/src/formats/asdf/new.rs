@@ -8,6 +8,7 @@ use std::sync::Arc;
 use asdf::value::Array;
 use asdf::{Limits, ReadAt, Tree, WriteOptions, Writer};
 
+use super::change;
 use crate::Verdict;
 use crate::arguments::asdf::New;
 use crate::failure::Failure;
@@ -26,6 +27,11 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
         let source: Arc<dyn ReadAt> = Arc::new(source);
         let array = Array::from_npy(source, Limits::default())
             .map_err(|error| Failure::asdf(path, error))?;
+        // Without a tree there is nothing that a pointer could be meant to match.
+        if request.tree.is_some() && !request.parents {
+            tree.check_parent(&named.pointer)
+                .map_err(|error| change::missing_parent(&request.file, &error))?;
+        }
         tree.set(&named.pointer, array).map_err(|error| Failure::asdf(&request.file, error))?;
     }
     let options = WriteOptions::new()
