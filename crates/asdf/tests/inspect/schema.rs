@@ -413,6 +413,26 @@ fn titles_and_units_describe_nodes() {
 }
 
 #[test]
+fn alternatives_that_a_node_does_not_match_do_not_describe_it() {
+    let mut schemas = Schemas::new();
+    let choices =
+        "anyOf: [{type: object, title: A quantity, unit: s}, {type: number, title: A number}]";
+    let schema = format!("{{id: 'asdf://x.org/a', properties: {{gain: {{{choices}}}}}}}");
+    schemas.add(&schema).unwrap();
+    schemas.add("tags: [{tag_uri: '!a', schema_uri: 'asdf://x.org/a'}]").unwrap();
+    let described = |gain: &str| {
+        let text = format!("#ASDF 1.0.0\n%YAML 1.1\n--- !a\ngain: {gain}\n...\n");
+        let file = Asdf::from_bytes(text.into_bytes()).unwrap();
+        let gain = file.tree().unwrap().pointer("/gain").unwrap().id();
+        let description = schemas.describe(&file).unwrap().get(gain).cloned().unwrap_or_default();
+        (description.title, description.unit)
+    };
+    assert_eq!(described("2.5"), (Some("A number".to_owned()), None));
+    assert_eq!(described("{}"), (Some("A quantity".to_owned()), Some("s".to_owned())));
+    assert_eq!(described("x"), (None, None));
+}
+
+#[test]
 fn folders_without_schemas_and_texts_that_are_none_are_told() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.yaml"), "x: 1").unwrap();

@@ -100,7 +100,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Whether a node matches, without a report.
-    fn is_match(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
+    pub(super) fn is_match(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         let reporting = std::mem::replace(&mut self.reporting, false);
         let result = self.check(node, schema);
         self.reporting = reporting;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use super::check::Checker;
 use super::store::{Place, Schemas};
 use super::uri;
 use crate::asdf::Asdf;
@@ -62,6 +63,7 @@ impl Schemas {
         let mut walk = Walk::new(Order::Levels);
         let mut descriptions = HashMap::new();
         let mut visited = 0;
+        let mut checker = Checker::new(self, file.options().limits);
         let tagged = document.nodes().filter(|node| node.tag().is_some());
         for root in std::iter::once(document.root()).chain(tagged) {
             walk.restart();
@@ -71,7 +73,7 @@ impl Schemas {
                 places.extend(of_tag.into_iter().filter_map(|uri| self.find(uri)));
                 if !places.is_empty() && visited < MAX_DESCRIBED && walk.is_new(node.id()) {
                     visited += 1;
-                    let places = self.expanded(places);
+                    let places = self.expanded(node, places, &mut checker);
                     let description = describe(node, &places);
                     if description != Description::default() {
                         descriptions.insert(node.id(), description);
@@ -93,8 +95,14 @@ impl Schemas {
         Ok(Descriptions(descriptions))
     }
 
-    /// The schemas, and those that they refer to or combine.
-    fn expanded<'s>(&'s self, places: Vec<Place<'s>>) -> Vec<Place<'s>> {
+    /// Returns the schemas of a node, and those that they refer to or combine. Of alternatives only those
+    /// that the node matches say something about it.
+    fn expanded<'s>(
+        &'s self,
+        node: YamlNode<'_>,
+        places: Vec<Place<'s>>,
+        checker: &mut Checker<'s>,
+    ) -> Vec<Place<'s>> {
         let mut all: Vec<Place<'s>> = Vec::new();
         let mut seen = HashSet::new();
         let mut left: VecDeque<Place<'s>> = places.into();
@@ -106,10 +114,13 @@ impl Schemas {
             let reference = place.node.get("$ref").and_then(YamlNode::as_str);
             let target = reference.and_then(|uri| self.find(&uri::join(place.uri, uri)));
             left.extend(target);
-            for key in ["allOf", "anyOf", "oneOf"] {
-                let choices = place.node.get(key).into_iter().flat_map(YamlNode::items);
-                left.extend(choices.map(|choice| place.at(choice)));
-            }
+            let parts = |key: &str| {
+                place.node.get(key).into_iter().flat_map(YamlNode::items).map(|part| place.at(part))
+            };
+            left.extend(parts("allOf"));
+            let choices = parts("anyOf").chain(parts("oneOf")).take(MAX_SCHEMAS);
+            // A check that exceeds a limit has not shown that the node matches.
+            left.extend(choices.filter(|choice| checker.is_match(node, *choice).unwrap_or(false)));
         }
         all
     }
