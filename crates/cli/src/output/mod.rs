@@ -239,7 +239,9 @@ pub(crate) fn print_json(value: &Value) -> io::Result<()> {
 
 /// A number of things: `1 block`, `2 entries`.
 pub(crate) fn count(number: u64, one: &str) -> String {
-    match (number, one.strip_suffix('y')) {
+    // After a vowel, "y" stays: entries, but keys.
+    let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match (number, stem) {
         (1, _) => format!("1 {one}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
         (_, None) => format!("{number} {one}s"),

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::files;
-use crate::program::{Folder, json_of, status, stderr, stdout};
+use crate::program::{Folder, json_of, npy_header, status, stderr, stdout};
 
 #[test]
 fn standard_input_is_read_by_info_verify_and_get() {
@@ -240,4 +240,21 @@ fn a_stated_format_is_not_detected() {
     }
     let output = folder.run(&["verify", "--format", "flux", "good.asdf"]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn a_count_of_one_is_singular() {
+    let folder = Folder::new();
+    let npy = [npy_header("[('a', '<i2')]", &[2]), vec![1, 0, 2, 0]].concat();
+    folder.write("x.npy", npy);
+    folder.done(&["asdf", "new", "a.asdf", "-q", "--array", "/x=x.npy"]);
+    folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
+    for (command, part) in [
+        (&["info", "a.asdf"][..], "1 field "),
+        (&["verify", "x.blp"], "x.blp: fine, 1 chunk of "),
+        (&["bloscpack", "convert", "x.blp", "-o", "y.blp"], "y.blp: 1 chunk in "),
+    ] {
+        let output = folder.done(command);
+        assert!(stdout(&output).contains(part), "{command:?}: {}", stdout(&output));
+    }
 }

@@ -8,7 +8,7 @@ use asdf::{Asdf, Node};
 use serde_json::{Value, json};
 
 use super::blocks::compression;
-use crate::output::one_line;
+use crate::output::{count, one_line};
 
 /// The nodes that are arrays, in the order of the text.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
@@ -43,7 +43,7 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     };
     let mut dtype = datatype_name(array.datatype());
     if let Some(record) = array.datatype().as_record() {
-        dtype = format!("{} fields", record.fields().len());
+        dtype = count(record.fields().len() as u64, "field");
     }
     let (block, codec, ratio) = match array.source() {
         Origin::Block(block) => (block.index().to_string(), compression(&block), ratio(&block)),

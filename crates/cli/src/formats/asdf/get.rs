@@ -82,7 +82,8 @@ fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<Strin
     let position = |row| Some(i64::try_from(row).unwrap_or(i64::MAX));
     let slice = Slice::Range { start: position(rows.start), stop: position(rows.end), step: 1 };
     let part = if array.shape().is_empty() { array.clone() } else { array.slice(&[slice])? };
-    let message = format!("of {count} rows, {}..{} are in the file", rows.start, rows.end);
+    let of = crate::output::count(count, "row");
+    let message = format!("of {of}, {}..{} are in the file", rows.start, rows.end);
     Ok((part, Some(message)))
 }
 

@@ -15,7 +15,7 @@ use super::outline::{Extent, outline};
 use crate::Verdict;
 use crate::arguments::asdf::{Describing, Reading};
 use crate::failure::Failure;
-use crate::output::{Output, diagnostic_lines, one_line, print_json, size, table};
+use crate::output::{Output, count, diagnostic_lines, one_line, print_json, size, table};
 
 /// Lines of the outline.
 const MAX_LINES: u64 = 40;
@@ -69,7 +69,7 @@ fn write_text(
     match tree {
         Ok(root) => {
             write_arrays(out, file)?;
-            writeln!(out, "  tree      {} nodes", root.document().node_count())?;
+            writeln!(out, "  tree      {}", count(root.document().node_count() as u64, "node"))?;
             let lines = described.is_empty().then_some(MAX_LINES);
             let extent = Extent { lines, only_content: true, ..Extent::default() };
             outline(out, root, "  ", extent, described)
@@ -96,21 +96,20 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
             .collect();
         software.sort();
         software.dedup();
-        let count = history.extensions.len();
         let software = cut(&one_line(&software.join(", ")));
-        writeln!(out, "  software  {} of {software}", counted(count, "extension", "extensions"))?;
+        writeln!(
+            out,
+            "  software  {} of {software}",
+            count(history.extensions.len() as u64, "extension")
+        )?;
     }
     if let Some(last) = history.entries.last() {
         let time = last.time.as_ref().map(|time| format!(", {time}")).unwrap_or_default();
         let last = cut(&one_line(&format!("{}{time}", last.description)));
-        let count = counted(history.entries.len(), "entry", "entries");
+        let count = count(history.entries.len() as u64, "entry");
         writeln!(out, "  history   {count}, the last: {last}")?;
     }
     Ok(())
-}
-
-fn counted(count: usize, one: &str, more: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 /// A line that fits a terminal.
@@ -123,23 +122,20 @@ fn cut(line: &str) -> String {
 
 fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     let nodes = arrays::by_size(file);
-    let count = nodes.len();
-    if count == 0 {
+    let total = nodes.len();
+    if total == 0 {
         return Ok(());
     }
-    writeln!(out, "  arrays    {count}")?;
+    writeln!(out, "  arrays    {total}")?;
     let heading = arrays::HEADING.map(str::to_owned).to_vec();
     let rows = nodes.into_iter().take(MAX_ARRAYS).map(arrays::row);
     let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
     for line in table(&rows, &[false, false, false, true, false, true]).lines() {
         writeln!(out, "    {line}")?;
     }
-    if count > MAX_ARRAYS {
-        writeln!(
-            out,
-            "    ... ({}; --json has all)",
-            counted(count - MAX_ARRAYS, "smaller array", "smaller arrays")
-        )?;
+    if total > MAX_ARRAYS {
+        let more = count((total - MAX_ARRAYS) as u64, "smaller array");
+        writeln!(out, "    ... ({more}; --json has all)")?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use asdf::inspect::schema::Descriptions;
 use asdf::ndarray::datatype_name;
 use asdf::yaml::{NodeId, NodeKind};
 
-use crate::output::one_line;
+use crate::output::{count, one_line};
 
 /// Longest text of a scalar in the outline.
 const MAX_TEXT: usize = 60;
@@ -87,8 +87,9 @@ pub(crate) fn outline(
         }
     }
     if hidden > 0 {
-        let more = if hidden == MAX_COUNT { "more than " } else { "" };
-        writeln!(out, "{indent}... ({more}{hidden} more nodes; `scibin asdf tree` shows all)")?;
+        let than = if hidden == MAX_COUNT { "more than " } else { "" };
+        let more = count(hidden, "more node");
+        writeln!(out, "{indent}... ({than}{more}; `scibin asdf tree` shows all)")?;
     }
     Ok(())
 }
@@ -255,8 +256,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
         };
     }
     let again = if seen.contains(&node.id()) { " (as above)" } else { "" };
-    let count =
-        |one: &str| format!("{} {one}{}", node.len(), if node.len() == 1 { "" } else { "s" });
+    let count = |one: &str| count(node.len() as u64, one);
     match node.kind() {
         NodeKind::Mapping if node.is_empty() => format!("{{}}{tag}"),
         NodeKind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),

@@ -17,7 +17,7 @@ use crate::arguments::bloscpack::Append;
 use crate::failure::Failure;
 use crate::output::file::is_standard;
 use crate::output::progress::Progress;
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, count, print_json, size};
 
 pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> {
     let appended = append(command, output)?;
@@ -35,8 +35,8 @@ pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Re
             "nbytes": len, "in_place": in_place,
         }));
     }
-    let len = size(*len);
-    output.result(&format_args!("{path}: {len} in {nchunks} chunks, {new_chunks} of them new"))
+    let (len, chunks) = (size(*len), count(*nchunks, "chunk"));
+    output.result(&format_args!("{path}: {len} in {chunks}, {new_chunks} of them new"))
 }
 
 /// Appends all inputs, in their order, at once.

@@ -8,7 +8,7 @@ use crate::Verdict;
 use crate::arguments::bloscpack::Convert;
 use crate::failure::Failure;
 use crate::output::file as output_file;
-use crate::output::{Output, print_json};
+use crate::output::{Output, count, print_json};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
     let Convert { input, output: target, format, .. } = command;
@@ -33,7 +33,8 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
             "version": version.number(), "chunks": chunks,
         }))?;
     } else {
-        output.result(&format_args!("{}: {chunks} chunks in {version}", target.display()))?;
+        let chunks = count(chunks as u64, "chunk");
+        output.result(&format_args!("{}: {chunks} in {version}", target.display()))?;
     }
     Ok(Verdict::Fine)
 }

@@ -14,7 +14,7 @@ use super::get::metadata;
 use crate::Verdict;
 use crate::arguments::bloscpack::Opening;
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 /// Lines of metadata.
 const MAX_LINES: usize = 40;
@@ -100,17 +100,14 @@ fn chunking(file: &Reader) -> String {
         (Some(chunk_size), _) => format!(" of {chunk_size} B"),
         (None, _) => String::new(),
     };
-    match file.chunks().len() {
-        1 => format!("1 chunk{sizes}"),
-        n => format!("{n} chunks{sizes}"),
-    }
+    format!("{}{sizes}", count(file.chunks().len() as u64, "chunk"))
 }
 
 fn offsets(header: &Header) -> String {
     match (header.offsets, header.max_app_chunks) {
         (false, _) => "none".to_owned(),
         (true, 0) => "yes, no room for more chunks".to_owned(),
-        (true, room) => format!("yes, room for {room} more chunks"),
+        (true, room) => format!("yes, room for {}", count(room, "more chunk")),
     }
 }
 
@@ -135,7 +132,8 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     }
     let more = text.lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
-        writeln!(out, "    ... ({more} more lines; `bloscpack meta get` shows all)")?;
+        let more = count(more as u64, "more line");
+        writeln!(out, "    ... ({more}; `bloscpack meta get` shows all)")?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
 use crate::failure::Failure;
 use crate::output::file as output_file;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
     let (input, target) = (&command.input, &command.output);
@@ -38,8 +38,8 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
         for loss in &report.lost {
             writeln!(out, "{}: {}", input.display(), one_line(&loss_text(loss)))?;
         }
-        let (kept, len) = (report.kept, size(report.plain_len));
-        writeln!(out, "{}: {kept} chunks kept, {len}", target.display())?;
+        let (kept, len) = (count(report.kept, "chunk"), size(report.plain_len));
+        writeln!(out, "{}: {kept} kept, {len}", target.display())?;
         remark(input, &report.diagnostics, output);
     }
     Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })

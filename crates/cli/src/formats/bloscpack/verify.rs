@@ -11,7 +11,7 @@ use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, print_found, print_json, size};
+use crate::output::{Output, count, print_found, print_json, size};
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
     let checked = check(path, how, output);
@@ -61,8 +61,8 @@ fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Re
         print_found(&path.display(), diagnostic)?;
     }
     if damage.is_empty() {
-        let (file, chunks, len) = (path.display(), report.chunks, size(len));
-        output.result(&format_args!("{file}: fine, {chunks} chunks of {len} checked"))?;
+        let (file, chunks, len) = (path.display(), count(report.chunks, "chunk"), size(len));
+        output.result(&format_args!("{file}: fine, {chunks} of {len} checked"))?;
     }
     for note in notes {
         output.remark(&format_args!("{}: {note}", path.display()));

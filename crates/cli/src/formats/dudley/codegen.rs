@@ -8,8 +8,8 @@ use super::parse;
 use crate::Verdict;
 use crate::arguments::dudley::{Codegen, Lang};
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::output::file as output_file;
+use crate::output::{Output, count};
 
 pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Failure> {
     let layout = parse(&command.layout, &ParseOptions::new())?;
@@ -26,6 +26,6 @@ pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Fail
     };
     let body = |out: &mut dyn Write| out.write_all(code.as_bytes());
     output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
-    output.result(&format_args!("{}: {} bytes", target.display(), code.len()))?;
+    output.result(&format_args!("{}: {}", target.display(), count(code.len() as u64, "byte")))?;
     Ok(Verdict::Fine)
 }

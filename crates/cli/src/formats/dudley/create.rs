@@ -16,7 +16,7 @@ use crate::arguments::dudley::{Append, New, Order, Put};
 use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, OutputFile, is_standard};
-use crate::output::{Output, print_json};
+use crate::output::{Output, count, print_json};
 
 /// The array of a `.npy` file.
 fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
@@ -92,7 +92,7 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
             .say(&format_args!("{}: no data for {missing}: filled with zeros", target_name(path)));
     }
     if !is_standard(path) {
-        output.result(&format_args!("{}: {} bytes", name(path), report.len))?;
+        output.result(&format_args!("{}: {}", name(path), count(report.len, "byte")))?;
     }
     Ok(Verdict::Fine)
 }
@@ -109,7 +109,8 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
             "file": name(path), "format": "dudley", "ok": true, "address": offset, "bytes": len,
         }))?;
     } else {
-        output.result(&format_args!("{}: {len} bytes at {offset} replaced", name(path)))?;
+        let bytes = count(len as u64, "byte");
+        output.result(&format_args!("{}: {bytes} at {offset} replaced", name(path)))?;
     }
     Ok(Verdict::Fine)
 }

@@ -18,7 +18,7 @@ use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
-use crate::output::{Output, Sink, one_line, text_out};
+use crate::output::{Output, Sink, count, one_line, text_out};
 
 /// Errors of rows that are shown.
 const MAX_ERRORS: usize = 10;
@@ -370,6 +370,6 @@ pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<
     };
     let body = |out: &mut dyn Write| out.write_all(&text);
     output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
-    output.result(&format_args!("{}: {} bytes", target.display(), text.len()))?;
+    output.result(&format_args!("{}: {}", target.display(), count(text.len() as u64, "byte")))?;
     Ok(Verdict::Fine)
 }

@@ -11,7 +11,7 @@ use crate::Verdict;
 use crate::arguments::dudley::Index;
 use crate::failure::{Failure, name};
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, print_json};
+use crate::output::{Output, count, print_json};
 
 pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure> {
     let path = &command.layout;
@@ -39,7 +39,11 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
             "file": name(&target), "format": "dudley", "ok": true, "bytes": compiled.len(),
         }))?;
     } else {
-        output.result(&format_args!("{}: {} bytes", name(&target), compiled.len()))?;
+        output.result(&format_args!(
+            "{}: {}",
+            name(&target),
+            count(compiled.len() as u64, "byte")
+        ))?;
     }
     Ok(Verdict::Fine)
 }

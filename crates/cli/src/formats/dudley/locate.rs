@@ -11,7 +11,7 @@ use super::{data, parse};
 use crate::Verdict;
 use crate::arguments::dudley::{Locate, Order};
 use crate::failure::{Failure, name};
-use crate::output::{Output, one_line, write_json};
+use crate::output::{Output, count, one_line, write_json};
 
 /// Errors of files that are shown.
 const MAX_ERRORS: usize = 10;
@@ -78,7 +78,7 @@ fn of_files(
         }
     }
     if failed > MAX_ERRORS {
-        output.fail(&format_args!("{} more files", failed - MAX_ERRORS));
+        output.fail(&format_args!("{}", count((failed - MAX_ERRORS) as u64, "more file")));
     }
     Ok(worst)
 }

@@ -12,7 +12,7 @@ use super::{codes, data, judging, parse, show_all, values};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
-use crate::output::{Output, one_line, write_json};
+use crate::output::{Output, count, one_line, write_json};
 
 /// Bytes of paths that are listed with members: a name may be as long as the layout, and is in the paths of all
 /// that is below it.
@@ -79,10 +79,8 @@ fn resolve_to<'a>(
         walked.map_err(fail)?;
         failed.map_or(Ok(()), Err)?;
         if is_cut {
-            let listed = command.max_members - left;
-            output.say(&format_args!(
-                "only the first {listed} members are listed; see `--max-members`"
-            ));
+            let listed = count((command.max_members - left) as u64, "member");
+            output.say(&format_args!("only the first {listed} are listed; see `--max-members`"));
             verdict = Verdict::Found;
         }
     } else {

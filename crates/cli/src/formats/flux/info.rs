@@ -133,7 +133,8 @@ fn write_text(
         writeln!(out, "  warning   {}", one_line(&line))?;
     }
     if archive.more_diagnostics() > 0 {
-        writeln!(out, "  warning   and {} more such warnings", archive.more_diagnostics())?;
+        let more = count(archive.more_diagnostics(), "more such warning");
+        writeln!(out, "  warning   and {more}")?;
     }
     Ok(())
 }

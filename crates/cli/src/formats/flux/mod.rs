@@ -32,8 +32,8 @@ use serde_json::Value;
 
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::output::file::is_standard;
+use crate::output::{Output, count};
 use crate::{Verdict, report};
 
 pub(crate) use get::get;
@@ -90,8 +90,8 @@ fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
         output.remark(&format_args!("{}: {line}", path.display()));
     }
     if archive.more_diagnostics() > 0 {
-        let more = archive.more_diagnostics();
-        output.remark(&format_args!("{}: and {more} more such warnings", path.display()));
+        let more = count(archive.more_diagnostics(), "more such warning");
+        output.remark(&format_args!("{}: and {more}", path.display()));
     }
 }
 
@@ -127,7 +127,11 @@ impl Untidy {
 
     fn line(self) -> Option<String> {
         let (first, more) = self.0?;
-        let more = if more > 0 { format!(", and {more} more such paths") } else { String::new() };
+        let more = if more > 0 {
+            format!(", and {}", count(more, "more such path"))
+        } else {
+            String::new()
+        };
         Some(first + &more)
     }
 }
