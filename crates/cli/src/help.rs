@@ -225,6 +225,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "scibin asdf search science.asdf --key time",
             "scibin asdf search science.asdf --type NDArrayType",
+            "scibin asdf search science.asdf --key exposure --value '>100'",
+            "scibin asdf search science.asdf --tag 'gwcs/*'",
             "scibin asdf search science.asdf --pointer '/meta/**/name' --value '^R'",
         ],
     ),

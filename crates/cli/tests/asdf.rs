@@ -228,7 +228,7 @@ fn merge_keys_cannot_fill_a_disk() {
 }
 
 #[test]
-fn search_prints_the_pointers_of_nodes() {
+fn search_prints_pointer_and_value_of_nodes() {
     let folder = tree_file(
         "a: {time_start: 1, name: x1, 'b/c': [1, 1.5]}\nd: !core/ndarray-1.1.0 [1, 2]\ntime: true\n",
     );
@@ -236,13 +236,20 @@ fn search_prints_the_pointers_of_nodes() {
         let output = folder.done(&[&["asdf", "search", "a.asdf"], options].concat());
         stdout(&output).lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(found(&["--key", "^time"]), ["/time", "/a/time_start"]);
-    assert_eq!(found(&["--value", "1.5"]), ["/a/b~1c/1"]);
-    assert_eq!(found(&["--value", "1"]), ["/a/time_start", "/a/b~1c/0"]);
-    assert_eq!(found(&["--value", "x[0-9]"]), ["/a/name"]);
-    assert_eq!(found(&["--type", "NDArrayType"]), ["/d"]);
-    assert_eq!(found(&["--pointer", "/a/**/0"]), ["/a/b~1c/0"]);
-    assert_eq!(found(&["--key", "time", "--type", "bool"]), ["/time"]);
+    assert_eq!(found(&["--key", "^time"]), ["/time = true", "/a/time_start = 1"]);
+    assert_eq!(found(&["--value", "1.5"]), ["/a/b~1c/1 = 1.5"]);
+    assert_eq!(found(&["--value", "1"]), ["/a/time_start = 1", "/a/b~1c/0 = 1"]);
+    assert_eq!(found(&["--value", "x[0-9]"]), ["/a/name = \"x1\""]);
+    assert_eq!(found(&["--type", "NDArrayType"]), ["/d = int64 [2]"]);
+    assert_eq!(found(&["--pointer", "/a/**/0"]), ["/a/b~1c/0 = 1"]);
+    assert_eq!(found(&["--key", "time", "--type", "bool"]), ["/time = true"]);
+    assert_eq!(found(&["--value", ">1"]), ["/a/b~1c/1 = 1.5"]);
+    assert_eq!(found(&["--value", "<=1", "--key", "time"]), ["/a/time_start = 1"]);
+    assert_eq!(found(&["--tag", "core/ndarray"]), ["/d = int64 [2]"]);
+    assert_eq!(found(&["--pointer", ""]), ["\"\" = {..} (3 keys)"]);
+    let output = folder.run(&["asdf", "search", "a.asdf", "--value", ">x"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("expected a number after `>`"), "{}", stderr(&output));
     let json = json_of(&folder.done(&["asdf", "search", "a.asdf", "--key", "^d$", "--json"]));
     let tag = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
     assert_eq!(json, serde_json::json!([{"pointer": "/d", "type": "array", "tag": tag}]));

@@ -9,7 +9,7 @@ mod verify;
 
 pub use compare::{Compare, Difference, DifferenceKind, ElementsDifference};
 pub use pattern::Pattern;
-pub use search::{Match, Search, ValueTest};
+pub use search::{Match, Relation, Search, ValueTest};
 pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 
 use crate::tree::Node;

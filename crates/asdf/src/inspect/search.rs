@@ -1,14 +1,17 @@
 //! Nodes of a tree by key, value, type and pointer.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use serde_json::Value as Json;
+use serde_json::{Number, Value as Json};
 
 use super::children;
+use super::compare::{shortened, shown};
 use super::pattern::{Pattern, Progress, Wildcards, glob};
 use crate::Node;
 use crate::error::Result;
+use crate::ndarray::datatype_name;
 use crate::yaml::{Content, NodeKind, Order, Walk};
 
 /// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
@@ -41,6 +44,7 @@ pub struct Search<'t> {
     key: Option<Test<'t>>,
     value: Option<ValueTest<'t>>,
     type_name: Option<String>,
+    tag: Option<String>,
     pointers: Option<Pattern>,
     max_visited: u64,
 }
@@ -48,7 +52,7 @@ pub struct Search<'t> {
 impl Default for Search<'_> {
     fn default() -> Self {
         let max_visited = MAX_VISITED;
-        Self { key: None, value: None, type_name: None, pointers: None, max_visited }
+        Self { key: None, value: None, type_name: None, tag: None, pointers: None, max_visited }
     }
 }
 
@@ -59,6 +63,32 @@ pub enum ValueTest<'t> {
     Text(Test<'t>),
     /// A node that is equal to this; numbers by value.
     Equal(Json),
+    /// A number in this relation to another number.
+    Compare(Relation, Number),
+}
+
+/// How the number that is found relates to the one that is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// It is less.
+    Less,
+    /// It is less or equal.
+    AtMost,
+    /// It is greater.
+    Greater,
+    /// It is greater or equal.
+    AtLeast,
+}
+
+impl Relation {
+    fn holds(self, found: Ordering) -> bool {
+        match self {
+            Self::Less => found.is_lt(),
+            Self::AtMost => found.is_le(),
+            Self::Greater => found.is_gt(),
+            Self::AtLeast => found.is_ge(),
+        }
+    }
 }
 
 /// A node that was found.
@@ -71,10 +101,25 @@ pub struct Match<'a> {
     pub node: Node<'a>,
 }
 
+impl Match<'_> {
+    /// The value in one short line: a scalar as JSON, the type and shape of an array, the number of items of
+    /// a collection.
+    pub fn summary(&self) -> String {
+        match self.node.is_ndarray().then(|| self.node.ndarray()) {
+            Some(Ok(array)) => {
+                let datatype = shortened(&datatype_name(array.datatype()));
+                format!("{datatype} {:?}", array.shape())
+            }
+            _ => shown(self.node),
+        }
+    }
+}
+
 impl fmt::Debug for Search<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Search")
             .field("type_name", &self.type_name)
+            .field("tag", &self.tag)
             .field("pointers", &self.pointers)
             .finish_non_exhaustive()
     }
@@ -114,6 +159,14 @@ impl<'t> Search<'t> {
         self
     }
 
+    /// Nodes with a tag: the whole tag, or its last parts, with or without version. `*` stands for any
+    /// characters.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tag = Some(tag.into());
+        self
+    }
+
     /// Nodes whose pointer is one of a pattern.
     #[must_use]
     pub fn pointers(mut self, pattern: Pattern) -> Self {
@@ -127,6 +180,7 @@ impl<'t> Search<'t> {
         is_key
             && self.pointers.as_ref().is_none_or(is_pointer)
             && self.type_name.as_ref().is_none_or(|name| is_of_type(node, name))
+            && self.tag.as_ref().is_none_or(|name| node.tag().is_some_and(|tag| is_tag(name, tag)))
             && self.value.as_ref().is_none_or(|wanted| wanted.is(node))
     }
 }
@@ -184,6 +238,9 @@ impl ValueTest<'_> {
                         .is_some_and(|json| !json.is_string() && test(&json.to_string()))
             }
             Self::Equal(json) => is_equal(node, json),
+            Self::Compare(relation, number) => {
+                order(node, number).is_some_and(|found| relation.holds(found))
+            }
         }
     }
 }
@@ -207,11 +264,16 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
                 && node.len() == members.len()
                 && members.iter().all(is_equal_to)
         }
-        Json::Number(number) => {
-            let exact = number.as_i128().zip(node.as_i128());
-            exact.map_or_else(|| node.as_f64() == number.as_f64(), |(json, node)| json == node)
-        }
+        Json::Number(number) => order(node, number) == Some(Ordering::Equal),
         _ => scalar_json(node).as_ref() == Some(json),
+    }
+}
+
+/// Compares the number that a node is with another one, integers exactly.
+fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
+    match number.as_i128().zip(node.as_i128()) {
+        Some((number, found)) => Some(found.cmp(&number)),
+        None => node.as_f64()?.partial_cmp(&number.as_f64()?),
     }
 }
 
@@ -323,6 +385,60 @@ f: !core/complex-1.0.0 1+2j
         assert_eq!(text("x1"), ["/a/y"]);
         assert_eq!(text("1."), ["/c/0"]);
         assert_eq!(text("tru"), ["/c/1"]);
+    }
+
+    #[test]
+    fn numbers_are_found_by_their_relation_to_another() {
+        let file = file("{a: 100, b: 100.5, c: -1e-3, d: '200', e: 9007199254740993, f: .nan}\n");
+        let related = |relation, number: &str| {
+            let number = serde_json::from_str(number).unwrap();
+            let search = Search::new().value(ValueTest::Compare(relation, number));
+            let mut pointers = String::new();
+            let searched = file.tree().unwrap().search(&search, &mut |one| {
+                pointers += &one.pointer;
+                ControlFlow::Continue(())
+            });
+            searched.unwrap();
+            pointers
+        };
+        assert_eq!(related(Relation::Greater, "100"), "/b/e");
+        assert_eq!(related(Relation::AtLeast, "100"), "/a/b/e");
+        assert_eq!(related(Relation::Less, "0"), "", "1e-3 without a dot is a string in YAML 1.1");
+        assert_eq!(related(Relation::AtMost, "100.5"), "/a/b");
+        assert_eq!(related(Relation::Greater, "9007199254740992"), "/e", "integers are exact");
+    }
+
+    #[test]
+    fn tags_are_matched_whole_or_by_their_last_parts() {
+        let of = |name: &str| found(&Search::new().tag(name));
+        for name in ["wcs", "wcs-1.2.0", "gwcs/*", "tag:stsci.edu:gwcs/wcs-1.2.0"] {
+            assert_eq!(of(name), ["/e"], "{name}");
+        }
+        assert_eq!(of("dict"), [""; 0], "no tag, but a type");
+    }
+
+    #[test]
+    fn the_summary_of_a_match_is_its_value_in_short() {
+        let file = file(TREE);
+        let mut lines = Vec::new();
+        let search = Search::new().pointers(Pattern::parse("/*").unwrap());
+        let searched = file.tree().unwrap().search(&search, &mut |one| {
+            lines.push(format!("{} {}", one.pointer, one.summary()));
+            ControlFlow::Continue(())
+        });
+        searched.unwrap();
+        assert_eq!(
+            lines,
+            [
+                "/a {..} (2 keys)",
+                "/b {..} (2 keys)",
+                "/c [..] (5 items)",
+                "/d int64 [2]",
+                "/e {..} (2 keys)",
+                "/f \"1+2j\"",
+                "/7 \"seven\"",
+            ]
+        );
     }
 
     #[test]

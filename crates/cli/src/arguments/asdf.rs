@@ -77,7 +77,7 @@ pub(crate) enum AsdfCommand {
     Validate(Validate),
     /// Make a good file of what is left of a damaged one, and report what is lost
     Repair(RepairRequest),
-    /// Print the pointers of nodes by key, value, type or pointer
+    /// Print pointer and value of nodes by key, value, type, tag or pointer
     Search(SearchRequest),
     /// Compare the trees and arrays of two files
     Diff(Diff),
@@ -90,8 +90,8 @@ pub(crate) struct SearchRequest {
     /// Regular expression that matches a part of the key, or of the index in a list
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
-    /// The value as JSON, numbers by value; a string, or what is not JSON, is a regular expression that matches a
-    /// part of a scalar
+    /// The value as JSON, numbers by value; or a comparison of numbers such as '>100' or '<=2.5'. A string, or
+    /// what is not JSON, is a regular expression that matches a part of a scalar
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
     /// Type: str, int, float, bool, dict, list or numpy.ndarray, as asdftool takes them; string, integer,
@@ -123,6 +123,9 @@ pub(crate) struct Diff {
     pub(crate) ignore: Vec<String>,
     /// Also compare what the library that wrote a file records about itself: asdf_library, and its extensions
     /// in the history
+    /// Tag, or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be left out
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
     #[arg(long)]
     pub(crate) all: bool,
     /// Print at most this many differences

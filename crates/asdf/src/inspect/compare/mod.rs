@@ -16,7 +16,7 @@ use crate::yaml::{NodeId, NodeKind, Order, Token, Walk};
 
 pub use array::ElementsDifference;
 use library::LibraryRecords;
-use value::shown;
+pub(super) use value::{shortened, shown};
 
 /// Pairs of nodes that are compared: with aliases and merge keys a small tree may have far more than a large one
 /// without.

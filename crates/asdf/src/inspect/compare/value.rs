@@ -38,7 +38,7 @@ fn number(node: Node<'_>) -> Option<Number> {
 }
 
 /// A node in short: a scalar as JSON, and how much is in a collection.
-pub(super) fn shown(node: Node<'_>) -> String {
+pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     let count = |one: &str| match node.len() {
         1 => format!("1 {one}"),
         len => format!("{len} {one}s"),
@@ -58,7 +58,7 @@ pub(super) fn shown(node: Node<'_>) -> String {
 }
 
 /// The start of a long text.
-pub(super) fn shortened(text: &str) -> String {
+pub(in crate::inspect) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}..", &text[..end]),
         None => text.to_owned(),

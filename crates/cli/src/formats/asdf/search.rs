@@ -1,9 +1,9 @@
-//! `scibin asdf search`: pointers to nodes by key, value, type and pointer.
+//! `scibin asdf search`: pointer and value of nodes by key, value, type, tag and pointer.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
-use asdf::inspect::{Match, Pattern, Search, ValueTest};
+use asdf::inspect::{Match, Pattern, Relation, Search, ValueTest};
 use asdf::yaml::NodeKind;
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
         } else {
             // The root has the empty pointer.
             let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
-            writeln!(out, "{}", one_line(pointer))
+            writeln!(out, "{} = {}", one_line(pointer), one_line(&one.summary()))
         };
         failed = written.err();
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -57,16 +57,13 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
         search = search.key(move |text| key.is_match(text));
     }
     if let Some(value) = &request.value {
-        // As asdftool: JSON if it is that, and a text is a regular expression.
-        let json = serde_json::from_str(value);
-        search = search.value(match json {
-            Ok(Value::String(text)) => text_that_matches(&text)?,
-            Ok(json) => ValueTest::Equal(json),
-            Err(_) => text_that_matches(value)?,
-        });
+        search = search.value(value_test(value)?);
     }
     if let Some(name) = &request.type_name {
         search = search.type_name(name);
+    }
+    if let Some(tag) = &request.tag {
+        search = search.tag(tag);
     }
     if let Some(pattern) = &request.pointers {
         let pattern = Pattern::parse(pattern);
@@ -74,6 +71,28 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
             .pointers(pattern.map_err(|error| Failure::other("--pointer", error.to_string()))?);
     }
     Ok(search)
+}
+
+/// What `--value` asks for: a comparison, else, as for asdftool, JSON if it is that, and a string is a regular
+/// expression.
+fn value_test(value: &str) -> Result<ValueTest<'static>, Failure> {
+    for (sign, relation) in [
+        (">=", Relation::AtLeast),
+        ("<=", Relation::AtMost),
+        (">", Relation::Greater),
+        ("<", Relation::Less),
+    ] {
+        let Some(number) = value.strip_prefix(sign) else { continue };
+        let number = serde_json::from_str(number.trim()).map_err(|_| {
+            Failure::other("--value", format!("expected a number after `{sign}`, found {number:?}"))
+        })?;
+        return Ok(ValueTest::Compare(relation, number));
+    }
+    match serde_json::from_str(value) {
+        Ok(Value::String(text)) => text_that_matches(&text),
+        Ok(json) => Ok(ValueTest::Equal(json)),
+        Err(_) => text_that_matches(value),
+    }
 }
 
 fn text_that_matches(pattern: &str) -> Result<ValueTest<'static>, Failure> {
