@@ -238,6 +238,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin asdf diff a.asdf b.asdf --ignore '/**/date' --json",
         ],
     ),
+    (
+        "asdf history",
+        &[
+            "scibin asdf history science.asdf",
+            "scibin asdf history science.asdf --add 'Flat-fielded'",
+        ],
+    ),
     ("asdf verify", &["scibin asdf verify *.asdf", "scibin asdf verify --external any a.asdf"]),
     (
         "asdf new",

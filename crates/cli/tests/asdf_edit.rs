@@ -446,3 +446,42 @@ fn change_of_a_pipe_is_rejected_without_waiting() {
         assert!(!child.wait().unwrap().success(), "{command:?}");
     }
 }
+
+#[test]
+fn history_prints_entries_and_software_and_adds_an_entry() {
+    let folder = folder();
+    folder.done(&["asdf", "history", "a.asdf", "--add", "Flat-fielded"]);
+    folder.done(&["asdf", "history", "a.asdf", "--add", "Calibrated: twice"]);
+    is_fine(&folder);
+    let version = env!("CARGO_PKG_VERSION");
+    let json = json_of(&folder.done(&["asdf", "history", "a.asdf", "--json"]));
+    assert_eq!(json["entries"][0]["description"], "Flat-fielded");
+    assert_eq!(json["entries"][1]["description"], "Calibrated: twice");
+    assert_eq!(json["entries"][1]["software"][0]["name"], "scibin");
+    let time = json["entries"][1]["time"].as_str().unwrap();
+    assert!(time.starts_with("20") && time.ends_with("+00:00"), "{time}");
+    let text = stdout(&folder.done(&["asdf", "history", "a.asdf"]));
+    let last = format!("entry      {time}  Calibrated: twice (scibin {version})\n");
+    assert!(text.ends_with(&last), "{text}");
+    assert!(tree(&folder).contains("- !core/history_entry-1.0.0\n"), "{}", tree(&folder));
+    assert_eq!(status(&folder.run(&["asdf", "history", "a.asdf", "--dry-run"])), 2);
+}
+
+#[test]
+fn history_adds_to_the_list_of_old_standards_and_to_what_exists() {
+    for (history, pointer) in [
+        ("", "/history/0"),
+        ("history: null\n", "/history/0"),
+        ("history: []\n", "/history/0"),
+        ("history: [{description: x}]\n", "/history/1"),
+        ("history: {entries: }\n", "/history/entries/0"),
+        ("history: {extensions: []}\n", "/history/entries/0"),
+    ] {
+        let folder = Folder::new();
+        let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.1.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.0.0\n";
+        folder.write("a.asdf", format!("{head}gain: 1\n{history}...\n"));
+        folder.done(&["asdf", "history", "a.asdf", "--add", "new", "-q"]);
+        let got = folder.done(&["get", "a.asdf", &format!("{pointer}/description")]);
+        assert_eq!(stdout(&got), "new\n", "{history}");
+    }
+}

@@ -7,7 +7,7 @@ use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 use crate::value::{Mapping, Sequence, Value};
 
 /// The first standard whose history has extensions.
-const EXTENSIONS: Version = Version::new(1, 2, 0);
+pub(super) const EXTENSIONS: Version = Version::new(1, 2, 0);
 
 /// Sets `asdf_library` and `history`: before all other entries, or, in a copy of a file, where that has them.
 pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
@@ -92,7 +92,7 @@ fn software(software: &Software) -> Value {
     tagged(entries, "software")
 }
 
-fn history_entry(entry: &HistoryEntry) -> Value {
+pub(super) fn history_entry(entry: &HistoryEntry) -> Value {
     let mut entries = Mapping::new();
     entries.insert("description", entry.description.as_str());
     if let Some(time) = &entry.time {

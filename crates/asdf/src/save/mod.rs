@@ -38,6 +38,8 @@ mod editor;
 #[cfg(any(unix, windows))]
 mod exploded;
 #[cfg(any(unix, windows))]
+mod history;
+#[cfg(any(unix, windows))]
 mod in_place;
 #[cfg(any(unix, windows))]
 mod locked;

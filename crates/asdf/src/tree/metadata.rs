@@ -19,10 +19,12 @@
 //! Before standard 1.2.0 `history` was the list of entries itself. The schema calls the software
 //! of an extension `package`, the writers `software`: both are read.
 
+use std::time::SystemTime;
+
 use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::tree::Node;
-use crate::yaml::{Content, NodeKind};
+use crate::yaml::{Content, DateTime, NodeKind};
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +82,11 @@ impl Software {
         Self { name: name.into(), version: version.into(), author: None, homepage: None }
     }
 
+    /// This library.
+    pub fn ours() -> Self {
+        Self::new("scibin", env!("CARGO_PKG_VERSION"))
+    }
+
     binio::setters! {
         /// Sets who made it.
         author: String => Some(author);
@@ -92,6 +99,14 @@ impl HistoryEntry {
     /// Something that was done, in words.
     pub fn new(description: impl Into<String>) -> Self {
         Self { description: description.into(), time: None, software: Vec::new() }
+    }
+
+    /// Sets when it was done, in UTC. Leaves the time out before 1970 and after 9999.
+    #[must_use]
+    pub fn at(self, time: SystemTime) -> Self {
+        let time = DateTime::from_system_time(time);
+        // With a blank, as the Python reference writes it.
+        Self { time: time.map(|time| time.to_string().replacen('T', " ", 1)), ..self }
     }
 
     binio::setters! {

@@ -7,6 +7,7 @@
 //! ```
 
 use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A day of the Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +35,42 @@ pub struct DateTime {
     pub microsecond: u32,
     /// Minutes east of UTC, if the text has a zone.
     pub offset_minutes: Option<i16>,
+}
+
+impl DateTime {
+    /// Converts a moment to UTC, in whole seconds. Returns `None` before 1970 and after 9999.
+    pub fn from_system_time(time: SystemTime) -> Option<Self> {
+        let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
+        let (days, second) = (seconds / 86_400, seconds % 86_400);
+        let byte = |number: u64| u8::try_from(number).unwrap_or_default();
+        Some(Self {
+            date: Date::from_days(days)?,
+            hour: byte(second / 3600),
+            minute: byte(second / 60 % 60),
+            second: byte(second % 60),
+            microsecond: 0,
+            offset_minutes: Some(0),
+        })
+    }
+}
+
+impl Date {
+    /// Returns the day that is a number of days after 1970-01-01. Returns `None` after 9999.
+    fn from_days(days: u64) -> Option<Self> {
+        // Years begin with March here, so that the day which leap years add is the last one of its year.
+        // 719,468 days lie between 0000-03-01 and 1970-01-01; 400 years have 146,097 days.
+        let days = days.checked_add(719_468)?;
+        let (era, day) = (days / 146_097, days % 146_097);
+        let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+        let day = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        // Five months in a row have 153 days.
+        let month = (5 * day + 2) / 153;
+        let day = day - (153 * month + 2) / 5 + 1;
+        let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+        let year =
+            u16::try_from(era * 400 + year_of_era + next_year).ok().filter(|year| *year <= 9999)?;
+        Some(Self { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? })
+    }
 }
 
 impl fmt::Display for Date {
@@ -263,5 +300,24 @@ mod tests {
         ] {
             assert_eq!(parse(text), Some(Timestamp::Impossible), "{text}");
         }
+    }
+
+    #[test]
+    fn a_moment_is_a_time_in_utc() {
+        // Expected values by `date --utc --date=@SECONDS`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00+00:00"),
+            (951_782_399, "2000-02-28T23:59:59+00:00"),
+            (951_782_400, "2000-02-29T00:00:00+00:00"),
+            (951_868_800, "2000-03-01T00:00:00+00:00"),
+            (4_107_542_400, "2100-03-01T00:00:00+00:00"),
+            (1_795_217_067, "2026-11-20T23:24:27+00:00"),
+            (253_402_300_799, "9999-12-31T23:59:59+00:00"),
+        ] {
+            let time = UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            assert_eq!(DateTime::from_system_time(time).unwrap().to_string(), text);
+        }
+        let later = UNIX_EPOCH + std::time::Duration::from_secs(253_402_300_800);
+        assert_eq!(DateTime::from_system_time(later), None);
     }
 }

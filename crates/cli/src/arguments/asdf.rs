@@ -81,6 +81,31 @@ pub(crate) enum AsdfCommand {
     Search(SearchRequest),
     /// Compare the trees and arrays of two files
     Diff(Diff),
+    /// Print what was done to a file and with what software, or add an entry about it
+    History(HistoryRequest),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryRequest {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Add an entry with this description, the time and this program
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) add: Option<String>,
+    /// With --add, write the changed file here, or to standard output for "-", and leave FILE as it is
+    #[arg(long, short, value_name = "OUT", requires = "add", conflicts_with = "in_place")]
+    pub(crate) output: Option<PathBuf>,
+    /// With --add, replace the output file if it exists, and change a file that is read-only
+    #[arg(long, short, alias = "overwrite", requires = "add")]
+    pub(crate) force: bool,
+    /// With --add, write nothing, and report what would be written
+    #[arg(long, requires = "add")]
+    pub(crate) dry_run: bool,
+    /// With --add, change the file itself under a journal, instead of putting a new one in its place
+    #[arg(long, requires = "add")]
+    pub(crate) in_place: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]
@@ -98,6 +123,9 @@ pub(crate) struct SearchRequest {
     /// boolean, mapping, sequence, array, null or timestamp; or a tag, or its last parts, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
+    /// Tag, or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be left out
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
     /// Pattern of the pointer, such as /meta/**/time_*: "*" stands for any characters of a key, "**" for any keys
     #[arg(long = "pointer", value_name = "PATTERN")]
     pub(crate) pointers: Option<String>,
@@ -123,9 +151,6 @@ pub(crate) struct Diff {
     pub(crate) ignore: Vec<String>,
     /// Also compare what the library that wrote a file records about itself: asdf_library, and its extensions
     /// in the history
-    /// Tag, or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be left out
-    #[arg(long, value_name = "TAG")]
-    pub(crate) tag: Option<String>,
     #[arg(long)]
     pub(crate) all: bool,
     /// Print at most this many differences

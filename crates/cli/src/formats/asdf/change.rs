@@ -127,7 +127,8 @@ pub(super) fn open(
     Ok(editor)
 }
 
-fn change(
+/// Applies an edit to a file, or to a copy of it.
+pub(super) fn change(
     path: &Path,
     changing: &Changing,
     output: Output,

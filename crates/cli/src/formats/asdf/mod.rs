@@ -7,6 +7,7 @@ mod copy;
 mod diff;
 mod edit;
 mod get;
+mod history;
 mod info;
 mod new;
 mod outline;
@@ -64,6 +65,7 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::Repair(request) => repair::repair(request, output),
         AsdfCommand::Search(request) => search::search(request, output),
         AsdfCommand::Diff(command) => diff::diff(command, output),
+        AsdfCommand::History(request) => history::history(request, output),
     }
 }
 

@@ -1,0 +1,61 @@
+//! New entries in the history of a file.
+
+use super::Editor;
+use super::metadata::{EXTENSIONS, history_entry};
+use crate::error::Result;
+use crate::tag::Version;
+use crate::tree::metadata::HistoryEntry;
+use crate::value::{Mapping, Sequence, Tree, Value};
+use crate::yaml::{NodeKind, YamlNode};
+
+impl Editor {
+    /// Adds an entry to the end of the history, which is created if the file has none.
+    ///
+    /// ```
+    /// use std::time::SystemTime;
+    /// use asdf::save::Editor;
+    /// use asdf::tree::metadata::{HistoryEntry, Software};
+    /// use asdf::{Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// let mut editor = Editor::open(&path)?;
+    /// let entry = HistoryEntry::new("Flat-fielded").at(SystemTime::now());
+    /// editor.add_history_entry(&entry.software(vec![Software::new("pipeline", "1.0")]))?;
+    /// editor.commit()?;
+    /// let history = asdf::Asdf::open(&path)?.history()?;
+    /// assert_eq!(history.entries[0].description, "Flat-fielded");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
+    /// Fails if `/history`, or the entries in it, are neither missing nor lists.
+    pub fn add_history_entry(&mut self, entry: &HistoryEntry) -> Result<()> {
+        let standard = self.file().layout().standard_version;
+        let history = self.tree()?.document().root().get("history");
+        let (pointer, value) = placed(history, history_entry(entry), standard);
+        self.set(pointer, &Tree::new(value))
+    }
+}
+
+/// Returns the pointer that is set to add an entry, and the value there.
+fn placed(
+    history: Option<YamlNode<'_>>,
+    entry: Value,
+    standard: Option<Version>,
+) -> (&'static str, Value) {
+    let list = |entry: Value| Value::from(Sequence::from_iter([entry]));
+    let Some(history) = history.filter(|history| !history.is_null()) else {
+        if standard.is_some_and(|standard| standard < EXTENSIONS) {
+            return ("/history", list(entry));
+        }
+        return ("/history", Mapping::from_iter([("entries", list(entry))]).into());
+    };
+    if history.kind() != NodeKind::Mapping {
+        return ("/history/-", entry);
+    }
+    match history.get("entries") {
+        Some(entries) if entries.is_null() => ("/history/entries", list(entry)),
+        _ => ("/history/entries/-", entry),
+    }
+}
