@@ -8,7 +8,8 @@
 //! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
 //! | `!!binary` | `{"$binary": "base 64"}` |
 //! | `!!set` | list of its keys |
-//! | `!!omap`, `!!pairs` | list of `[key, value]` |
+//! | `!!omap` | object |
+//! | `!!pairs`, or `!!omap` with items that are not mappings of one entry | list of `[key, value]` |
 //! | `!core/ndarray` | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
 //! | `!core/integer` | the integer |
@@ -293,6 +294,11 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn begin_sequence(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
+        if node.is_ordered_mapping() {
+            let entries = node.mentions().filter_map(|item| item.node().entry_mentions().next());
+            let members = entries.map(|(key, value)| (Token::Key(key.node()), Child::Node(value)));
+            return self.begin(node, "{", Box::new(members), if wrapped { "}}" } else { "}" });
+        }
         let is_pairs = matches!(node.tag(), Some(OMAP | PAIRS));
         let form = if is_pairs { Child::Pair } else { Child::Node };
         self.begin(node, "[", items(node.mentions(), form), if wrapped { "]}" } else { "]" })

@@ -36,6 +36,7 @@ mod mapping;
 mod node;
 pub mod notation;
 mod number;
+mod ordered;
 mod parse;
 mod pointer;
 mod position;

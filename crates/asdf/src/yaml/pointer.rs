@@ -45,24 +45,13 @@ impl<'a> YamlNode<'a> {
                 }
             }),
             NodeKind::Sequence => {
-                let item = self.ordered_entry(name);
+                let item = self.member(name);
                 let item =
                     item.or_else(|| binio::pointer::index(name).and_then(|index| self.at(index)));
                 item.ok_or_else(|| format!("no item `{name}` of {}", self.len()))
             }
             _ => Err(format!("no `{name}` in a scalar")),
         }
-    }
-
-    /// The value of a key of an ordered mapping: a sequence with the tag `!!omap` of mappings with one
-    /// entry each.
-    fn ordered_entry(self, key: &str) -> Option<YamlNode<'a>> {
-        if self.tag() != Some("tag:yaml.org,2002:omap") {
-            return None;
-        }
-        let mut entries =
-            self.items().filter(|item| item.kind() == NodeKind::Mapping && item.len() == 1);
-        entries.find_map(|entry| entry.get(key))
     }
 }
 

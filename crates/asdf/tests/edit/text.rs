@@ -90,6 +90,27 @@ fn check_parent_names_the_nearest_node_that_exists() {
 }
 
 #[test]
+fn entries_of_ordered_mappings_are_edited_by_key() {
+    let text = "o: !!omap\n- a: 1 # one\n- !!omap {b: [2]}\nf: !!omap [x: 1, y: 2]\n";
+    check(
+        text,
+        &[
+            (Set("/o/a", "5"), &text.replace("a: 1", "a: 5")),
+            (Set("/o/b/-", "3"), &text.replace("[2]", "[2, 3]")),
+            (Set("/o/c", "3"), &text.replace("{b: [2]}\n", "{b: [2]}\n- {c: 3}\n")),
+            (Set("/o/c/d", "3"), &text.replace("{b: [2]}\n", "{b: [2]}\n- c: {d: 3}\n")),
+            (Set("/o/0", "{z: 1}"), &text.replace("a: 1", "z: 1")),
+            (Set("/f/z", "3"), &text.replace("y: 2]", "y: 2, {z: 3}]")),
+            (Remove("/o/a"), &text.replace("- a: 1 # one\n", "")),
+            (Remove("/f/y"), &text.replace(", y: 2", "")),
+            (Rename("/o/b", "c"), &text.replace("b: [2]", "c: [2]")),
+        ],
+    );
+    assert!(edited(text, Rename("/o/b", "a")).unwrap_err().contains("a key `a` already exists"));
+    assert!(edited(text, Remove("/o/c")).is_err());
+}
+
+#[test]
 fn an_entry_goes_with_the_comments_directly_above_it() {
     let text = "# stays\n\n# of a\n# of a too\na: 1 # after a\n# of b\nb:\n  - 1 # x\n  # of 2\n  - 2\nc: {x: 1, y: 2}\nd: [1, 2, 3]\n";
     check(

@@ -51,9 +51,17 @@ fn keys_are_strings() {
 }
 
 #[test]
+fn ordered_mappings_are_objects() {
+    assert_eq!(to_json("!!omap\n- b: 1\n- a: [2]\n"), r#"{"b":1,"a":[2]}"#);
+    assert_eq!(to_json("!!omap\n- !!omap {b: 1}\n- 7: !!omap []\n"), r#"{"b":1,"7":{}}"#);
+    // Without one entry in each item, or with merge keys, they are what they are written as.
+    assert_eq!(to_json("!!omap [{a: 1, b: 2}]"), r#"[{"$error":"InvalidPair"}]"#);
+    assert_eq!(to_json("[&x {a: 1}, !!omap [<<: *x]]"), r#"[{"a":1},[["a",1]]]"#);
+}
+
+#[test]
 fn sets_and_pairs_are_lists() {
     assert_eq!(to_json("!!set {b, a, 5}"), r#"["b","a",5]"#);
-    assert_eq!(to_json("!!omap\n- b: 1\n- a: [2]\n"), r#"[["b",1],["a",[2]]]"#);
     assert_eq!(to_json("!!pairs [a: 1, a: 2]"), r#"[["a",1],["a",2]]"#);
     assert_eq!(to_json("!!pairs [a, {b: 1, c: 2}]"), {
         r#"[{"$error":"InvalidPair"},{"$error":"InvalidPair"}]"#

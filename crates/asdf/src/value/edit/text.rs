@@ -9,13 +9,13 @@ use super::moved::{MovedNodes, MovedText};
 use crate::error::{ErrorKind, Result};
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
 use crate::value::walk::Visit;
-use crate::value::{Tree, Value, parents};
+use crate::value::{Mapping, Tree, Value, parents};
 use crate::yaml::edit::check::{self, Expectation};
 use crate::yaml::edit::place::{Surroundings, WrittenChild, children, column, range};
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::edit::target::{Place, Target, entries_of, fail};
 use crate::yaml::edit::{remove, replace};
-use crate::yaml::{Document, ParseOptions, YamlNode};
+use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
 /// The text of a tree that is edited in place: comments, quotes, order and blanks of all that an edit
 /// does not name stay byte for byte.
@@ -127,9 +127,13 @@ impl TreeText {
         let container = target.container;
         let mut value = value.clone();
         forget_forms(&mut value)?;
-        if let Place::NewKey(_, missing) = &target.place {
+        if let Place::NewKey(key, missing) = &target.place {
             let inner = std::mem::take(value.root_mut());
-            *value.root_mut() = parents::wrapped(pointer, missing, inner)?;
+            let inner = parents::wrapped(pointer, missing, inner)?;
+            // An item of an ordered mapping is a mapping with one entry.
+            let is_item = container.kind() == NodeKind::Sequence;
+            *value.root_mut() =
+                if is_item { Mapping::from_iter([(key.as_str(), inner)]).into() } else { inner };
         }
         let wanted = self.standalone(&value, arrays)?;
         let want = only(&wanted);
@@ -153,14 +157,14 @@ impl TreeText {
                 let removed = [slot.span.clone()];
                 self.edited(pointer, container, nodes, &removed, &splices)
             }
-            Place::NewKey(key, _) => {
+            Place::NewKey(key, _) if container.kind() == NodeKind::Mapping => {
                 let key_document = self.standalone(&Tree::new(key.as_str()), &NoArrays)?;
                 nodes.extend([only(&key_document), want]);
                 let splices = insert::entry(self, container, key, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
                 self.edited(pointer, container, nodes, &[], &splices)
             }
-            Place::NewItem => {
+            Place::NewItem | Place::NewKey(..) => {
                 nodes.push(want);
                 let splices = insert::item(self, container, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
@@ -172,9 +176,10 @@ impl TreeText {
     /// Removes an entry or an item, with the comments directly above it and at the end of its line.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
-        let container = target.container;
+        let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);
         let (indexes, width) = match target.place {
-            Place::Entries(all) => (all, 2),
+            // No item of an ordered mapping may be left without its entry.
+            Place::Entries(all) => target.member_of.map_or((all, 2), |(_, item)| (vec![item], 1)),
             Place::Item(index) => (vec![index], 1),
             _ => return Err(impossible(pointer)),
         };
@@ -211,7 +216,10 @@ impl TreeText {
             return Err(fail(pointer, "the key occurs more than once"));
         };
         let others = entries_of(container, key);
-        if others.iter().any(|other| *other != index) {
+        let is_other_member = target.member_of.is_some_and(|(mapping, item)| {
+            mapping.items().enumerate().any(|(at, other)| at != item && other.get(key).is_some())
+        });
+        if is_other_member || others.iter().any(|other| *other != index) {
             return Err(fail(pointer, format!("a key `{key}` already exists")));
         }
         let slot = self.slot(pointer, container, index)?;

@@ -9,6 +9,9 @@ pub(crate) struct Target<'a> {
     /// node that all uses share.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
+    /// The ordered mapping whose item the container is, and the number of that item, if the pointer names
+    /// an entry of an ordered mapping.
+    pub(crate) member_of: Option<(YamlNode<'a>, usize)>,
 }
 
 pub(crate) enum Place {
@@ -16,7 +19,8 @@ pub(crate) enum Place {
     Entries(Vec<usize>),
     /// An item of a list.
     Item(usize),
-    /// A new key, and the rest of the pointer, whose collections do not exist yet either.
+    /// A new key, and the rest of the pointer, whose collections do not exist yet either. In an ordered
+    /// mapping it becomes a new item.
     NewKey(String, Vec<String>),
     /// After the last item of a list.
     NewItem,
@@ -36,12 +40,14 @@ impl<'a> Target<'a> {
         for (at, token) in before.iter().enumerate() {
             let next = match container.kind() {
                 NodeKind::Mapping => container.get(token),
-                NodeKind::Sequence => binio::pointer::index(token).and_then(|at| container.at(at)),
+                NodeKind::Sequence => container
+                    .member(token)
+                    .or_else(|| binio::pointer::index(token).and_then(|at| container.at(at))),
                 _ => None,
             };
             match next {
                 Some(next) => container = next,
-                None if container.kind() == NodeKind::Mapping => {
+                None if is_mapping(container) => {
                     missing = before.get(at..).unwrap_or_default().to_vec();
                     break;
                 }
@@ -57,19 +63,34 @@ impl<'a> Target<'a> {
                     Place::Entries(entries)
                 }
             }
-            NodeKind::Mapping => {
+            _ if !missing.is_empty() => {
                 let mut keys = missing.iter().chain([last]).map(|key| key.clone().into_owned());
                 let first = keys.next().unwrap_or_default();
                 Place::NewKey(first, keys.collect())
             }
             NodeKind::Sequence if last == "-" => Place::NewItem,
+            NodeKind::Sequence if is_mapping(container) => {
+                return Ok(Self::member(container, last));
+            }
             NodeKind::Sequence => {
                 let index = binio::pointer::index(last).filter(|at| *at < container.len());
                 Place::Item(index.ok_or_else(|| not_found(root, pointer))?)
             }
             _ => return Err(not_found(root, pointer)),
         };
-        Ok(Self { container, place })
+        Ok(Self { container, place, member_of: None })
+    }
+
+    /// An entry of an ordered mapping, or the place of a new one.
+    fn member(mapping: YamlNode<'a>, key: &str) -> Self {
+        let mut items = mapping.items().enumerate();
+        if let Some((index, item)) = items.find(|(_, item)| item.get(key).is_some()) {
+            let member_of = Some((mapping, index));
+            return Self { container: item, place: Place::Entries(vec![0]), member_of };
+        }
+        let index = binio::pointer::index(key).filter(|at| *at < mapping.len());
+        let place = index.map_or_else(|| Place::NewKey(key.to_owned(), Vec::new()), Place::Item);
+        Self { container: mapping, place, member_of: None }
     }
 
     /// The same for what must exist, in the mapping or list itself.
@@ -88,11 +109,15 @@ impl<'a> Target<'a> {
             .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
         {
             // It does not name a mapping, so it is an ordinary key.
-            return Ok(Self { container, place: Place::Entries(vec![at]) });
+            return Ok(Self { place: Place::Entries(vec![at]), ..target });
         }
         let from = found.to_pointer().unwrap_or_else(|| format!("a key `{key}`"));
         Err(fail(pointer, format!("the key comes by a merge key `<<` from {from}")))
     }
+}
+
+fn is_mapping(node: YamlNode<'_>) -> bool {
+    node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
 /// The numbers of the entries of a key, those by merge keys not included.
