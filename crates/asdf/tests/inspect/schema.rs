@@ -121,7 +121,7 @@ fn numbers_are_compared_with_bounds() {
 
 #[test]
 fn texts_lists_and_keys_are_counted() {
-    let message = "1 characters, expected at least 2";
+    let message = "1 character, expected at least 2";
     let found = validate(&Asdf::from_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
             .to_vec(),
@@ -459,4 +459,124 @@ fn a_reference_key_at_the_root_or_next_to_other_keys_hides_nothing() {
     assert_eq!(count("a: !<tag:x.org:a> {$ref: x, b: 1}"), 1);
     assert_eq!(count("a: !<tag:x.org:a> {$ref: 5}"), 1);
     assert_eq!(count("a: !<tag:x.org:a> {$ref: x}"), 0);
+}
+
+const TAG: &str = "asdf://x.org/tag";
+
+/// A schema of [`TAG`] with these keywords.
+fn schema_of(keywords: &str) -> Schemas {
+    let mut schemas = Schemas::new();
+    schemas.add(&format!("id: asdf://x.org/schema\n{keywords}")).unwrap();
+    schemas
+        .add(&format!("tags: [{{tag_uri: '{TAG}', schema_uri: 'asdf://x.org/schema'}}]"))
+        .unwrap();
+    schemas
+}
+
+/// A file of a version of the standard with a node of [`TAG`].
+fn tagged(standard: &str, content: &str) -> Vec<u8> {
+    let head = format!("#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n%YAML 1.1\n---\n");
+    format!("{head}x: !<{TAG}>{content}\n...\n").into_bytes()
+}
+
+fn messages(schemas: &Schemas, file: Vec<u8>) -> Vec<String> {
+    let found = Asdf::from_bytes(file).unwrap().validate(schemas).unwrap();
+    found.into_iter().map(|found| found.diagnostic.message).collect()
+}
+
+#[test]
+fn a_value_is_looked_up_among_many_constants_in_one_step() {
+    let constants: String = (0..20_000).map(|number| format!("  - k{number}\n")).collect();
+    let schemas = schema_of(&format!("items:\n  enum:\n{constants}"));
+    let items: String = (0..100_000).map(|number| format!("\n- k{}", number % 20_000)).collect();
+    let limits = Limits::default().max_items(300_000);
+    let options = OpenOptions::new().limits(limits);
+    let file = options.from_bytes(tagged("1.6.0", &items)).unwrap();
+    assert_eq!(file.validate(&schemas).unwrap().len(), 0);
+    let wrong = options.from_bytes(tagged("1.6.0", &(items + "\n- other"))).unwrap();
+    assert_eq!(wrong.validate(&schemas).unwrap().len(), 1);
+}
+
+#[test]
+fn constants_are_equal_by_value_whatever_their_kind() {
+    let schemas =
+        schema_of("items: {enum: [1, 2.5, -0.0, .nan, yes, null, [1], {a: 1}, 2000-01-01]}");
+    let count = |items: &str| messages(&schemas, tagged("1.6.0", items)).len();
+    assert_eq!(count(" [1.0, 1, 2.5, 0, 0.0, true, ~, [1], {a: 1}, 2000-01-01]"), 0);
+    assert_eq!(count(" ['1', .nan, 'yes', 'null', [2], {a: 2}, 2000-01-02]"), 7);
+}
+
+#[test]
+fn alternatives_without_end_exceed_a_limit() {
+    let choices: String = (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect();
+    let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));
+    let items: String = (0..20_000).map(|number| format!("\n- k{}", number % 3000)).collect();
+    let limits = Limits::default().max_items(1_000_000);
+    let file = OpenOptions::new().limits(limits).from_bytes(tagged("1.6.0", &items)).unwrap();
+    let error = file.validate(&schemas).unwrap_err();
+    assert!(matches!(error.kind(), asdf::ErrorKind::Limit { .. }), "{error}");
+}
+
+#[test]
+fn keys_with_a_default_are_filled_in_up_to_standard_1_5() {
+    let schemas = schema_of(
+        "allOf:\n- properties:\n    direction: {default: native2celestial}\n    steps:\n      items: \
+         {$ref: '#/definitions/step'}\nrequired: [direction, angle]\ndefinitions:\n  step:\n    \
+         properties: {n: {$ref: '#/definitions/n'}}\n    required: [n]\n  n: {default: 1}\n",
+    );
+    let content = " {angle: 1, steps: [{}, {n: 2}]}";
+    assert_eq!(messages(&schemas, tagged("1.5.0", content)), [""; 0]);
+    let missing = ["the key `direction` is missing", "the key `n` is missing"];
+    assert_eq!(messages(&schemas, tagged("1.6.0", content)), missing);
+    assert_eq!(messages(&schemas, tagged("1.5.0", " {}")), ["the key `angle` is missing"]);
+    // The reference fills in nothing for alternatives.
+    let schemas = schema_of("anyOf: [{properties: {a: {default: 1}}, required: [a]}]");
+    assert_eq!(messages(&schemas, tagged("1.5.0", " {}")).len(), 1);
+}
+
+#[test]
+fn the_newest_manifest_that_the_file_names_gives_the_schemas_of_a_tag() {
+    let mut schemas = Schemas::new();
+    for (version, kind) in [("1.9.0", "string"), ("1.10.0", "number"), ("1.11.0", "boolean")] {
+        let uri = format!("asdf://x.org/schema-{version}");
+        schemas.add(&format!("{{id: '{uri}', properties: {{a: {{type: {kind}}}}}}}")).unwrap();
+        let manifest = format!(
+            "id: asdf://x.org/manifests/m-{version}\nextension_uri: asdf://x.org/extensions/e-{version}\n\
+             tags: [{{tag_uri: '{TAG}', schema_uri: '{uri}'}}]"
+        );
+        schemas.add(&manifest).unwrap();
+    }
+    let expected = |versions: &[&str]| {
+        let extensions = versions.iter().map(|version| {
+            format!("{{extension_class: x, extension_uri: 'asdf://x.org/extensions/e-{version}'}}")
+        });
+        let extensions = extensions.collect::<Vec<_>>().join(", ");
+        let history = format!(" {{a: []}}\nhistory: {{extensions: [{extensions}]}}");
+        messages(&schemas, tagged("1.6.0", &history)).join("")
+    };
+    assert_eq!(expected(&["1.9.0"]), "expected a string, found an array");
+    assert_eq!(expected(&["1.9.0", "1.10.0"]), "expected a number, found an array");
+    assert_eq!(expected(&[]), "expected a boolean, found an array");
+    assert_eq!(expected(&["2.0.0"]), "expected a boolean, found an array");
+}
+
+#[test]
+fn ordered_mappings_are_objects() {
+    let schemas = schema_of(
+        "properties:\n  o:\n    type: object\n    properties: {a: {type: number}}\n    required: [a, b]\n    \
+         additionalProperties: false\n    maxProperties: 2\n",
+    );
+    let of =
+        |entries: &str| messages(&schemas, tagged("1.6.0", &format!(" {{o: !!omap [{entries}]}}")));
+    assert_eq!(
+        of("a: x, c: 1, d: 2"),
+        [
+            "the key `b` is missing",
+            "3 keys, expected at most 2",
+            "expected a number, found the string \"x\"",
+            "the key `c` is not allowed",
+            "the key `d` is not allowed",
+        ]
+    );
+    assert_eq!(of("a: 1"), ["the key `b` is missing"]);
 }

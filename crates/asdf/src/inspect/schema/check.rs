@@ -1,10 +1,14 @@
 //! A node against a schema: the keywords that lead to other schemas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use binio::Limits;
 use regex_lite::Regex;
 
+use super::constants::Constants;
+use super::defaults::Defaults;
+use super::scalars::Type;
 use super::store::{Place, Schemas};
 use super::{Mismatch, array, scalars, uri};
 use crate::diagnostic::Code;
@@ -13,6 +17,10 @@ use crate::yaml::{NodeId, NodeKind, YamlNode};
 
 /// How deep schemas may lead to others: far more than any nest, and what a thread's stack holds.
 const MAX_DEPTH: usize = 200;
+
+/// How many pairs of nodes and schemas are remembered. Those after that are checked each time, within the
+/// limit on steps.
+const MAX_KNOWN: usize = 1 << 21;
 
 /// A node and a schema that it is checked against.
 type Pair = (NodeId, usize, NodeId);
@@ -35,6 +43,10 @@ pub(super) struct Checker<'s> {
     pub(super) found: Vec<Mismatch>,
     known: HashMap<Pair, PairState>,
     patterns: HashMap<String, Option<Regex>>,
+    /// The values of each `enum`, by document and node.
+    constants: HashMap<(usize, NodeId), Rc<Constants<'s>>>,
+    defaults: Rc<Defaults<'s>>,
+    max_steps: u64,
     steps: u64,
     depth: usize,
     /// Whether mismatches are reported, or only looked for.
@@ -42,10 +54,14 @@ pub(super) struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    pub(super) fn new(schemas: &'s Schemas, limits: Limits) -> Self {
+    /// A checker that takes at most `max_steps` steps.
+    pub(super) fn new(schemas: &'s Schemas, limits: Limits, max_steps: u64) -> Self {
         Self {
             schemas,
             limits,
+            max_steps,
+            constants: HashMap::new(),
+            defaults: Rc::default(),
             found: Vec::new(),
             known: HashMap::new(),
             patterns: HashMap::new(),
@@ -53,6 +69,12 @@ impl<'s> Checker<'s> {
             depth: 0,
             reporting: true,
         }
+    }
+
+    /// Treats keys that have a default as present.
+    pub(super) fn with_defaults(mut self, defaults: Defaults<'s>) -> Self {
+        self.defaults = Rc::new(defaults);
+        self
     }
 
     /// Checks a node against the schema of a URI, and reports what does not match.
@@ -73,8 +95,9 @@ impl<'s> Checker<'s> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        self.steps += 1;
-        self.limits.check_items("steps of a check against schemas", self.steps)?;
+        self.count(1)?;
+        // Only what an alias or a reference leads to can come twice.
+        let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());
         match self.known.get(&pair) {
             Some(PairState::Open | PairState::Valid) => return Ok(true),
@@ -86,7 +109,10 @@ impl<'s> Checker<'s> {
             let limit = MAX_DEPTH as u64;
             return Err(Error::limit("depth of schemas", limit, limit + 1));
         }
-        self.known.insert(pair, PairState::Open);
+        let is_known = is_shared && self.known.len() < MAX_KNOWN;
+        if is_known {
+            self.known.insert(pair, PairState::Open);
+        }
         self.depth += 1;
         let result = self.check_keywords(node, schema);
         self.depth -= 1;
@@ -95,8 +121,17 @@ impl<'s> Checker<'s> {
             _ if self.reporting => PairState::Reported,
             _ => PairState::Invalid,
         };
-        self.known.insert(pair, known);
+        if is_known {
+            self.known.insert(pair, known);
+        }
         result
+    }
+
+    fn count(&mut self, steps: u64) -> Result<()> {
+        const WHAT: &str = "steps of a check against schemas";
+        self.steps += steps;
+        self.limits.check_items(WHAT, self.steps)?;
+        Ok(binio::check_limit(WHAT, self.max_steps, self.steps)?)
     }
 
     /// Whether a node matches, without a report.
@@ -145,16 +180,20 @@ impl<'s> Checker<'s> {
                 let message = "it matches a schema that it must not match".to_owned();
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            "properties" => {
-                let mut is_valid = true;
-                for (key, below) in value.entries() {
-                    let child = key.to_key().ok().and_then(|key| node_at(node, &key));
-                    if let Some(child) = child {
-                        is_valid &= self.check(child, schema.at(below))?;
-                    }
+            "properties" => self.properties(node, schema, value),
+            "required" => self.required(node, schema, value),
+            "enum" => {
+                let constants = self.constants(schema, value);
+                let (is_allowed, steps) = constants.find(node);
+                self.count(steps)?;
+                if is_allowed || !self.reporting {
+                    return Ok(is_allowed);
                 }
-                Ok(is_valid)
+                let message = scalars::none_of(node, value);
+                self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
+            // Alternatives fail often, and then nobody reads the message.
+            "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)
             }
@@ -174,6 +213,58 @@ impl<'s> Checker<'s> {
                 Some(message) => self.fail(Code::SchemaMismatch, node, schema, keyword, message),
                 None => Ok(true),
             },
+        }
+    }
+
+    fn constants(&mut self, schema: Place<'s>, values: YamlNode<'s>) -> Rc<Constants<'s>> {
+        let constants = self.constants.entry((schema.number, values.id()));
+        Rc::clone(constants.or_insert_with(|| Rc::new(Constants::new(values))))
+    }
+
+    fn properties(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        value: YamlNode<'s>,
+    ) -> Result<bool> {
+        let mut is_valid = true;
+        if node.is_ordered_mapping() {
+            // Its members are found one after the other only.
+            for (key, child) in node.members() {
+                if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
+                    is_valid &= self.check(child, schema.at(below))?;
+                }
+            }
+            return Ok(is_valid);
+        }
+        for (key, below) in value.entries() {
+            if let Some(child) = key.to_key().ok().and_then(|key| node.get(&key)) {
+                is_valid &= self.check(child, schema.at(below))?;
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn required(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        value: YamlNode<'s>,
+    ) -> Result<bool> {
+        if scalars::type_of(node) != Type::Object {
+            return Ok(true);
+        }
+        let members: HashSet<_> = match node.kind() {
+            NodeKind::Sequence => node.members().filter_map(|(key, _)| key.to_key().ok()).collect(),
+            _ => HashSet::new(),
+        };
+        let defaults = Rc::clone(&self.defaults);
+        let is_missing = |key: &&str| {
+            node.get(key).is_none() && !members.contains(*key) && !defaults.has(node, key)
+        };
+        match scalars::missing(value.items().filter_map(YamlNode::text).filter(is_missing)) {
+            Some(message) => self.fail(Code::SchemaMismatch, node, schema, "required", message),
+            None => Ok(true),
         }
     }
 
@@ -239,13 +330,17 @@ impl<'s> Checker<'s> {
         choices: YamlNode<'s>,
     ) -> Result<String> {
         let count = choices.len();
-        let mut message = format!("it matches none of the {count} schemas that are allowed");
+        let mut message = match count {
+            1 => "it does not match the only schema that is allowed".to_owned(),
+            _ => format!("it matches none of the {count} schemas that are allowed"),
+        };
         if !self.reporting || count > 8 {
             return Ok(message);
         }
         let mut reasons = Vec::new();
         for choice in choices.items() {
-            let mut other = Checker::new(self.schemas, self.limits);
+            let mut other = Checker::new(self.schemas, self.limits, self.max_steps);
+            other.defaults = Rc::clone(&self.defaults);
             (other.steps, other.depth) = (self.steps, self.depth);
             // What lies inside of it is left out, or every level would look at all below once more.
             other.check_shallow(node, schema.at(choice))?;
@@ -263,8 +358,7 @@ impl<'s> Checker<'s> {
     fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {
-            let Some(reference) = schema.node.get("$ref").and_then(YamlNode::as_str) else { break };
-            let Some(target) = self.schemas.find(&uri::join(schema.uri, reference)) else { break };
+            let Some(target) = self.schemas.target(schema) else { break };
             schema = target;
         }
         for (key, value) in schema.node.entries() {
@@ -286,13 +380,13 @@ impl<'s> Checker<'s> {
         keyword: &str,
         value: YamlNode<'s>,
     ) -> Result<bool> {
-        if node.kind() != NodeKind::Mapping {
+        if scalars::type_of(node) != Type::Object {
             return Ok(true);
         }
         let patterns = schema.node.get("patternProperties");
         let named = schema.node.get("properties");
         let mut is_valid = true;
-        for (key, child) in node.entries() {
+        for (key, child) in node.members() {
             let Ok(name) = key.to_key() else { continue };
             let mut is_named = named.is_some_and(|named| named.get(&name).is_some());
             for (pattern, below) in patterns.into_iter().flat_map(YamlNode::entries) {
@@ -327,7 +421,7 @@ impl<'s> Checker<'s> {
         schema: Place<'s>,
         value: YamlNode<'s>,
     ) -> Result<bool> {
-        if node.kind() != NodeKind::Sequence {
+        if scalars::type_of(node) != Type::Array {
             return Ok(true);
         }
         let mut is_valid = true;
@@ -350,9 +444,10 @@ impl<'s> Checker<'s> {
         value: YamlNode<'s>,
     ) -> Result<bool> {
         let items = schema.node.get("items").filter(|items| items.kind() == NodeKind::Sequence);
-        let (Some(items), NodeKind::Sequence) = (items, node.kind()) else { return Ok(true) };
+        let (Some(items), Type::Array) = (items, scalars::type_of(node)) else { return Ok(true) };
         if value.as_bool() == Some(false) && node.len() > items.len() {
-            let message = format!("{} items, at most {} are allowed", node.len(), items.len());
+            let found = scalars::number_of(node.len(), "item");
+            let message = format!("{found}, at most {} are allowed", items.len());
             return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
         }
         let mut is_valid = true;
@@ -371,7 +466,7 @@ impl<'s> Checker<'s> {
         let mut is_valid = true;
         for (key, needed) in value.entries() {
             let Ok(name) = key.to_key() else { continue };
-            if node_at(node, &name).is_none() {
+            if !self.has_key(node, &name) {
                 continue;
             }
             if needed.kind() != NodeKind::Sequence {
@@ -379,7 +474,7 @@ impl<'s> Checker<'s> {
                 continue;
             }
             for needed in needed.items().filter_map(YamlNode::as_str) {
-                if node_at(node, needed).is_none() {
+                if !self.has_key(node, needed) {
                     let message = format!("the key `{needed}` is missing, which `{name}` needs");
                     is_valid &=
                         self.fail(Code::SchemaMismatch, node, schema, "dependencies", message)?;
@@ -387,6 +482,11 @@ impl<'s> Checker<'s> {
             }
         }
         Ok(is_valid)
+    }
+
+    /// Returns `true` if a node has a key, or it is filled in.
+    fn has_key(&self, node: YamlNode<'_>, key: &str) -> bool {
+        node.member(key).is_some() || self.defaults.has(node, key)
     }
 
     fn pattern(

@@ -3,8 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::check::Checker;
-use super::store::{Place, Schemas};
-use super::uri;
+use super::store::{FileTags, Place, Schemas};
 use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::yaml::{NodeId, NodeKind, Order, Token, Walk, YamlNode};
@@ -63,13 +62,14 @@ impl Schemas {
         let mut walk = Walk::new(Order::Levels);
         let mut descriptions = HashMap::new();
         let mut visited = 0;
-        let mut checker = Checker::new(self, file.options().limits);
+        let tags = FileTags::of(self, document.root());
+        let mut checker = Checker::new(self, file.options().limits, super::max_steps(document));
         let tagged = document.nodes().filter(|node| node.tag().is_some());
         for root in std::iter::once(document.root()).chain(tagged) {
             walk.restart();
             let mut next = Some((root, Vec::new()));
             while let Some((node, mut places)) = next {
-                let of_tag = node.tag().map(|tag| self.of_tag(tag)).unwrap_or_default();
+                let of_tag = node.tag().map(|tag| tags.schemas_of(tag)).unwrap_or_default();
                 places.extend(of_tag.into_iter().filter_map(|uri| self.find(uri)));
                 if !places.is_empty() && visited < MAX_DESCRIBED && walk.is_new(node.id()) {
                     visited += 1;
@@ -111,9 +111,7 @@ impl Schemas {
                 continue;
             }
             all.push(place);
-            let reference = place.node.get("$ref").and_then(YamlNode::as_str);
-            let target = reference.and_then(|uri| self.find(&uri::join(place.uri, uri)));
-            left.extend(target);
+            left.extend(self.target(place));
             let parts = |key: &str| {
                 place.node.get(key).into_iter().flat_map(YamlNode::items).map(|part| place.at(part))
             };

@@ -43,6 +43,8 @@
 
 mod array;
 mod check;
+mod constants;
+mod defaults;
 mod describe;
 mod scalars;
 mod store;
@@ -53,10 +55,22 @@ use std::collections::HashSet;
 use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
+use crate::yaml::Document;
 use check::Checker;
+use defaults::Defaults;
+use store::FileTags;
 
 pub use describe::{Description, Descriptions};
 pub use store::{FolderReport, Schemas};
+
+/// How many steps a check may take, beside some for each node of the tree: alternatives, of which a schema may
+/// have thousands, multiply.
+const MAX_STEPS: u64 = 1 << 24;
+const STEPS_PER_NODE: u64 = 64;
+
+fn max_steps(document: &Document) -> u64 {
+    MAX_STEPS + STEPS_PER_NODE * document.node_count() as u64
+}
 
 /// Where a tree does not match a schema.
 #[derive(Clone, Debug)]
@@ -73,17 +87,24 @@ impl Asdf {
     /// text. Nodes of which no tag has a schema are not looked at, but for a remark about each tag:
     /// [`Code::NoSchema`].
     ///
-    /// Fails if the tree cannot be parsed, or if checking takes more steps than the limit on items
-    /// allows.
+    /// Keys with a default count as present in files up to standard 1.5.0, since the reference fills them in.
+    /// Of several manifests with a tag, the newest whose extension the history of the file names applies.
+    ///
+    /// Fails if the tree cannot be parsed, or with [`Limit`](crate::ErrorKind::Limit) if alternatives make
+    /// checking take too many steps.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
-        let mut checker = Checker::new(schemas, self.options().limits);
+        let tags = FileTags::of(schemas, document.root());
+        let max_steps = max_steps(document);
+        let defaults = Defaults::find(schemas, self, &tags, max_steps)?;
+        let checker = Checker::new(schemas, self.options().limits, max_steps);
+        let mut checker = checker.with_defaults(defaults);
         let mut unknown = HashSet::new();
         for node in document.nodes() {
             let Some(tag) = node.tag().filter(|tag| !tag.starts_with("tag:yaml.org,2002:")) else {
                 continue;
             };
-            let of_tag = schemas.of_tag(tag);
+            let of_tag = tags.schemas_of(tag);
             if of_tag.is_empty() && unknown.insert(tag) {
                 let diagnostic =
                     node.diagnostic(Code::NoSchema, format!("no schema for the tag {tag}"));

@@ -21,19 +21,17 @@ pub(super) fn mismatch(
     match keyword {
         "type" => of_type(node, schema, value),
         "tag" => of_tag(node, value.as_str()?),
-        "enum" => one_of(node, value),
-        "required" => missing(node, value),
         "minimum" | "maximum" => within(node, schema, keyword, value),
         "multipleOf" => multiple(node, value),
         "minLength" | "maxLength" => {
             let text = string(node)?;
-            counted(keyword, text.chars().count(), value, "characters")
+            counted(keyword, text.chars().count(), value, "character")
         }
-        "minItems" | "maxItems" if node.kind() == NodeKind::Sequence => {
-            counted(keyword, node.len(), value, "items")
+        "minItems" | "maxItems" if type_of(node) == Type::Array => {
+            counted(keyword, node.len(), value, "item")
         }
-        "minProperties" | "maxProperties" if node.kind() == NodeKind::Mapping => {
-            counted(keyword, node.len(), value, "keys")
+        "minProperties" | "maxProperties" if type_of(node) == Type::Object => {
+            counted(keyword, node.len(), value, "key")
         }
         "uniqueItems" if value.as_bool() == Some(true) => repeated(node),
         _ => None,
@@ -68,6 +66,7 @@ pub(super) fn type_of(node: YamlNode<'_>) -> Type {
         NodeKind::Int => Type::Integer,
         NodeKind::Float => Type::Number,
         NodeKind::String => Type::String,
+        NodeKind::Sequence if node.is_ordered_mapping() => Type::Object,
         NodeKind::Sequence => Type::Array,
         NodeKind::Mapping => Type::Object,
         NodeKind::DateTime => Type::DateTime,
@@ -80,7 +79,8 @@ pub(super) fn string(node: YamlNode<'_>) -> Option<&str> {
     if type_of(node) == Type::String { node.text() } else { None }
 }
 
-fn of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> Option<String> {
+/// Returns `true` if a node has one of the types that `type` allows.
+pub(super) fn is_of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> bool {
     let found = type_of(node);
     let allows_times = schema.get("format").and_then(YamlNode::as_str) == Some("date-time");
     let is_of = |name: &str| match name {
@@ -93,12 +93,19 @@ fn of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> Opt
         "object" => found == Type::Object,
         _ => false,
     };
-    let names: Vec<&str> =
-        value.as_str().into_iter().chain(value.items().filter_map(YamlNode::as_str)).collect();
-    if names.iter().copied().any(is_of) {
+    type_names(value).any(is_of)
+}
+
+fn type_names<'v>(value: YamlNode<'v>) -> impl Iterator<Item = &'v str> {
+    value.as_str().into_iter().chain(value.items().filter_map(YamlNode::as_str))
+}
+
+fn of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> Option<String> {
+    if is_of_type(node, schema, value) {
         return None;
     }
-    let names: Vec<String> = names.iter().map(|name| format!("{} {name}", article(name))).collect();
+    let names: Vec<String> =
+        type_names(value).map(|name| format!("{} {name}", article(name))).collect();
     Some(format!("expected {}, found {}", names.join(" or "), shown(node)))
 }
 
@@ -150,22 +157,20 @@ fn of_tag(node: YamlNode<'_>, pattern: &str) -> Option<String> {
     }
 }
 
-fn one_of(node: YamlNode<'_>, value: YamlNode<'_>) -> Option<String> {
-    if value.items().any(|allowed| is_equal(node, allowed)) {
-        return None;
-    }
-    let allowed = value.items().take(12).map(|item| match item.text() {
+/// Why a node is none of the values of an `enum`.
+pub(super) fn none_of(node: YamlNode<'_>, values: YamlNode<'_>) -> String {
+    let allowed = values.items().take(12).map(|item| match item.text() {
         Some(text) if item.kind() == NodeKind::String => format!("{:?}", cut(text)),
         Some(text) => cut(text),
         None => "a collection".to_owned(),
     });
     let (allowed, more) =
-        (allowed.collect::<Vec<_>>().join(", "), if value.len() > 12 { ", .." } else { "" });
-    Some(format!("expected one of {allowed}{more}, found {}", shown(node)))
+        (allowed.collect::<Vec<_>>().join(", "), if values.len() > 12 { ", .." } else { "" });
+    format!("expected one of {allowed}{more}, found {}", shown(node))
 }
 
 /// Whether two nodes have the same value; an integer equals a float.
-fn is_equal(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
+pub(super) fn is_equal(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     match (type_of(a), type_of(b)) {
         (Type::Integer | Type::Number, Type::Integer | Type::Number) => {
             compare(a, b) == Some(std::cmp::Ordering::Equal)
@@ -183,17 +188,10 @@ fn compare(a: YamlNode<'_>, b: YamlNode<'_>) -> Option<std::cmp::Ordering> {
     a.as_f64()?.partial_cmp(&b.as_f64()?)
 }
 
-fn missing(node: YamlNode<'_>, required: YamlNode<'_>) -> Option<String> {
-    if node.kind() != NodeKind::Mapping {
-        return None;
-    }
-    let missing: Vec<String> = required
-        .items()
-        .filter_map(YamlNode::text)
-        .filter(|key| node.get(key).is_none())
-        .map(|key| format!("`{key}`"))
-        .collect();
-    match missing.as_slice() {
+/// Which required keys are missing.
+pub(super) fn missing<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
+    let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
+    match keys.as_slice() {
         [] => None,
         [key] => Some(format!("the key {key} is missing")),
         keys => Some(format!("the keys {} are missing", keys.join(", "))),
@@ -243,18 +241,23 @@ fn multiple(node: YamlNode<'_>, of: YamlNode<'_>) -> Option<String> {
     (!is_multiple).then(|| format!("{} is not a multiple of {of}", cut(number)))
 }
 
-fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, what: &str) -> Option<String> {
+fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, one: &str) -> Option<String> {
     let bound = bound.as_i128()?;
     let is_least = keyword.starts_with("min");
     let found = i128::try_from(count).unwrap_or(i128::MAX);
     let fits = if is_least { found >= bound } else { found <= bound };
     let relation = if is_least { "least" } else { "most" };
-    (!fits).then(|| format!("{count} {what}, expected at {relation} {bound}"))
+    (!fits).then(|| format!("{}, expected at {relation} {bound}", number_of(count, one)))
+}
+
+/// A number of things, such as `1 item`.
+pub(super) fn number_of(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Why the items of a list are not all different.
 fn repeated(node: YamlNode<'_>) -> Option<String> {
-    if node.kind() != NodeKind::Sequence {
+    if type_of(node) != Type::Array {
         return None;
     }
     let mut seen = HashSet::new();
@@ -276,16 +279,18 @@ fn repeated(node: YamlNode<'_>) -> Option<String> {
     None
 }
 
-/// A text that is the same for scalars of the same value.
-fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
+/// A text that is the same for scalars of the same value; `None` for collections, times and bytes.
+pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
     Some(match type_of(node) {
         Type::Null => (0, String::new()),
         Type::Boolean => (1, node.as_bool()?.to_string()),
         Type::Integer | Type::Number => match node.value().ok()? {
             Content::Int(Integer::Small(number)) => (2, number.to_string()),
             Content::Int(large) => (2, large.to_string()),
+            // NaN equals nothing, and -0.0 is 0.0.
+            Content::Float(number) if number.is_nan() => return None,
             // Also where it equals an integer.
-            Content::Float(number) => (2, format!("{number}")),
+            Content::Float(number) => (2, format!("{}", number + 0.0)),
             _ => return None,
         },
         Type::String => (3, node.text()?.to_owned()),

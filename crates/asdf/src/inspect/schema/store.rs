@@ -1,6 +1,6 @@
 //! The schemas and manifests that are known, by URI and by tag.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 #[cfg(any(unix, windows))]
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use super::uri;
 #[cfg(any(unix, windows))]
 use crate::error::Error;
 use crate::error::Result;
+use crate::tag::Version;
 use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
 /// The longest text of a schema, and how many files and folders are looked at.
@@ -22,8 +23,57 @@ pub struct Schemas {
     documents: Vec<Document>,
     /// Numbers of documents by their `id`.
     by_uri: HashMap<String, usize>,
-    /// URIs of schemas by tag.
-    by_tag: HashMap<String, Vec<String>>,
+    /// What manifests say about each tag.
+    by_tag: HashMap<String, Vec<TagSchemas>>,
+}
+
+/// The schemas that a manifest names for a tag.
+#[derive(Debug)]
+struct TagSchemas {
+    /// The URI of the extension whose manifest it is.
+    extension: Option<String>,
+    /// The version of the manifest.
+    version: Option<Version>,
+    uris: Vec<String>,
+}
+
+/// The schemas of tags, as the extensions that a file names choose between manifests.
+#[derive(Debug)]
+pub(super) struct FileTags<'s> {
+    schemas: &'s Schemas,
+    /// The URIs of the extensions.
+    extensions: HashSet<String>,
+}
+
+impl<'s> FileTags<'s> {
+    /// The tags of a file whose root this is.
+    pub(super) fn of(schemas: &'s Schemas, root: YamlNode<'_>) -> Self {
+        let list = root.get("history").and_then(|history| history.get("extensions"));
+        let uris = list.into_iter().flat_map(YamlNode::items);
+        let uris = uris.filter_map(|extension| extension.get("extension_uri")?.as_str());
+        Self { schemas, extensions: uris.map(str::to_owned).collect() }
+    }
+
+    /// The URIs of the schemas of a tag: those of the newest manifest whose extension the file names, else
+    /// of the newest one; or that which tags of the standard had before there were manifests.
+    pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
+        if let Some(manifests) = self.schemas.by_tag.get(tag) {
+            let is_named = |manifest: &TagSchemas| {
+                manifest.extension.as_ref().is_some_and(|uri| self.extensions.contains(uri))
+            };
+            // Of equal ones, the first that was read.
+            let newest = manifests.iter().rev().max_by_key(|it| (is_named(it), it.version));
+            let uris = newest.into_iter().flat_map(|manifest| &manifest.uris);
+            return uris.map(String::as_str).collect();
+        }
+        let Some((domain, path)) = tag.strip_prefix("tag:").and_then(|tag| tag.split_once(':'))
+        else {
+            return Vec::new();
+        };
+        let uri = format!("http://{domain}/schemas/{path}");
+        let known = self.schemas.by_uri.get_key_value(&uri);
+        known.map(|(uri, _)| uri.as_str()).into_iter().collect()
+    }
 }
 
 /// What was found in a folder of schemas.
@@ -49,7 +99,8 @@ impl Schemas {
     }
 
     /// Reads a schema or a manifest. Other YAML texts are ignored: those without an `id` and without
-    /// `tags`. Of two with the same `id` the first is used. Returns whether it was one.
+    /// `tags`. Of two with the same `id` the first is used; of
+    /// two manifests with the same tag, the newest that the extensions in the history of a file name. Returns whether it was one.
     pub fn add(&mut self, text: &str) -> Result<bool> {
         self.add_bytes(text.as_bytes())
     }
@@ -63,13 +114,17 @@ impl Schemas {
         if id.is_none() && tags.is_none() {
             return Ok(false);
         }
+        let extension = root.get("extension_uri").and_then(YamlNode::as_str);
+        let version = extension.or(id.as_deref()).and_then(version_of);
         for entry in tags.into_iter().flat_map(YamlNode::items) {
             let Some(tag) = entry.get("tag_uri").and_then(YamlNode::as_str) else { continue };
             let uris = entry.get("schema_uri");
             let one = uris.and_then(YamlNode::as_str).into_iter();
             let many = uris.into_iter().flat_map(YamlNode::items).filter_map(YamlNode::as_str);
             let uris: Vec<String> = one.chain(many).map(str::to_owned).collect();
-            self.by_tag.entry(tag.to_owned()).or_insert(uris);
+            let extension = extension.map(str::to_owned);
+            let manifest = TagSchemas { extension, version, uris };
+            self.by_tag.entry(tag.to_owned()).or_default().push(manifest);
         }
         if let Some(id) = id {
             self.by_uri.entry(id).or_insert(self.documents.len());
@@ -124,20 +179,6 @@ impl Schemas {
         Ok(report)
     }
 
-    /// The URIs of the schemas of a tag: those of a manifest, or that which tags of the standard had
-    /// before there were manifests.
-    pub(super) fn of_tag(&self, tag: &str) -> Vec<&str> {
-        if let Some(uris) = self.by_tag.get(tag) {
-            return uris.iter().map(String::as_str).collect();
-        }
-        let Some((domain, path)) = tag.strip_prefix("tag:").and_then(|tag| tag.split_once(':'))
-        else {
-            return Vec::new();
-        };
-        let uri = format!("http://{domain}/schemas/{path}");
-        self.by_uri.get_key_value(&uri).map(|(uri, _)| uri.as_str()).into_iter().collect()
-    }
-
     /// The number and the root of the schema of a URI, and the node that its fragment leads to.
     pub(super) fn find(&self, uri: &str) -> Option<Place<'_>> {
         let (uri, fragment) = uri::split(uri);
@@ -145,7 +186,13 @@ impl Schemas {
         let document = self.documents.get(number)?;
         let node = document.root().pointer(&fragment).ok()?;
         let (uri, _) = self.by_uri.get_key_value(uri)?;
-        Some(Place { number, uri, node })
+        Some(Place { number, uri, node, is_target: true })
+    }
+
+    /// The schema that a schema refers to.
+    pub(super) fn target<'s>(&'s self, schema: Place<'s>) -> Option<Place<'s>> {
+        let reference = schema.node.get("$ref").and_then(YamlNode::as_str)?;
+        self.find(&uri::join(schema.uri, reference))
     }
 }
 
@@ -157,11 +204,13 @@ pub(super) struct Place<'s> {
     /// The URI of the document, which relative references are relative to.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
+    /// Whether a URI led here, which may happen more than once, and not the schema around it.
+    pub(super) is_target: bool,
 }
 
 impl<'s> Place<'s> {
     pub(super) fn at(self, node: YamlNode<'s>) -> Self {
-        Self { node, ..self }
+        Self { node, is_target: false, ..self }
     }
 
     /// The URI of a keyword here.
@@ -170,6 +219,12 @@ impl<'s> Place<'s> {
         let slash = if keyword.is_empty() { "" } else { "/" };
         format!("{}#{pointer}{slash}{keyword}", self.uri)
     }
+}
+
+/// The version at the end of a URI, such as `1.6.0` or `1.6`.
+fn version_of(uri: &str) -> Option<Version> {
+    let (_, version) = uri.rsplit_once('-')?;
+    version.parse().or_else(|_| format!("{version}.0").parse()).ok()
 }
 
 #[cfg(any(unix, windows))]

@@ -1,0 +1,40 @@
+//! The values that `enum` allows.
+
+use std::collections::HashSet;
+
+use super::scalars::{is_equal, key};
+use crate::yaml::YamlNode;
+
+/// Steps that comparing two collections counts as.
+const STEPS_PER_COMPARISON: u64 = 8;
+
+/// The values of an `enum`. Scalars are looked up by value, however many there are.
+#[derive(Debug)]
+pub(super) struct Constants<'s> {
+    scalars: HashSet<(u8, String)>,
+    /// Collections and times, which are compared one by one.
+    others: Vec<YamlNode<'s>>,
+}
+
+impl<'s> Constants<'s> {
+    pub(super) fn new(values: YamlNode<'s>) -> Self {
+        let (mut scalars, mut others) = (HashSet::new(), Vec::new());
+        for value in values.items() {
+            match key(value) {
+                Some(key) => drop(scalars.insert(key)),
+                None => others.push(value),
+            }
+        }
+        Self { scalars, others }
+    }
+
+    /// Returns `true` if a node has one of the values, and the number of steps that showed it.
+    pub(super) fn find(&self, node: YamlNode<'_>) -> (bool, u64) {
+        if let Some(key) = key(node) {
+            return (self.scalars.contains(&key), 1);
+        }
+        let found = self.others.iter().position(|value| is_equal(node, *value));
+        let compared = found.map_or(self.others.len(), |at| at + 1);
+        (found.is_some(), compared as u64 * STEPS_PER_COMPARISON)
+    }
+}

@@ -1,0 +1,112 @@
+//! Keys that have a default in a schema.
+//!
+//! Up to standard 1.5.0 the reference adds them to a tree before it checks it, so that a key with a default
+//! is never missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not through
+//! alternatives.
+
+use std::collections::{HashMap, HashSet};
+
+use super::store::{FileTags, Place, Schemas};
+use crate::asdf::Asdf;
+use crate::error::Result;
+use crate::tag::Version;
+use crate::yaml::{NodeId, NodeKind, YamlNode};
+
+/// The last standard in whose files defaults are filled in.
+const LAST_STANDARD: Version = Version::new(1, 5, 0);
+
+/// How many references in a row are followed to find out whether a schema has a default.
+const MAX_REFERENCES: usize = 16;
+
+/// The keys that are filled in, by the node that they are missing in.
+#[derive(Debug, Default)]
+pub(super) struct Defaults<'s> {
+    keys: HashMap<NodeId, HashSet<&'s str>>,
+    seen: HashSet<(NodeId, usize, NodeId)>,
+    steps: u64,
+}
+
+impl<'s> Defaults<'s> {
+    /// Finds the defaults for the nodes of a file; none for files of later standards. Fails if that takes
+    /// more than `max_steps` steps.
+    pub(super) fn find(
+        schemas: &'s Schemas,
+        file: &Asdf,
+        tags: &FileTags<'s>,
+        max_steps: u64,
+    ) -> Result<Self> {
+        let mut defaults = Self::default();
+        if file.layout().standard_version.is_some_and(|standard| standard > LAST_STANDARD) {
+            return Ok(defaults);
+        }
+        for node in file.document()?.nodes() {
+            let Some(tag) = node.tag() else { continue };
+            for schema in tags.schemas_of(tag).iter().filter_map(|uri| schemas.find(uri)) {
+                defaults.fill(schemas, node, schema, max_steps)?;
+            }
+        }
+        Ok(defaults)
+    }
+
+    /// Returns `true` if a key that a node does not have is filled in.
+    pub(super) fn has(&self, node: YamlNode<'_>, key: &str) -> bool {
+        self.keys.get(&node.id()).is_some_and(|keys| keys.contains(key))
+    }
+
+    fn fill(
+        &mut self,
+        schemas: &'s Schemas,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        max_steps: u64,
+    ) -> Result<()> {
+        let mut left = vec![(node, schema)];
+        while let Some((node, schema)) = left.pop() {
+            self.steps += 1;
+            binio::check_limit("steps of filling in defaults", max_steps, self.steps)?;
+            let pair = (node.id(), schema.number, schema.node.id());
+            if schema.node.kind() != NodeKind::Mapping || !self.seen.insert(pair) {
+                continue;
+            }
+            if schema.node.get("$ref").is_some() {
+                left.extend(schemas.target(schema).map(|target| (node, target)));
+                continue;
+            }
+            let parts = schema.node.get("allOf").into_iter().flat_map(YamlNode::items);
+            left.extend(parts.map(|part| (node, schema.at(part))));
+            for (name, below) in
+                schema.node.get("properties").into_iter().flat_map(YamlNode::entries)
+            {
+                let Some(name) = name.text() else { continue };
+                match node.member(name) {
+                    Some(child) => left.push((child, schema.at(below))),
+                    None if has_default(schemas, schema.at(below)) => {
+                        self.keys.entry(node.id()).or_default().insert(name);
+                    }
+                    None => {}
+                }
+            }
+            let Some(items) = schema.node.get("items") else { continue };
+            for (at, item) in node.items().enumerate() {
+                let below =
+                    if items.kind() == NodeKind::Sequence { items.at(at) } else { Some(items) };
+                let Some(below) = below else { break };
+                left.push((item, schema.at(below)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns `true` if a schema, or the one that it refers to, has a default.
+fn has_default(schemas: &Schemas, schema: Place<'_>) -> bool {
+    let mut next = Some(schema);
+    for _ in 0..MAX_REFERENCES {
+        let Some(schema) = next else { return false };
+        if schema.node.get("$ref").is_none() {
+            return schema.node.get("default").is_some();
+        }
+        next = schemas.target(schema);
+    }
+    false
+}
