@@ -31,7 +31,7 @@ fn read(file: &File) {
         if let Ok(array) = file.array_of(row) {
             let extent = array.layout().extent();
             assert!(extent.end <= array.data().len());
-            let _ = dudley::for_numpy(&array);
+            let _ = dudley::file::for_numpy(&array);
         }
         let _ = file.write_row_json(row, &mut Limited(1 << 16));
         let path = file.layout().subject_path(row.subject());

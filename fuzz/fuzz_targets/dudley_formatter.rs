@@ -1,13 +1,13 @@
 //! Every text that parses can be formatted; formatting keeps comments and meaning, and is idempotent.
 #![no_main]
 
-use dudley::syntax::Lexer;
+use dudley::text::Lexer;
 use dudley::{Layout, Source};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(formatted) = dudley::format(data) else { return };
-    let again = dudley::format(&formatted).unwrap_or_else(|error| panic!("{error}\n{formatted}"));
+    let Ok(formatted) = dudley::text::format(data) else { return };
+    let again = dudley::text::format(&formatted).unwrap_or_else(|error| panic!("{error}\n{formatted}"));
     assert_eq!(again, formatted);
     let source = Source::decode(data).expect("it was formatted");
     assert_eq!(comments(source.text()), comments(&formatted));

@@ -6,7 +6,8 @@
 #![no_main]
 
 use binio::Bytes;
-use dudley::{CompiledLayout, Layout, Limits, OpenOptions, Resolver};
+use dudley::index::CompiledLayout;
+use dudley::{Layout, Limits, OpenOptions, Resolver};
 use libfuzzer_sys::fuzz_target;
 
 /// Rows that are looked up.

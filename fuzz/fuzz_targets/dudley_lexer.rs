@@ -2,7 +2,7 @@
 #![no_main]
 
 use dudley::Source;
-use dudley::syntax::{Lexer, TokenKind};
+use dudley::text::{Lexer, TokenKind};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

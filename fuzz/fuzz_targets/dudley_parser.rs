@@ -1,7 +1,9 @@
 //! Any bytes are a layout, whose text parses as an equal layout, or errors that can be shown.
 #![no_main]
 
-use dudley::{Found, Layout, ParseOptions, Place};
+use dudley::diagnostic::Place;
+use dudley::layout::Found;
+use dudley::{Layout, ParseOptions};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

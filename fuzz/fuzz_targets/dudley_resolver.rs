@@ -7,10 +7,10 @@
 
 use std::ops::ControlFlow;
 
-use dudley::{
-    AddressTable, Code, ComplexAlign, Declaration, Layout, Limits, Origin, Resolver, Row, Subject,
-    Values,
-};
+use dudley::layout::{Declaration, Subject};
+use dudley::place::{ComplexAlign, Origin, Row};
+use dudley::diagnostic::Code;
+use dudley::{AddressTable, Layout, Limits, Resolver, Values};
 use libfuzzer_sys::fuzz_target;
 
 /// Fields of structs that are visited.

@@ -2,7 +2,8 @@
 //! opened and extended.
 #![no_main]
 
-use dudley::{ExtendMode, Extension, Layout, Limits, OpenOptions, Values, WriteOptions};
+use dudley::write::{ExtendMode, Extension};
+use dudley::{Layout, Limits, OpenOptions, Values, WriteOptions};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of a file.

@@ -65,7 +65,7 @@ fn features() -> Outcome {
         ("scibin-asdf", ""),
         ("scibin-bloscpack", ""),
         ("scibin-dudley", ""),
-        ("scibin-dudley", "array"),
+        ("scibin-dudley", "read"),
         ("scibin-flux-archive", ""),
         ("scibin-flux-archive", "sqlite"),
     ] {

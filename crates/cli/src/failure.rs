@@ -103,7 +103,7 @@ impl Failure {
     }
 
     /// The errors in a Dudley layout, if they are the reason.
-    fn layout_errors(&self) -> Option<&dudley::Diagnostics> {
+    fn layout_errors(&self) -> Option<&dudley::diagnostic::Diagnostics> {
         self.error.downcast_ref::<dudley::Error>().and_then(dudley::Error::diagnostics)
     }
 

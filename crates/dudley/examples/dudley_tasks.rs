@@ -25,11 +25,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use dudley::syntax::Tree;
-use dudley::{
-    CompiledLayout, Family, File, Found, Layout, Limits, OpenOptions, ParseOptions, Resolver,
-    Source, Summaries, Template, Values,
-};
+use dudley::file::{Family, Summaries, Template};
+use dudley::index::CompiledLayout;
+use dudley::layout::Found;
+use dudley::text::Tree;
+use dudley::{File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Source, Values};
 
 /// The array that is read of each file of a family.
 const OF_FAMILY: &str = "/te";

@@ -203,7 +203,7 @@ impl From<Diagnostics> for Error {
     }
 }
 
-#[cfg(feature = "array")]
+#[cfg(feature = "read")]
 impl From<binio::array::ElementsError> for Error {
     fn from(error: binio::array::ElementsError) -> Self {
         binio::Error::from(error).into()

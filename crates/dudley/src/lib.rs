@@ -4,51 +4,45 @@
 #![forbid(unsafe_code)]
 
 mod check;
-mod diagnostic;
+pub mod codegen;
+pub mod diagnostic;
 mod error;
-mod file;
-mod layout;
+pub mod file;
+#[cfg(feature = "read")]
+pub mod filter;
+pub mod import;
+#[cfg(feature = "read")]
+pub mod index;
+pub mod layout;
 mod options;
-mod parse;
-mod resolve;
+pub mod place;
 mod signature;
 mod source;
-pub mod syntax;
-mod write;
-
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity};
-pub use error::{Error, ErrorKind};
-#[cfg(feature = "array")]
-pub use file::{
-    Array, Compress, Declared, Explanation, Family, File, FileBytes, FilterError, FilterRegistry,
-    Instance, Instances, List, OpenOptions, Reference, Referenced, References, Summaries, Template,
-    file_names, for_numpy,
-};
+pub mod text;
 #[cfg(feature = "write")]
-pub use file::{ExtendMode, Extension, Patch, WriteOptions, WriteReport, Writer};
-pub use file::{VerifyOptions, VerifyReport, appended_layout, verify};
-pub use layout::{
-    Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
-    FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,
-    Order, Param, ParamId, ParamValue, Placement, Primitive, Scope, StructType, Subject, Summary,
-    TypeId, Value,
-};
-pub use options::{Limits, ParseOptions};
-pub use resolve::{
-    AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, Language, MemberRow, Origin,
-    Resolver, Row, Shape, Values, diff,
-};
-#[cfg(feature = "array")]
-pub use resolve::{CompiledLayout, CompiledRow, Location};
-pub use signature::{SIGNATURE_LEN, Signature};
-pub use source::{Encoding, Source, Span};
-#[cfg(feature = "hdf5")]
-pub use write::from_hdf5;
-pub use write::{ArrayBuilder, Builder, ListBuilder, format, from_c};
-#[cfg(feature = "array")]
-pub use write::{Imported, from_netcdf, from_npy, from_npz, from_numpy, import};
+pub mod write;
 
-#[cfg(feature = "array")]
+pub use error::{Error, ErrorKind};
+#[cfg(feature = "read")]
+pub use file::open::OpenOptions;
+#[cfg(feature = "read")]
+pub use file::value::{Array, File};
+pub use layout::arena::Layout;
+pub use layout::builder::Builder;
+pub use layout::model::ItemId;
+pub use layout::primitive::Order;
+pub use options::{Limits, ParseOptions};
+pub use place::resolver::Resolver;
+pub use place::table::AddressTable;
+pub use place::values::Values;
+pub use signature::Signature;
+pub use source::Source;
+#[cfg(feature = "write")]
+pub use write::options::WriteOptions;
+#[cfg(feature = "write")]
+pub use write::writer::Writer;
+
+#[cfg(feature = "read")]
 pub use binio::array;
 pub use binio::{Bytes, ReadAt};
 

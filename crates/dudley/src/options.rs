@@ -6,7 +6,8 @@ binio::limits! {
     /// Limits of parsing and resolving.
     ///
     /// ```
-    /// use dudley::{Code, Limits, ParseOptions};
+    /// use dudley::diagnostic::Code;
+    /// use dudley::{Limits, ParseOptions};
     ///
     /// let options = ParseOptions::new().limits(Limits::default().max_depth(3));
     /// let error = options.parse("a/ b/ c/ d/").unwrap_err();
@@ -39,7 +40,8 @@ impl Limits {
 /// Options of parsing, with the limits.
 ///
 /// ```
-/// use dudley::{Code, ParseOptions};
+/// use dudley::diagnostic::Code;
+/// use dudley::ParseOptions;
 ///
 /// let options = ParseOptions::new().allow_param_redeclare(true);
 /// let layout = options.parse("N : 1  N : 2  x = i1[N]")?;
@@ -89,7 +91,8 @@ impl ParseOptions {
     /// letter of the language is rejected.
     ///
     /// ```
-    /// use dudley::{Code, ParseOptions};
+    /// use dudley::diagnostic::Code;
+    /// use dudley::ParseOptions;
     ///
     /// let strict = ParseOptions::new().deny(Code::LeadingZeros);
     /// assert!(strict.parse("x = f8[010]").is_err());

@@ -14,9 +14,6 @@ use binio::ReadAt;
 use crate::error::{Error, ErrorKind};
 use crate::layout::Order;
 
-/// Bytes of the signature with the address after it: data begin here.
-pub const SIGNATURE_LEN: u64 = 16;
-
 /// The first 16 bytes of a native file.
 ///
 /// ```
@@ -37,6 +34,9 @@ pub struct Signature {
 }
 
 impl Signature {
+    /// Bytes of the signature with the address after it: data begin here.
+    pub const LEN: u64 = 16;
+
     /// Parses the first bytes of a file. Whether the address is inside the file is not checked.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Signature {
     /// # Errors
     /// If the file cannot be read, or if the signature is damaged or states an address after the end.
     pub fn of(file: &(impl ReadAt + ?Sized)) -> Result<Option<Self>, Error> {
-        let len = usize::try_from(file.len().min(SIGNATURE_LEN)).unwrap_or_default();
+        let len = usize::try_from(file.len().min(Self::LEN)).unwrap_or_default();
         match Self::parse(&file.bytes_at(0, len)?) {
             Ok(signature) if signature.layout_address <= file.len() => Ok(Some(signature)),
             Ok(Self { layout_address, .. }) => {

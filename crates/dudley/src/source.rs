@@ -53,7 +53,8 @@ impl fmt::Display for Encoding {
 /// A decoded text, and the name of the file that it comes from.
 ///
 /// ```
-/// use dudley::{Encoding, Source};
+/// use dudley::text::Encoding;
+/// use dudley::Source;
 ///
 /// let source = Source::decode(b"x = f8  ## 20 \xb0C\ny = f4")?;
 /// assert_eq!(source.encoding(), Encoding::Cp1252);

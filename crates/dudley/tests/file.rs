@@ -40,7 +40,7 @@ fn a_native_file_is_read_with_the_layout_at_its_end() {
     let tail = file.get("/x").unwrap().slice(&Slice::parse("-1").unwrap()).unwrap();
     assert_eq!(tail.read::<f64>().unwrap(), [-0.5]);
     assert_eq!(
-        dudley::appended_layout(&appended()[..]).unwrap(),
+        dudley::file::appended_layout(&appended()[..]).unwrap(),
         b"N : i2  x = f8[N]  ## (cm) demo\n"
     );
 }
@@ -234,8 +234,8 @@ fn a_file_that_ends_too_early_costs_only_what_is_after_its_end() {
     assert_eq!(error.to_string(), "`b` is at bytes 2 to 10, but the file ends at 4");
     assert!(error.is_bad_data());
     let error = file.get("c").unwrap_err();
-    assert_eq!(error.code(), Some(dudley::Code::StreamTooShort));
-    assert_eq!(file.stopped().unwrap().code(), Some(dudley::Code::StreamTooShort));
+    assert_eq!(error.code(), Some(dudley::diagnostic::Code::StreamTooShort));
+    assert_eq!(file.stopped().unwrap().code(), Some(dudley::diagnostic::Code::StreamTooShort));
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn hostile_layouts_at_the_end_are_errors() {
     }
     let file = open(&(doubled + "x = t59"), &[]).unwrap();
     let error = file.get("x").unwrap_err();
-    assert_eq!(error.code(), Some(dudley::Code::BeyondLimit), "{error}");
+    assert_eq!(error.code(), Some(dudley::diagnostic::Code::BeyondLimit), "{error}");
     let huge = open("x = f8[576460752303423487]", &[0; 8]).unwrap();
     assert!(matches!(huge.get("x").unwrap_err().kind(), ErrorKind::PastEnd { .. }));
 }
@@ -320,7 +320,7 @@ fn verify_names_bytes_after_the_last_item_beyond_alignment() {
         bytes.extend((20 + unused as u64).to_le_bytes());
         bytes.extend(vec![7; 4 + unused]);
         bytes.extend(text.as_bytes());
-        let report = dudley::verify(&bytes[..], &dudley::VerifyOptions::new()).unwrap();
+        let report = dudley::file::verify(&bytes[..], &dudley::file::VerifyOptions::new()).unwrap();
         assert!(report.is_fine(), "{:?}", report.diagnostics);
         report.diagnostics.into_iter().map(|found| found.message).collect::<Vec<_>>()
     };

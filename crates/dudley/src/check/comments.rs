@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{index, reserve};
 use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
-use crate::syntax::{Comment, short};
+use crate::text::{Comment, short};
 
 /// The subjects of comments. The walk reaches their nodes in order.
 #[derive(Default)]

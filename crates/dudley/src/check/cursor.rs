@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::options::Limits;
 use crate::source::Span;
-use crate::syntax::{Lexer, Node, NodeKind, Tree};
+use crate::text::{Lexer, Node, NodeKind, Tree};
 
 /// A position in the nodes of a part of the text.
 pub(super) struct Cursor<'a> {

@@ -9,7 +9,7 @@ use crate::layout::{
     Scope, Subject, Summary,
 };
 use crate::source::Span;
-use crate::syntax::{Node, NodeKind, short};
+use crate::text::{Node, NodeKind, short};
 
 /// Room for so many items is made before they are seen.
 const MAX_ROOM: usize = 1 << 24;

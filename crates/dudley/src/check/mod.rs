@@ -12,6 +12,7 @@ mod dicts;
 mod names;
 mod notes;
 mod params;
+mod parse;
 mod report;
 mod structs;
 mod types;
@@ -31,7 +32,7 @@ use crate::diagnostic::Diagnostics;
 use crate::layout::{ItemId, Layout, NameId};
 use crate::options::ParseOptions;
 use crate::source::Source;
-use crate::syntax::{Comment, Parser};
+use crate::text::{Comment, Parser};
 
 /// Nodes that are parsed and then checked, over and over: so few that they stay in the fast memory of the
 /// processor, so many that two threads seldom wait for each other.

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::NameId;
 use crate::layout::names::index;
 use crate::source::Span;
-use crate::syntax::{self, quote, short};
+use crate::text::{self, quote, short};
 
 impl<'a> Checker<'a> {
     /// The text of a name token, without quotes and escapes.
@@ -89,7 +89,7 @@ impl<'a> Checker<'a> {
                 .help(format!("write {plain}"))
             });
         }
-        let value = syntax::integer(digits).unwrap_or_default();
+        let value = text::integer(digits).unwrap_or_default();
         if text.as_bytes().first() == Some(&b'-') { -value } else { value }
     }
 }

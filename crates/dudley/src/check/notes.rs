@@ -10,7 +10,7 @@ use crate::layout::{
     NameId, ParamId, ParamValue, Placement,
 };
 use crate::source::{Encoding, Source, Span};
-use crate::syntax::short;
+use crate::text::short;
 
 /// The two versions of the language.
 pub(super) const SWAPPED: &str =

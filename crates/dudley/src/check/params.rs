@@ -9,7 +9,7 @@ use crate::layout::{
     Placement, Primitive, Scope,
 };
 use crate::source::Span;
-use crate::syntax::{NodeKind, short};
+use crate::text::{NodeKind, short};
 
 impl Checker<'_> {
     /// `name :` in a dict.

@@ -8,7 +8,7 @@ use crate::layout::{
     Run, StructType, TypeId,
 };
 use crate::source::Span;
-use crate::syntax::{NodeKind, short};
+use crate::text::{NodeKind, short};
 
 /// A struct that is not closed yet. Its fields and free names are on stacks, above those of the structs
 /// around it.

@@ -9,7 +9,7 @@ use crate::layout::{
     Run, TypeId,
 };
 use crate::source::Span;
-use crate::syntax::{Node, NodeKind, primitive_of, short};
+use crate::text::{Node, NodeKind, primitive_of, short};
 
 /// The primitive types that were used or redefined.
 #[derive(Default)]

@@ -116,7 +116,7 @@ impl Code {
     /// The code of that name.
     ///
     /// ```
-    /// use dudley::Code;
+    /// use dudley::diagnostic::Code;
     ///
     /// assert_eq!(Code::from_name("L-hole"), Some(Code::Hole));
     /// ```

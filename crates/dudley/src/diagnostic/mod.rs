@@ -20,7 +20,7 @@ pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
 /// let first = error.diagnostics().unwrap().first();
-/// assert_eq!(first.code, dudley::Code::Redeclared);
+/// assert_eq!(first.code, dudley::diagnostic::Code::Redeclared);
 /// assert_eq!((first.place.line, first.place.column), (Some(2), Some(1)));
 /// assert!(error.to_string().starts_with("error[E020]: "));
 /// ```

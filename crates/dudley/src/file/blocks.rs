@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use binio::ReadAt;
 use binio::source::check_range;
 
-use super::value::FileBytes;
+use super::bytes::FileBytes;
 
 /// Bytes that are read at once.
 const BLOCK: usize = 128;

@@ -7,8 +7,8 @@ use binio::ReadAt as _;
 use super::value::File;
 use crate::error::Error;
 use crate::layout::Field;
-use crate::resolve::{Inner, Row, Stored, to_error};
-use crate::signature::SIGNATURE_LEN;
+use crate::place::{Inner, Row, Stored, to_error};
+use crate::signature::Signature;
 
 /// Rows that are reported for one byte: data may overlap.
 const MAX_ROWS: usize = 16;
@@ -128,7 +128,7 @@ impl File {
         if address >= len {
             return Ok(vec![Explanation::PastEnd { len }]);
         }
-        if self.signature().is_some() && address < SIGNATURE_LEN {
+        if self.signature().is_some() && address < Signature::LEN {
             return Ok(vec![match address {
                 0..8 => Explanation::Signature { byte: address },
                 _ => Explanation::LayoutAddress { byte: address - 8 },

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
-use crate::layout::{Field, Inside, Layout};
-use crate::resolve::{Inner, Part, Row, Stored, to_error};
+use crate::layout::Field;
+use crate::place::{Inner, Part, Row, Stored, to_error};
 
 /// The instances of a struct that differ in size. The offsets of those that were looked at are kept.
 pub struct Instances<'f> {
@@ -28,16 +28,33 @@ pub struct Instance<'f> {
     parts: Vec<Part>,
 }
 
-/// The member that a struct stands for, if it has no other and its name is empty: the parameters that are
-/// stored before it count its elements.
-pub(super) fn only_member(layout: &Layout, stored: &Stored) -> Option<Inside> {
-    let fields = layout.fields(stored.struct_type()?);
-    let mut members = fields.iter().filter_map(|&field| match field {
-        Field::Member(id) => Some(id),
-        Field::Param(_) => None,
-    });
-    let only = members.next().filter(|&id| layout.member_name(id).is_empty())?;
-    members.next().is_none().then_some(Inside::Field(Field::Member(only)))
+impl File {
+    /// The instances of a struct that differ in size: ragged data.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
+    ///
+    /// ```
+    /// use dudley::{File, Layout};
+    ///
+    /// let layout = Layout::parse("x = { N : u1  id = u1  v = u1[N] }[3]")?;
+    /// let file = File::from_bytes(vec![2, 7, 1, 2, 0, 8, 1, 9, 3], layout)?;
+    /// let mut sums = Vec::new();
+    /// for instance in &file.instances("/x")? {
+    ///     let v = instance?.get("v")?.read::<u8>()?;
+    ///     sums.push(v.iter().sum::<u8>());
+    /// }
+    /// assert_eq!(sums, [3, 0, 3]);
+    /// assert_eq!(file.get("/x[2].v")?.read::<u8>()?, [3]);
+    /// assert_eq!(file.get("/x[2].id")?.read::<u8>()?, [9]);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
+        let (row, inside) = self.find(path)?;
+        let rules = self.rules();
+        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
+        Instances::new(self, row, stored, path)
+    }
 }
 
 impl<'f> Instances<'f> {

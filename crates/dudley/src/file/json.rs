@@ -4,11 +4,10 @@ use std::io::{self, Write};
 
 use binio::array::{ElementsError, PrintStyle};
 
-use super::instances::only_member;
 use super::value::File;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside};
-use crate::resolve::{Inner, Row, Stored, to_error};
+use crate::place::{Inner, Row, Stored, to_error};
 
 /// Instances without bytes that are written: a short file may claim any number.
 const MAX_EMPTY: u64 = 1 << 16;
@@ -122,7 +121,7 @@ impl Values<'_> {
         let found = inner.parts(stored);
         let (parts, nbytes) =
             found.map_err(|trouble| to_error(layout, *trouble, self.row.subject()))?;
-        let is_bare = only_member(layout, stored).is_some();
+        let is_bare = stored.only_member(layout).is_some();
         let mut before = "{";
         for part in parts {
             let Field::Member(id) = part.field else { continue };

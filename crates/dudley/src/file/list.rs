@@ -29,6 +29,17 @@ pub struct List<'f> {
     elements: &'f [ItemId],
 }
 
+impl File {
+    /// The elements of a list.
+    ///
+    /// # Errors
+    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for
+    /// anything but a list.
+    pub fn list(&self, path: &str) -> Result<List<'_>, Error> {
+        List::find(self, path)
+    }
+}
+
 impl<'f> List<'f> {
     pub(super) fn find(file: &'f File, path: &str) -> Result<Self, Error> {
         let not_a_list = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });

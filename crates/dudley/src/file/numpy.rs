@@ -11,7 +11,8 @@ use binio::array::{
 };
 use binio::{Bytes, Endian};
 
-use super::value::{Array, FileBytes};
+use super::bytes::FileBytes;
+use super::value::Array;
 use crate::error::Error;
 
 /// The same elements in types that numpy has: the array itself, if it has them already; otherwise a packed
@@ -159,7 +160,8 @@ impl Numbers for Endian {
 
 #[cfg(test)]
 mod tests {
-    use crate::{File, Layout, for_numpy};
+    use crate::file::for_numpy;
+    use crate::{File, Layout};
 
     fn shown(layout: &str, bytes: &[u8]) -> String {
         let file = File::from_bytes(bytes.to_vec(), Layout::parse(layout).unwrap()).unwrap();

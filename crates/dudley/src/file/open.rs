@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use binio::{Bytes, Context as _, ReadAt};
 
-use super::appended_text;
+use super::appended::appended_text;
 use super::blocks::Blocks;
-use super::filter::FilterRegistry;
-use super::value::{Compiled, File, FileBytes, Folder, Resolved};
+use super::bytes::{FileBytes, Folder};
+use super::value::{Compiled, File, Resolved};
 use crate::error::{Error, ErrorKind};
+use crate::filter::FilterRegistry;
+use crate::index::CompiledLayout;
 use crate::layout::{Layout, Order};
 use crate::options::{Limits, ParseOptions};
-use crate::resolve::{CompiledLayout, ComplexAlign, Origin, Resolver, Values};
+use crate::place::{ComplexAlign, Origin, Resolver, Values};
 use crate::signature::Signature;
 use crate::source::Source;
 
@@ -55,7 +57,8 @@ impl OpenOptions {
         /// that is set too is ignored.
         ///
         /// ```
-        /// use dudley::{CompiledLayout, Layout, OpenOptions, Order};
+        /// use dudley::index::CompiledLayout;
+        /// use dudley::{Layout, OpenOptions, Order};
         ///
         /// let text = "a = i2[2]  b = i2[2]";
         /// let compiled = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
@@ -256,6 +259,41 @@ impl OpenOptions {
             Some(order) => resolver.order(order),
             None => resolver,
         }
+    }
+}
+
+impl File {
+    /// Opens a file that a layout describes. Without one, the layout that is appended to it.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(
+        path: impl AsRef<Path>,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).open(path)
+    }
+
+    /// Opens a file in memory.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn from_bytes(
+        bytes: impl Into<Bytes>,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).from_bytes(bytes)
+    }
+
+    /// Opens a file from where it comes.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn from_source(
+        source: impl ReadAt + 'static,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).from_source(source)
     }
 }
 

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use binio::{ReadAt, check_limit};
 
+use super::bytes::FileBytes;
 use super::open::OpenOptions;
-use super::value::{File, FileBytes, Resolved};
+use super::value::{File, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Declaration, Found, ItemKind, Layout, ParamValue, Placement, Subject};
-use crate::resolve::{Row, Steps};
-use crate::signature::{SIGNATURE_LEN, Signature};
+use crate::place::{Row, Steps};
+use crate::signature::Signature;
 
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 18;
@@ -81,7 +82,7 @@ impl OpenOptions {
         }
         let only = only.map(|path| subject_of(&layout, path)).transpose()?;
         let window = Arc::new(Window::new(input, self.reading_limits().max_alloc));
-        window.fill(SIGNATURE_LEN)?;
+        window.fill(Signature::LEN)?;
         let signature = Signature::of(&*window)?;
         let mut rules = self.resolver(Arc::clone(&layout)).stream(&*window)?.into_rules();
         let reading = rules.with_stream(&*window);

@@ -1,161 +1,28 @@
 //! What a file stores at a path.
 
-#[cfg(feature = "write")]
-use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use binio::ReadAt;
 use binio::array::{self, ElementsError};
-use binio::{Bytes, ReadAt};
 
-use super::filter::FilterRegistry;
-use super::instances::Instances;
-use super::list::List;
+use super::appended::appended_text;
+use super::bytes::FileBytes;
 use super::open::OpenOptions;
 use crate::error::{Error, ErrorKind};
+use crate::filter::FilterRegistry;
+use crate::index::CompiledLayout;
 use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
-use crate::resolve::{
-    AddressTable, Change, CompiledLayout, Inner, Location, Resolver, Row, Rules, Stored,
-    contradiction, to_error,
+use crate::place::{
+    AddressTable, Change, Inner, Location, Resolver, Row, Rules, Stored, contradiction, to_error,
 };
 use crate::signature::Signature;
-
-#[cfg(feature = "write")]
-pub(super) use binio::write::Folder;
-
-/// A folder that is not opened: a file has no journal to be looked for.
-#[cfg(not(feature = "write"))]
-pub(super) struct Folder;
 
 /// The bytes of a file whose length does not matter.
 const ANY_LEN: u64 = i64::MAX.unsigned_abs();
 
 /// An array in a file: a view. Making one and [slicing](array::Array::slice) it reads nothing.
 pub type Array = array::Array<FileBytes>;
-
-/// The bytes that an array lies in: those of its file, or decoded ones in memory. Clones share them.
-#[derive(Clone)]
-pub struct FileBytes(Arc<dyn ReadAt>);
-
-#[cfg(feature = "write")]
-impl From<binio::write::ConsistentFile> for FileBytes {
-    fn from(file: binio::write::ConsistentFile) -> Self {
-        match file {
-            binio::write::ConsistentFile::File(file) => Self::new(file),
-            binio::write::ConsistentFile::Before(before) => Self::new(before),
-        }
-    }
-}
-
-/// The folder of a file, and its name there. The folder that is open is that of the file before, if there was one, and
-/// then that of this one: a long path is not walked for each file in it. Not all folders that files are in can be
-/// opened.
-#[cfg(feature = "write")]
-fn enter<'f, 'p>(
-    folder: &'f mut Option<Folder>,
-    path: &'p Path,
-) -> Option<(&'f Folder, &'p OsStr)> {
-    let (parent, name) = (path.parent()?, path.file_name()?);
-    if folder.as_ref().is_none_or(|folder| folder.path().as_os_str() != parent.as_os_str()) {
-        *folder = Folder::open(parent).ok();
-    }
-    Some((folder.as_ref()?, name))
-}
-
-impl FileBytes {
-    /// The bytes of a source.
-    pub fn new(source: impl ReadAt + 'static) -> Self {
-        Self(Arc::new(source))
-    }
-
-    /// Opens a file as it was before a change that was interrupted, if there is one.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    #[cfg(feature = "write")]
-    pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(binio::write::ConsistentFile::open(path)?.into())
-    }
-
-    /// Opens a file of the folder that [`enter`] leaves open.
-    #[cfg(feature = "write")]
-    pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
-        match enter(folder, path) {
-            Some((folder, name)) => Ok(folder.consistent_file(name)?.into()),
-            None => Self::open(path),
-        }
-    }
-
-    #[cfg(not(feature = "write"))]
-    pub(super) fn open_in(_: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
-        Self::open(path)
-    }
-
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    #[cfg(not(feature = "write"))]
-    pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(Self::new(binio::FileSource::open(path)?))
-    }
-
-    /// The bytes of a file before a change that was interrupted.
-    #[cfg(all(feature = "write", feature = "mmap", any(unix, windows)))]
-    pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
-        Ok(binio::write::Journaled::open(path)?.map(Self::new))
-    }
-
-    /// None: nothing can be changed.
-    #[cfg(all(not(feature = "write"), feature = "mmap", any(unix, windows)))]
-    #[allow(clippy::unnecessary_wraps, reason = "as with the feature")]
-    pub(super) fn before_change(_: &Path) -> binio::Result<Option<Self>> {
-        Ok(None)
-    }
-
-    /// Whether both share the same bytes.
-    #[cfg(feature = "write")]
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl fmt::Debug for FileBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileBytes").field("len", &self.0.len()).finish_non_exhaustive()
-    }
-}
-
-impl ReadAt for FileBytes {
-    fn len(&self) -> u64 {
-        self.0.len()
-    }
-
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
-        self.0.read_exact_at(buf, offset)
-    }
-
-    fn bytes_at(&self, offset: u64, len: usize) -> binio::Result<Bytes> {
-        self.0.bytes_at(offset, len)
-    }
-
-    fn is_memory(&self) -> bool {
-        self.0.is_memory()
-    }
-
-    fn gap_worth_reading(&self) -> u64 {
-        self.0.gap_worth_reading()
-    }
-
-    fn preferred_piece(&self) -> usize {
-        self.0.preferred_piece()
-    }
-
-    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> binio::Result<()> {
-        self.0.prefetch(ranges)
-    }
-}
 
 /// An open file, native or not, with the layout that describes it. Its parameters are read and its addresses
 /// found; arrays are read when they are asked for.
@@ -279,7 +146,7 @@ impl File {
         let Some(signature) = self.signature.filter(|found| found.layout_address > 0) else {
             return Ok(None);
         };
-        let text = super::appended_text(&self.source, signature)?;
+        let text = appended_text(&self.source, signature)?;
         let given = &self.valid()?.layout;
         if given.source().text().as_bytes() == text {
             return Ok(None);
@@ -299,39 +166,6 @@ impl File {
             Some(error) if resolved.is_invalid => Err(error.clone()),
             _ => Ok(resolved),
         }
-    }
-
-    /// Opens a file that a layout describes. Without one, the layout that is appended to it.
-    ///
-    /// # Errors
-    /// As [`OpenOptions::open`].
-    pub fn open(
-        path: impl AsRef<Path>,
-        layout: impl Into<Option<Arc<Layout>>>,
-    ) -> Result<Self, Error> {
-        OpenOptions::new().layout(layout).open(path)
-    }
-
-    /// Opens a file in memory.
-    ///
-    /// # Errors
-    /// As [`OpenOptions::open`].
-    pub fn from_bytes(
-        bytes: impl Into<Bytes>,
-        layout: impl Into<Option<Arc<Layout>>>,
-    ) -> Result<Self, Error> {
-        OpenOptions::new().layout(layout).from_bytes(bytes)
-    }
-
-    /// Opens a file from where it comes.
-    ///
-    /// # Errors
-    /// As [`OpenOptions::open`].
-    pub fn from_source(
-        source: impl ReadAt + 'static,
-        layout: impl Into<Option<Arc<Layout>>>,
-    ) -> Result<Self, Error> {
-        OpenOptions::new().layout(layout).from_source(source)
     }
 
     /// The layout.
@@ -420,7 +254,7 @@ impl File {
         let mut inner = self.inner(&rules);
         let mut stored = self.follow(&mut inner, row, &inside, path)?;
         while stored.is_ragged(self.layout()) && stored.is_single() {
-            let Some(only) = super::instances::only_member(self.layout(), &stored) else { break };
+            let Some(only) = stored.only_member(self.layout()) else { break };
             let next = inner.step(&stored, only).map_err(|trouble| fail(*trouble))?;
             let Some(next) = next else { break };
             stored = next;
@@ -458,42 +292,6 @@ impl File {
         let mut inner = self.inner(&rules);
         let stored = self.follow(&mut inner, row, inside, path)?;
         self.to_array(&mut inner, &stored, row, path)
-    }
-
-    /// The instances of a struct that differ in size: ragged data.
-    ///
-    /// # Errors
-    /// As [`get`](Self::get); [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
-    ///
-    /// ```
-    /// use dudley::{File, Layout};
-    ///
-    /// let layout = Layout::parse("x = { N : u1  id = u1  v = u1[N] }[3]")?;
-    /// let file = File::from_bytes(vec![2, 7, 1, 2, 0, 8, 1, 9, 3], layout)?;
-    /// let mut sums = Vec::new();
-    /// for instance in &file.instances("/x")? {
-    ///     let v = instance?.get("v")?.read::<u8>()?;
-    ///     sums.push(v.iter().sum::<u8>());
-    /// }
-    /// assert_eq!(sums, [3, 0, 3]);
-    /// assert_eq!(file.get("/x[2].v")?.read::<u8>()?, [3]);
-    /// assert_eq!(file.get("/x[2].id")?.read::<u8>()?, [9]);
-    /// # Ok::<(), dudley::Error>(())
-    /// ```
-    pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
-        let (row, inside) = self.find(path)?;
-        let rules = self.rules();
-        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
-        Instances::new(self, row, stored, path)
-    }
-
-    /// The elements of a list.
-    ///
-    /// # Errors
-    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for
-    /// anything but a list.
-    pub fn list(&self, path: &str) -> Result<List<'_>, Error> {
-        List::find(self, path)
     }
 
     /// The value of a parameter of a dict, fixed or stored.
@@ -542,9 +340,10 @@ impl File {
 
     /// Whether a path leads to a parameter, of a dict or of a struct.
     #[cfg(feature = "write")]
-    pub(super) fn is_param(&self, path: &str) -> Result<bool, Error> {
+    pub(crate) fn is_param(&self, path: &str) -> Result<bool, Error> {
         let (found, inside) = self.valid()?.layout.trace(path)?;
-        let is_of_struct = matches!(inside.last(), Some(Inside::Field(crate::Field::Param(_))));
+        let is_of_struct =
+            matches!(inside.last(), Some(Inside::Field(crate::layout::Field::Param(_))));
         Ok(is_of_struct || matches!(found, Found::Param(_)))
     }
 
@@ -594,7 +393,7 @@ impl File {
     ) -> Result<Array, Error> {
         let fail = |trouble| to_error(self.layout(), trouble, row.subject());
         if stored.is_ragged(self.layout()) && stored.is_single() {
-            if let Some(member) = super::instances::only_member(self.layout(), stored) {
+            if let Some(member) = stored.only_member(self.layout()) {
                 let member = inner.step(stored, member).map_err(|trouble| fail(*trouble))?;
                 if let Some(member) = member {
                     return self.to_array(inner, &member, row, path);

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use binio::ReadAt;
 
+use super::appended::text_at;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Layout;
 use crate::options::ParseOptions;
-use crate::resolve::Resolver;
-use crate::signature::{SIGNATURE_LEN, Signature};
+use crate::place::Resolver;
+use crate::signature::Signature;
 use crate::source::Source;
 
 /// Options of [`verify`].
@@ -116,7 +117,8 @@ impl VerifyReport {
 /// If the file cannot be read, or if the signature of a native file is damaged.
 ///
 /// ```
-/// use dudley::{Code, VerifyOptions, verify};
+/// use dudley::file::{VerifyOptions, verify};
+/// use dudley::diagnostic::Code;
 ///
 /// let report = verify("x = f8  x = f4".as_bytes(), &VerifyOptions::new())?;
 /// assert_eq!(report.diagnostics[0].code, Code::Redeclared);
@@ -130,7 +132,7 @@ pub fn verify(
     options: &VerifyOptions,
 ) -> Result<VerifyReport, Error> {
     let file: &dyn ReadAt = &file;
-    let head = part(file, 0, file.len().min(SIGNATURE_LEN))?;
+    let head = text_at(file, 0, file.len().min(Signature::LEN))?;
     let signature = match Signature::parse(&head) {
         Ok(signature) => signature,
         Err(error) => {
@@ -139,7 +141,7 @@ pub fn verify(
             if !is_text || matches!(error.kind(), ErrorKind::TextMode { .. }) {
                 return Err(error);
             }
-            let text = part(file, 0, file.len())?;
+            let text = text_at(file, 0, file.len())?;
             return Ok(options.verify_layout(decode(&text, options)?));
         }
     };
@@ -155,7 +157,7 @@ pub fn verify(
                 let address = i64::try_from(address).unwrap_or(i64::MAX);
                 return Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into());
             };
-            let text = part(file, address, len)?;
+            let text = text_at(file, address, len)?;
             let mut options = options.clone();
             if options.parse.severity(Code::PastEnd).is_some() {
                 options.parse = options.parse.deny(Code::PastEnd);
@@ -165,18 +167,6 @@ pub fn verify(
     };
     report.signature = Some(signature);
     Ok(report)
-}
-
-pub(super) fn part(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-    /// No layout is longer.
-    const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;
-
-    if len > LIMIT {
-        let (what, requested) = ("the layout", len);
-        let limit = binio::ErrorKind::Limit { what, limit: LIMIT, requested };
-        return Err(binio::Error::new(limit).at(offset).into());
-    }
-    Ok(file.bytes_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?.into())
 }
 
 fn decode(text: &[u8], options: &VerifyOptions) -> Result<Source, Error> {

@@ -16,7 +16,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 use super::{Attribute, Value};
-use crate::syntax::quote;
+use crate::text::quote;
 
 /// The attributes of a line, without its `#:`. An error is the offset of what cannot be parsed; the
 /// attributes before it are returned.

@@ -10,7 +10,7 @@ use super::{
     Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject, TypeId,
 };
 use crate::error::{Error, ErrorKind};
-use crate::syntax::{is_word, quote};
+use crate::text::{is_word, quote};
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +130,8 @@ impl Layout {
     /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound).
     ///
     /// ```
-    /// use dudley::{Found, Layout};
+    /// use dudley::layout::Found;
+    /// use dudley::Layout;
     ///
     /// let layout = Layout::parse("l [f8, / x = i4]  \"\" = { t = f8 }[3]")?;
     /// let Found::Item(x, _) = layout.find("/l[1]/x")? else { panic!() };
@@ -145,7 +146,7 @@ impl Layout {
 
     /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
     /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
-    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for data only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for data only"))]
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
             let mut inside = Vec::new();

@@ -101,7 +101,7 @@ const fn start(kind: u8, size: u8) -> usize {
 /// A primitive type, without a byte order.
 ///
 /// ```
-/// use dudley::{Kind, Primitive};
+/// use dudley::layout::{Kind, Primitive};
 ///
 /// let c16 = Primitive::from_name("c16").unwrap();
 /// assert_eq!((c16.kind(), c16.size()), (Kind::Complex, 16));

@@ -9,7 +9,7 @@ use super::{
     Layout, Param, ParamValue, Placement, Subject, TypeId,
 };
 use crate::layout::{Binding, NameId};
-use crate::syntax::quote;
+use crate::text::quote;
 
 impl fmt::Display for Layout {
     /// The canonical text.
@@ -29,7 +29,7 @@ impl fmt::Display for Layout {
 
 impl Layout {
     /// The body of a struct type, with its braces.
-    #[cfg(feature = "array")]
+    #[cfg(feature = "read")]
     pub(crate) fn struct_text(&self, id: TypeId) -> String {
         let mut printer = Printer::new(self);
         printer.structure(id, None);

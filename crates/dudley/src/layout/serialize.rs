@@ -6,7 +6,7 @@ use super::{
     Attribute, Binding, Data, Datatype, Declaration, Dim, Field, ItemId, ItemKind, Layout, ParamId,
     ParamValue, Scope, Subject, TypeId,
 };
-use crate::syntax::quote;
+use crate::text::quote;
 
 /// What the layout declares, as a tree of objects in order of declaration:
 ///

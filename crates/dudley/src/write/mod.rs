@@ -1,20 +1,25 @@
-//! Writing layouts: built, formatted, or made from descriptions of other programs and from files of other
-//! formats.
+//! Writing the data that a layout describes.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `options` | how a file is written, and where it begins |
+//! | `writer`, `sequential` | new files: by position, or in one pass |
+//! | `target` | the row that a path leads to, and the bytes of the row |
+//! | `convert` | elements of one type as elements of another |
+//! | `missing` | the paths of data that were not put |
+//! | `references` | references to items |
+//! | `extend`, `patch` | more data in a native file; other values in any file |
 
-mod builder;
-mod c;
-mod format;
-#[cfg(feature = "array")]
-mod import;
-#[cfg(feature = "array")]
-mod numpy;
+mod convert;
+mod extend;
+mod missing;
+pub(crate) mod options;
+mod patch;
+mod references;
+mod sequential;
+mod target;
+pub(crate) mod writer;
 
-pub use builder::{ArrayBuilder, Builder, ListBuilder};
-pub use c::from_c;
-pub use format::format;
-#[cfg(feature = "hdf5")]
-pub use import::from_hdf5;
-#[cfg(feature = "array")]
-pub use import::{Imported, from_netcdf, from_npz, import};
-#[cfg(feature = "array")]
-pub use numpy::{from_npy, from_numpy};
+pub use extend::{ExtendMode, Extension};
+pub use patch::Patch;
+pub use writer::WriteReport;

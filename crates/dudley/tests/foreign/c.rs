@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::process::Command;
 
-use dudley::{ErrorKind, Layout, Resolver, from_c};
+use dudley::import::from_c;
+use dudley::{ErrorKind, Layout, Resolver};
 
 const TYPES: &[&str] = &[
     "char",

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use dudley::{Declaration, Language, Layout, ParamId, Resolver, Values};
+use dudley::codegen::Language;
+use dudley::layout::{Declaration, ParamId};
+use dudley::{Layout, Resolver, Values};
 use serde_json::Value;
 
 /// Values of parameters, in order of declaration.
@@ -386,14 +388,16 @@ fn hostile_layouts_end_soon() {
     }
     let text = format!("N : i4\n{doubling}x = t63");
     let code = Resolver::new(&Layout::parse(text).unwrap()).code(Language::C);
-    assert_eq!(code.unwrap_err().code(), Some(dudley::Code::BeyondLimit));
+    assert_eq!(code.unwrap_err().code(), Some(dudley::diagnostic::Code::BeyondLimit));
 
     let mut mixed = "N : i4\n".to_owned();
     for number in 0..20_000 {
         writeln!(mixed, "a{number} = i1[N] b{number} = f8").unwrap();
     }
     let code = Resolver::new(&Layout::parse(mixed).unwrap()).code(Language::C);
-    assert!(code.is_ok() || code.unwrap_err().code() == Some(dudley::Code::BeyondLimit));
+    assert!(
+        code.is_ok() || code.unwrap_err().code() == Some(dudley::diagnostic::Code::BeyondLimit)
+    );
 
     let plain =
         (0..20_000).map(|number| format!("a{number} = f8[N]\n")).collect::<Vec<_>>().concat();

@@ -2,7 +2,8 @@
 
 use dudley::array::npy::Header;
 use dudley::array::{Datatype, Order};
-use dudley::{ErrorKind, File, Imported, Layout, from_npz, import};
+use dudley::import::{Imported, from_file, from_npz};
+use dudley::{ErrorKind, File, Layout};
 
 use crate::zip::{Member, archive, archive_64};
 
@@ -13,7 +14,7 @@ pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> V
 
 /// The layout of a file that it describes as a whole.
 pub(crate) fn whole(bytes: &[u8]) -> String {
-    let Imported { layout, errors, .. } = import("x", bytes.to_vec()).unwrap();
+    let Imported { layout, errors, .. } = from_file("x", bytes.to_vec()).unwrap();
     assert!(errors.is_empty(), "{errors:?}");
     layout
 }
@@ -52,13 +53,13 @@ fn a_record_of_numpy_becomes_a_struct() {
 #[test]
 fn data_that_are_cut_are_reported() {
     let bytes = npy("<f8", Order::C, &[3], &[0; 23]);
-    let imported = import("x", bytes.clone()).unwrap();
+    let imported = from_file("x", bytes.clone()).unwrap();
     assert_eq!(imported.layout, "x = <f8[3] @128\n");
     let [error] = &imported.errors[..] else { panic!("{:?}", imported.errors) };
     assert!(matches!(error.kind(), ErrorKind::PastEnd { start: 128, end: 152, len: 151, .. }));
     assert!(error.is_bad_data());
     let header = &bytes[..100];
-    assert!(import("x", header.to_vec()).unwrap_err().is_bad_data());
+    assert!(from_file("x", header.to_vec()).unwrap_err().is_bad_data());
 }
 
 #[test]
@@ -143,7 +144,7 @@ fn any_damaged_byte_ends_without_a_panic() {
                 let mut damaged = bytes.clone();
                 damaged[at] = value;
                 let _ =
-                    import("x", damaged).map(|imported| Layout::parse(imported.layout).unwrap());
+                    from_file("x", damaged).map(|imported| Layout::parse(imported.layout).unwrap());
             }
         }
     }
@@ -152,7 +153,7 @@ fn any_damaged_byte_ends_without_a_panic() {
 #[test]
 fn other_files_are_named() {
     for bytes in [&b""[..], b"PNG", b"\x7fELF\x02\x01\x01\x00\x00"] {
-        let error = import("x", bytes.to_vec()).unwrap_err();
+        let error = from_file("x", bytes.to_vec()).unwrap_err();
         assert!(error.is_bad_data() && error.to_string().contains("expected 93 4e 55"), "{error}");
     }
 }

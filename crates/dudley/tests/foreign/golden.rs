@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use dudley::{ErrorKind, File, Imported, Layout, import};
+use dudley::import::{Imported, from_file};
+use dudley::{ErrorKind, File, Layout};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -22,7 +23,7 @@ fn files_are_read_equal_through_their_layouts() {
         }
         let bytes = std::fs::read(&path).unwrap();
         let item = path.file_stem().unwrap().to_str().unwrap();
-        let Imported { layout, errors, .. } = import(item, bytes.clone()).unwrap();
+        let Imported { layout, errors, .. } = from_file(item, bytes.clone()).unwrap();
         let recorded = folder().join(format!("{name}.dud"));
         if std::env::var_os("SCIBIN_RECORD").is_some() {
             std::fs::write(&recorded, &layout).unwrap();
@@ -55,7 +56,7 @@ mod hdf5 {
     #[test]
     fn the_reasons_are_named() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
-        let errors = import("x", bytes).unwrap().errors;
+        let errors = from_file("x", bytes).unwrap().errors;
         let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
@@ -70,7 +71,7 @@ mod hdf5 {
     #[test]
     fn a_virtual_data_set_does_not_hide_the_others() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
-        let whole = import("x", bytes.clone()).unwrap();
+        let whole = from_file("x", bytes.clone()).unwrap();
         // A data layout message of a contiguous data set: version 3, class 1.
         let contiguous = b"\x08\0\x18\0\0\0\0\0\x03\x01";
         let messages: Vec<usize> = (0..bytes.len())
@@ -82,7 +83,7 @@ mod hdf5 {
             let mut changed = bytes.clone();
             // Virtual data sets have version 4 and class 3.
             changed[at..at + 2].copy_from_slice(&[4, 3]);
-            let imported = import("x", changed).unwrap();
+            let imported = from_file("x", changed).unwrap();
             let old: Vec<String> = whole.errors.iter().map(ToString::to_string).collect();
             let mut reasons: Vec<String> =
                 imported.errors.iter().map(ToString::to_string).collect();
@@ -104,9 +105,9 @@ mod hdf5 {
     fn a_block_of_the_user_moves_the_addresses() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();
-        let layout = Layout::parse(import("x", moved.clone()).unwrap().layout).unwrap();
+        let layout = Layout::parse(from_file("x", moved.clone()).unwrap().layout).unwrap();
         let rows = File::from_bytes(moved, layout).unwrap().get("/rows").unwrap();
-        let plain = Layout::parse(import("x", bytes.clone()).unwrap().layout).unwrap();
+        let plain = Layout::parse(from_file("x", bytes.clone()).unwrap().layout).unwrap();
         let expected = File::from_bytes(bytes, plain).unwrap().get("/rows").unwrap();
         assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
     }
@@ -120,13 +121,13 @@ mod hdf5 {
                 for value in [0, 0x7f, 0xff] {
                     let mut damaged = bytes.clone();
                     damaged[at] = value;
-                    if let Ok(imported) = import("x", damaged) {
+                    if let Ok(imported) = from_file("x", damaged) {
                         Layout::parse(imported.layout).unwrap();
                     }
                 }
             }
             for len in (0..bytes.len()).step_by(37) {
-                if let Ok(imported) = import("x", bytes[..len].to_vec()) {
+                if let Ok(imported) = from_file("x", bytes[..len].to_vec()) {
                     Layout::parse(imported.layout).unwrap();
                 }
             }

@@ -4,11 +4,11 @@
 mod c;
 #[cfg(feature = "serde")]
 mod code;
-#[cfg(feature = "array")]
+#[cfg(feature = "read")]
 mod files;
-#[cfg(all(feature = "array", feature = "serde"))]
+#[cfg(all(feature = "read", feature = "serde"))]
 mod golden;
-#[cfg(feature = "array")]
+#[cfg(feature = "read")]
 mod netcdf;
-#[cfg(feature = "array")]
+#[cfg(feature = "read")]
 mod zip;

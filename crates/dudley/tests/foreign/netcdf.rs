@@ -1,6 +1,7 @@
 //! netCDF-3 files, made by hand from the description of the format.
 
-use dudley::{ErrorKind, File, Layout, from_netcdf, import};
+use dudley::import::{from_file, from_netcdf};
+use dudley::{ErrorKind, File, Layout};
 use proptest::prelude::*;
 
 use crate::files::{open, whole};
@@ -292,7 +293,7 @@ fn variables_that_are_cut_or_too_large_are_reported() {
         .variable("cut", &[0], 1, 200)
         .variable("huge", &[0, 1], 4, 200)
         .bytes;
-    let imported = import("x", bytes.clone()).unwrap();
+    let imported = from_file("x", bytes.clone()).unwrap();
     let kinds: Vec<_> = imported.errors.iter().map(|error| error.kind().clone()).collect();
     assert!(matches!(&kinds[0], ErrorKind::PastEnd { path, .. } if path == "/cut"));
     assert!(matches!(&kinds[1], ErrorKind::NoLayoutFor { path, .. } if path == "/huge"));

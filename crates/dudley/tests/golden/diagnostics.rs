@@ -14,7 +14,8 @@
 
 use std::fmt::Write as _;
 
-use dudley::{Code, Limits, Order, ParseOptions, Resolver, Source, Values};
+use dudley::diagnostic::Code;
+use dudley::{Limits, Order, ParseOptions, Resolver, Source, Values};
 
 #[test]
 fn every_diagnostic_is_shown_as_recorded() {
@@ -76,7 +77,7 @@ fn shown(head: &str, layout: &str) -> String {
         Ok(layout) => layout,
         Err(error) => return error.to_string(),
     };
-    let render = |found: &dudley::Diagnostic| layout.source().render(found, false);
+    let render = |found: &dudley::diagnostic::Diagnostic| layout.source().render(found, false);
     let mut all: Vec<String> = layout.diagnostics().iter().map(render).collect();
     let values: Values =
         words.iter().filter_map(|word| word.split_once('=')).filter_map(pair).collect();

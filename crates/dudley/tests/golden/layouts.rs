@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use dudley::{
-    ComplexAlign, Diagnostic, Layout, Order, Origin, ParseOptions, Resolver, Source, Values,
-};
+use dudley::diagnostic::Diagnostic;
+use dudley::place::{ComplexAlign, Origin};
+use dudley::{Layout, Order, ParseOptions, Resolver, Source, Values};
 use serde_json::{Map, Value, json};
 use testdata::Case;
 

@@ -14,7 +14,8 @@ mod filters;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use dudley::{ComplexAlign, Layout, Order, Resolver, Values};
+use dudley::place::ComplexAlign;
+use dudley::{Layout, Order, Resolver, Values};
 use serde_json::{Value, json};
 
 /// A field, as numpy and we describe it. numpy has no name for a field that is a record.
@@ -119,7 +120,7 @@ fn addresses_are_those_of_aligned_numpy_records() {
         for record in case["records"].as_array().unwrap() {
             let descr = record["descr"].as_str().unwrap();
             let datatype = dudley::array::Datatype::parse(descr).unwrap();
-            let text = dudley::from_numpy("x", &datatype, &[]).unwrap();
+            let text = dudley::import::from_numpy("x", &datatype, &[]).unwrap();
             let layout = Layout::parse(&text).unwrap_or_else(|error| panic!("{error}"));
             let (mut found, end) = of_layout(&Resolver::new(&layout).order(Order::Little));
             found.retain(|path, _| path != "/x" && !path.contains(".padding"));

@@ -1,8 +1,8 @@
 //! The corpus of layouts: parsing, errors and comments.
 
-use dudley::{
-    Attribute, Declaration, ItemKind, Layout, ParamValue, Severity, Subject, Value as Of,
-};
+use dudley::Layout;
+use dudley::diagnostic::Severity;
+use dudley::layout::{Attribute, Declaration, ItemKind, ParamValue, Subject, Value as Of};
 use serde_json::{Value, json};
 
 /// Errors that depend on values of parameters or on the stream.
@@ -132,8 +132,8 @@ fn printed_layout_parses_as_an_equal_layout() {
 fn formatting_keeps_the_meaning_and_every_comment_and_is_done_once() {
     for case in cases() {
         let text = text(&case);
-        let Ok(formatted) = dudley::format(&text) else { continue };
-        assert_eq!(dudley::format(&formatted).unwrap(), formatted, "{}", case["name"]);
+        let Ok(formatted) = dudley::text::format(&text) else { continue };
+        assert_eq!(dudley::text::format(&formatted).unwrap(), formatted, "{}", case["name"]);
         let Ok(layout) = Layout::parse(&text) else { continue };
         assert_eq!(Layout::parse(&formatted).unwrap(), layout, "{}:\n{formatted}", case["name"]);
     }

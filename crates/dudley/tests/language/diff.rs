@@ -1,6 +1,7 @@
 //! Comparing layouts.
 
-use dudley::{Layout, Values, diff};
+use dudley::place::diff;
+use dudley::{Layout, Values};
 
 fn lines(before: &str, after: &str) -> (Vec<String>, bool) {
     let [before, after] = [before, after].map(|text| Layout::parse(text).unwrap());

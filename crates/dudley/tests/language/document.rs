@@ -4,7 +4,9 @@
 
 use std::ops::ControlFlow;
 
-use dudley::{Code, Layout, Order, Resolver, Subject, Values};
+use dudley::diagnostic::Code;
+use dudley::layout::Subject;
+use dudley::{Layout, Order, Resolver, Values};
 
 use crate::{codes, parse};
 
@@ -199,9 +201,12 @@ fn comments_belong_to_what_precedes_them() {
     assert_eq!(docs, expected.map(|(path, lines)| (path.to_owned(), lines)));
     let temperature = layout.child(dudley::ItemId::ROOT, "temperature").unwrap();
     let attributes: Vec<_> = layout.attributes(temperature.into()).cloned().collect();
-    let attribute = |name: &str, value| dudley::Attribute { name: name.to_owned(), value };
-    let units = attribute("units", dudley::Value::Text("C".to_owned()));
-    assert_eq!(attributes, [units, attribute("centering", dudley::Value::Integers(vec![1, 1]))]);
+    let attribute = |name: &str, value| dudley::layout::Attribute { name: name.to_owned(), value };
+    let units = attribute("units", dudley::layout::Value::Text("C".to_owned()));
+    assert_eq!(
+        attributes,
+        [units, attribute("centering", dudley::layout::Value::Integers(vec![1, 1]))]
+    );
     assert_eq!(
         addresses(text, &[("IMAX", 2), ("JMAX", 3)]),
         [
@@ -277,8 +282,8 @@ fn typedefs_bind_where_they_are_used() {
         .bindings(data)
         .iter()
         .map(|binding| match *binding {
-            dudley::Binding::Param(id) => layout.subject_path(Subject::Param(id)),
-            dudley::Binding::Free(_) => unreachable!("in a dict all is bound"),
+            dudley::layout::Binding::Param(id) => layout.subject_path(Subject::Param(id)),
+            dudley::layout::Binding::Free(_) => unreachable!("in a dict all is bound"),
         })
         .collect();
     assert_eq!(names, ["/IMAX", "/JMAX"]);

@@ -1,6 +1,7 @@
 //! One text for each error, with its code from the specification.
 
-use dudley::{Code, Limits, ParseOptions, Severity};
+use dudley::diagnostic::{Code, Severity};
+use dudley::{Limits, ParseOptions};
 
 use crate::{codes, errors, parse};
 

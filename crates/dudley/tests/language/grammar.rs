@@ -1,7 +1,8 @@
 //! The grammar for editors agrees with the lexer and the parser.
 
-use dudley::syntax::{Lexer, NodeKind, TokenKind, Tree};
-use dudley::{Limits, Primitive};
+use dudley::Limits;
+use dudley::layout::Primitive;
+use dudley::text::{Lexer, NodeKind, TokenKind, Tree};
 
 use crate::corpus;
 use crate::reference;

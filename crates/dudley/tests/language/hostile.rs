@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use dudley::{Code, Layout, ParseOptions};
+use dudley::diagnostic::Code;
+use dudley::{Layout, ParseOptions};
 
 use crate::{codes, errors};
 
@@ -64,14 +65,14 @@ fn the_deepest_types_resolve_on_a_small_stack() {
             let table = resolver.table().unwrap();
             assert_eq!(table.end(), Some(24));
             let mut members = 0;
-            let count = |_, member: Option<dudley::MemberRow<'_>>| {
+            let count = |_, member: Option<dudley::place::MemberRow<'_>>| {
                 members += usize::from(member.is_some());
                 std::ops::ControlFlow::Continue(())
             };
             resolver.walk(&table, table.rows(), count).unwrap();
             assert_eq!(members, 2 * (399 + 3));
         }
-        assert!(dudley::diff(&layout, &layout, None).unwrap().changes().is_empty());
+        assert!(dudley::place::diff(&layout, &layout, None).unwrap().changes().is_empty());
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
 }
@@ -88,7 +89,7 @@ fn long_names_are_not_repeated_for_everything_below_them() {
     let lints = resolver.diagnose(&resolver.table().unwrap());
     assert_eq!(lints.len(), 100);
     assert!(lints.iter().all(|lint| lint.message.len() < 1000));
-    let comparison = dudley::diff(&over, &over, None).unwrap();
+    let comparison = dudley::place::diff(&over, &over, None).unwrap();
     assert!(comparison.is_partial() && comparison.changes().is_empty());
 
     let back_and_forth =
@@ -216,7 +217,7 @@ fn long_texts_of_little_have_short_answers() {
             }
             Err(error) => assert!(error.to_string().len() < 1_000_000, "{head}"),
         }
-        let _ = dudley::format(&text);
+        let _ = dudley::text::format(&text);
     }
 }
 

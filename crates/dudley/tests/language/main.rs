@@ -17,7 +17,8 @@ mod semantics;
 mod suggestions;
 mod textmate;
 
-use dudley::{Diagnostics, Layout};
+use dudley::Layout;
+use dudley::diagnostic::Diagnostics;
 
 /// The layout of a valid text.
 fn parse(text: &str) -> Layout {

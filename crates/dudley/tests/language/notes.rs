@@ -1,6 +1,8 @@
 //! Warnings and notes: one text for each code.
 
-use dudley::{Code, Encoding, Layout, ParseOptions, Resolver, Severity};
+use dudley::diagnostic::{Code, Severity};
+use dudley::text::Encoding;
+use dudley::{Layout, ParseOptions, Resolver};
 
 use crate::warnings;
 
@@ -76,7 +78,7 @@ fn each_repeated_attribute_is_reported_at_its_place() {
         let all = layout.attributes(item.into());
         all.map(|one| (one.name.clone(), one.value.clone())).collect::<Vec<_>>()
     };
-    let integer = |name: &str, value| (name.to_owned(), dudley::Value::Integer(value));
+    let integer = |name: &str, value| (name.to_owned(), dudley::layout::Value::Integer(value));
     assert_eq!(of("x"), [integer("b", 2), integer("a", 3)]);
     assert_eq!(of("y"), [integer("a", 5)]);
 }

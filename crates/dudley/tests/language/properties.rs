@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use dudley::syntax::{Lexer, Tree};
-use dudley::{Found, Layout, Limits, Order, Place, Resolver, Values};
+use dudley::diagnostic::Place;
+use dudley::layout::Found;
+use dudley::text::{Lexer, Tree};
+use dudley::{Layout, Limits, Order, Resolver, Values};
 use proptest::prelude::*;
 
 /// Pieces of hostile texts: most are tokens, so that many texts parse for a while.
@@ -271,7 +273,7 @@ proptest! {
         let read = Resolver::new(&layout).order(Order::Little).stream(&stream).unwrap();
         prop_assert_eq!(resolved(&read), Some((rows, end)), "{}", text);
         for row in given.table().unwrap().rows() {
-            let dudley::Subject::Item(id) = row.subject() else { continue };
+            let dudley::layout::Subject::Item(id) = row.subject() else { continue };
             prop_assert_eq!(given.locate(id).unwrap(), Some(*row));
             prop_assert_eq!(read.locate(id).unwrap(), Some(*row));
         }
@@ -289,10 +291,10 @@ proptest! {
 
     #[test]
     fn formatting_keeps_the_layout_and_its_comments_and_is_done_once(text in layout()) {
-        let formatted = dudley::format(&text);
+        let formatted = dudley::text::format(&text);
         prop_assert!(formatted.is_ok(), "{text}\n{}", formatted.unwrap_err());
         let formatted = formatted.unwrap();
-        prop_assert_eq!(&dudley::format(&formatted).unwrap(), &formatted);
+        prop_assert_eq!(&dudley::text::format(&formatted).unwrap(), &formatted);
         let comments = |text: &str| -> Vec<String> {
             let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
             let words = comments.map(|token| text[token.start as usize..token.end as usize].to_owned());
@@ -318,8 +320,8 @@ proptest! {
                 prop_assert!(!error.to_string().is_empty());
             }
         }
-        if let Ok(formatted) = dudley::format(&text) {
-            prop_assert_eq!(&dudley::format(&formatted).unwrap(), &formatted);
+        if let Ok(formatted) = dudley::text::format(&text) {
+            prop_assert_eq!(&dudley::text::format(&formatted).unwrap(), &formatted);
         }
     }
 

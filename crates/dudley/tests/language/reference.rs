@@ -7,7 +7,8 @@
 
 use std::ops::ControlFlow;
 
-use dudley::{Code, Layout, Order, Resolver, Severity, Values};
+use dudley::diagnostic::{Code, Severity};
+use dudley::{Layout, Order, Resolver, Values};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../LANGUAGE.md");
@@ -94,7 +95,7 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
         assert_eq!(example.stated("error"), None, "line {}", example.line);
         let Some(expected) = &example.table else { continue };
         let mut found = vec!["address nbytes type path".to_owned()];
-        let visit = |row, member: Option<dudley::MemberRow<'_>>| {
+        let visit = |row, member: Option<dudley::place::MemberRow<'_>>| {
             match member {
                 None => found.push(line(&serde_json::json!(table.entry(row)))),
                 Some(member) if example.has("members") => {

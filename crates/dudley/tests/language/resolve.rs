@@ -73,7 +73,7 @@ fn every_address_is_as_the_case_states() {
         let table = match (resolver.table(), expects_error) {
             (Ok(table), None) => table,
             (Err(error), Some(code)) => {
-                if error.code().map(dudley::Code::as_str) != Some(code) {
+                if error.code().map(dudley::diagnostic::Code::as_str) != Some(code) {
                     wrong.push(format!("{name}: {error}, expected {code}"));
                 }
                 continue;
@@ -114,7 +114,7 @@ fn every_address_is_as_the_case_states() {
             assert_eq!(table.order().to_string(), order, "{name}");
         }
         for row in table.rows() {
-            let dudley::Subject::Item(id) = row.subject() else { continue };
+            let dudley::layout::Subject::Item(id) = row.subject() else { continue };
             assert_eq!(table.row_of(id), Some(*row), "{name}");
             assert_eq!(resolver.locate(id).unwrap(), Some(*row), "{name}");
         }
@@ -144,8 +144,8 @@ fn complex_numbers_are_aligned_by_size_or_by_part() {
         let table = Resolver::new(&layout).complex_align(align).table().unwrap();
         table.rows().iter().map(|row| row.address().unwrap()).collect::<Vec<_>>()
     };
-    assert_eq!(addresses(dudley::ComplexAlign::Size), [0, 4, 8, 16, 24, 32]);
-    assert_eq!(addresses(dudley::ComplexAlign::Part), [0, 2, 6, 8, 16, 24]);
+    assert_eq!(addresses(dudley::place::ComplexAlign::Size), [0, 4, 8, 16, 24, 32]);
+    assert_eq!(addresses(dudley::place::ComplexAlign::Part), [0, 2, 6, 8, 16, 24]);
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     let strings = doubled("N : i1  a = u1[N]");
     let resolver = || Resolver::new(&strings);
     assert_eq!(resolver().table().unwrap().end(), None);
-    let overflow = Some(dudley::Code::Overflow);
+    let overflow = Some(dudley::diagnostic::Code::Overflow);
     assert_eq!(code(resolver().values(Values::new().with("N", 3))), overflow);
     let stream = vec![1_u8; 10_000];
-    let short = Some(dudley::Code::StreamTooShort);
+    let short = Some(dudley::diagnostic::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
     // With indices, each instance is different.
-    let beyond = Some(dudley::Code::BeyondLimit);
+    let beyond = Some(dudley::diagnostic::Code::BeyondLimit);
     assert_eq!(code(resolver().values(Values::new().with("N", 0).with("/x.a.N", 1))), beyond);
 
     let empty = doubled("a = f8[0] -> gzip");

@@ -1,9 +1,8 @@
 //! The meaning of names, and the model.
 
-use dudley::{
-    Binding, Code, Declaration, Dim, Field, Found, ItemId, Layout, ParamValue, ParseOptions,
-    Subject,
-};
+use dudley::diagnostic::Code;
+use dudley::layout::{Binding, Declaration, Dim, Field, Found, ParamValue, Subject};
+use dudley::{ItemId, Layout, ParseOptions};
 
 use crate::parse;
 

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use dudley::array::Slice;
-use dudley::{
-    ErrorKind, Family, Layout, Order, Resolver, Summaries, Template, Values, WriteOptions,
-};
+use dudley::file::{Family, Summaries, Template};
+use dudley::{ErrorKind, Layout, Order, Resolver, Values, WriteOptions};
 
 const TEMPLATE: &str = "#: dudley_files=\"run_{:03}.bd\"
 { IMAX : i8  JMAX : i4  time = f8 }
@@ -71,7 +70,7 @@ fn an_array_is_located_for_values_without_a_file() {
         assert_eq!((id.address(), id.shape(), id.strides()), (start + 12, &[4][..], &[16][..]));
     }
     let error = template.locate(&Values::new().with("IMAX", 4), "/r").unwrap_err();
-    assert_eq!(error.code(), Some(dudley::Code::ValueUnknown));
+    assert_eq!(error.code(), Some(dudley::diagnostic::Code::ValueUnknown));
 }
 
 #[test]

@@ -71,7 +71,10 @@ fn an_item_before_the_end_of_a_short_stream_is_located() {
     let resolver = Resolver::new(&layout).stream(&stream).unwrap();
     let item = |name| layout.child(dudley::ItemId::ROOT, name).unwrap();
     assert_eq!(resolver.locate(item("b")).unwrap().unwrap().address(), Some(8));
-    assert_eq!(resolver.locate(item("c")).unwrap_err().code(), Some(dudley::Code::StreamTooShort));
+    assert_eq!(
+        resolver.locate(item("c")).unwrap_err().code(),
+        Some(dudley::diagnostic::Code::StreamTooShort)
+    );
 }
 
 #[test]
@@ -86,5 +89,5 @@ fn a_given_value_is_used_where_the_stream_holds_none() {
     assert_eq!(shapes(Values::new().with("K", 2).with("N", 9)).unwrap(), [[3], [2]]);
     assert_eq!(shapes(Values::new().with("/K", 4)).unwrap(), [[3], [4]]);
     let error = shapes(Values::new().with("N", 9)).unwrap_err();
-    assert_eq!(error.code(), Some(dudley::Code::StreamTooShort));
+    assert_eq!(error.code(), Some(dudley::diagnostic::Code::StreamTooShort));
 }

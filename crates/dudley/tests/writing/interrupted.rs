@@ -5,9 +5,9 @@ use binio::write::{
     Change, ChangePlan, FileLock, FileStorage, Journaled, MemoryStorage, Operation, Storage,
     StorageFile, WriteAt, journal,
 };
-use dudley::{
-    ErrorKind, ExtendMode, Extension, File, FileBytes, Layout, OpenOptions, Order, ReadAt, Values,
-};
+use dudley::file::FileBytes;
+use dudley::write::{ExtendMode, Extension};
+use dudley::{ErrorKind, File, Layout, OpenOptions, Order, ReadAt, Values};
 
 use super::{example_a, options};
 

@@ -6,10 +6,8 @@ mod random;
 
 use binio::write::MemoryStorage;
 use dudley::array::{Array, Datatype, Order as Axes, Strided};
-use dudley::{
-    Bytes, Error, ErrorKind, ExtendMode, Extension, File, Layout, Order, Values, WriteOptions,
-    WriteReport,
-};
+use dudley::write::{ExtendMode, Extension, WriteReport};
+use dudley::{Bytes, Error, ErrorKind, File, Layout, Order, Values, WriteOptions};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.split_whitespace().collect::<String>();
@@ -147,7 +145,7 @@ fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
         written(&options(Order::Little), "K : i4  a = u1", |w| w.put("a", &[1_u8])).unwrap();
     assert_eq!(report.missing, ["/K"]);
     let error = written(&options(Order::Little), "K : i4  a = u1[K]", |_| Ok(())).unwrap_err();
-    assert_eq!(error.code(), Some(dudley::Code::ValueUnknown));
+    assert_eq!(error.code(), Some(dudley::diagnostic::Code::ValueUnknown));
     let too_large = options(Order::Little).values(Values::new().with("K", 300));
     let error = written(&too_large, "K : i1  a = u1", |_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("300 is not a valid i1"), "{error}");
@@ -291,7 +289,7 @@ fn extending_the_safe_way_keeps_the_old_layout_as_a_hole() {
     let file = File::from_bytes(bytes.clone(), None).unwrap();
     assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
     assert_eq!(file.get("y").unwrap().read::<i32>().unwrap(), [7, 8]);
-    let text = String::from_utf8(dudley::appended_layout(&bytes[..]).unwrap()).unwrap();
+    let text = String::from_utf8(dudley::file::appended_layout(&bytes[..]).unwrap()).unwrap();
     assert_eq!(text, "N : i2  x = f8[N]  ## (cm) demo\ny = i4[2] @80\nz = u1 %4\n");
 }
 
@@ -326,7 +324,7 @@ fn a_file_that_is_extended_by_an_empty_array_only_is_valid() {
         let mut storage = MemoryStorage::new(&old);
         more.commit(&mut storage).unwrap();
         let bytes = storage.file_bytes().to_vec();
-        let report = dudley::verify(&bytes[..], &dudley::VerifyOptions::new()).unwrap();
+        let report = dudley::file::verify(&bytes[..], &dudley::file::VerifyOptions::new()).unwrap();
         assert!(report.is_fine(), "{mode:?}: {:?}", report.diagnostics);
         let file = File::from_bytes(bytes, None).unwrap();
         assert_eq!(file.get("y").unwrap().read::<f64>().unwrap(), [0.0; 0]);

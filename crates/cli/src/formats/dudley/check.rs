@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use dudley::{Diagnostic, Severity, Source, VerifyOptions, VerifyReport};
+use dudley::Source;
+use dudley::diagnostic::{Diagnostic, Severity};
+use dudley::file::{VerifyOptions, VerifyReport};
 use serde_json::json;
 
 use super::{data, is_native, judging, read, show_all};
@@ -28,7 +30,7 @@ pub(super) fn report(path: &Path) -> Result<VerifyReport, Failure> {
         return of_layout(path, &options);
     }
     let file = data::source(path)?;
-    dudley::verify(&file, &options).map_err(|error| Failure::dudley(path, error))
+    dudley::file::verify(&file, &options).map_err(|error| Failure::dudley(path, error))
 }
 
 fn of_layout(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, Failure> {

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use dudley::{Language, ParseOptions, Resolver};
+use dudley::codegen::Language;
+use dudley::{ParseOptions, Resolver};
 
 use super::parse;
 use crate::Verdict;

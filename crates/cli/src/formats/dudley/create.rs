@@ -7,7 +7,8 @@ use binio::array::npy::Header;
 use binio::array::{Array, Strided};
 use binio::write::FileTarget;
 use binio::{FileSource, ReadAt};
-use dudley::{ExtendMode, Extension, ParseOptions, Source, Values, WriteOptions, WriteReport};
+use dudley::write::{ExtendMode, Extension, WriteReport};
+use dudley::{ParseOptions, Source, Values, WriteOptions};
 use serde_json::json;
 
 use super::{data, parse, read, values};

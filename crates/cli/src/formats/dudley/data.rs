@@ -6,7 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dudley::array::{PrintStyle, Slice};
-use dudley::{Array, CompiledLayout, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
+use dudley::file::FileBytes;
+use dudley::index::CompiledLayout;
+use dudley::place::Row;
+use dudley::{Array, ErrorKind, File, OpenOptions, ParseOptions};
 use serde_json::{Value, json};
 
 use super::{parse, values};
@@ -171,7 +174,8 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
             |error: dudley::array::ElementsError| Failure::other("--slice", error.to_string());
         array = array.slice(&Slice::parse(text).map_err(invalid)?).map_err(invalid)?;
     }
-    let array = dudley::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
+    let array =
+        dudley::file::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
     let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
     let elements = Elements {
@@ -362,7 +366,8 @@ pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<
         None => None,
     };
     let file = source(path)?;
-    let text = dudley::appended_layout(&file).map_err(|error| Failure::dudley(path, error))?;
+    let text =
+        dudley::file::appended_layout(&file).map_err(|error| Failure::dudley(path, error))?;
     let Some(target) = &command.output else {
         let mut out = BufWriter::new(io::stdout().lock());
         out.write_all(&text)?;

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use dudley::{Change, Comparison, ParseOptions};
+use dudley::ParseOptions;
+use dudley::place::{Change, Comparison};
 use serde_json::json;
 
 use super::{parse, values};
@@ -26,7 +27,7 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let layouts = [layout(before)?, layout(after)?];
     let given = values(params, &[&layouts[0], &layouts[1]])?;
     let given = Some(&given).filter(|_| !params.params.is_empty());
-    let comparison = dudley::diff(&layouts[0], &layouts[1], given);
+    let comparison = dudley::place::diff(&layouts[0], &layouts[1], given);
     let comparison = comparison.map_err(|error| Failure::dudley(before, error).fatal())?;
     let changes = comparison.changes();
     let shown = &changes[..changes.len().min(*max_changes)];

@@ -1,6 +1,6 @@
 //! `scibin dudley explain`: what a byte of a file belongs to.
 
-use dudley::Explanation;
+use dudley::file::Explanation;
 use serde_json::json;
 
 use super::data;

@@ -13,7 +13,7 @@ use crate::output::Output;
 
 pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
     let text = read(path)?;
-    finish(dudley::from_c(&String::from_utf8_lossy(&text)), path)
+    finish(dudley::import::from_c(&String::from_utf8_lossy(&text)), path)
 }
 
 pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
         };
         let datatype = Datatype::parse(&command.source).map_err(invalid)?;
         let name = command.name.as_deref().unwrap_or("data");
-        return finish(dudley::from_numpy(name, &datatype, &command.shape), path);
+        return finish(dudley::import::from_numpy(name, &datatype, &command.shape), path);
     }
     if !command.shape.is_empty() {
         return Err(Failure::other("--shape", "a .npy file states its own shape"));

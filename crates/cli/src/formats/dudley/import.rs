@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dudley::Imported;
+use dudley::import::Imported;
 
 use crate::Verdict;
 use crate::arguments::dudley::Import;
@@ -36,7 +36,7 @@ pub(super) fn import_as(
     };
     let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
     let fail = |error| Failure::dudley(path, error);
-    let Imported { layout, errors, .. } = dudley::import(item, file).map_err(fail)?;
+    let Imported { layout, errors, .. } = dudley::import::from_file(item, file).map_err(fail)?;
     let is_nothing = layout.is_empty() && !errors.is_empty();
     match target {
         _ if is_nothing => {}

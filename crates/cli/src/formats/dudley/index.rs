@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::Write;
 
-use dudley::{CompiledLayout, ParseOptions, Source};
+use dudley::index::CompiledLayout;
+use dudley::{ParseOptions, Source};
 use serde_json::json;
 
 use super::read;

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use dudley::{Declaration, ItemId, Layout, Order};
+use dudley::layout::Declaration;
+use dudley::{ItemId, Layout, Order};
 use serde_json::{Value, json};
 
 use super::check::{report, verdict_on};

@@ -4,7 +4,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dudley::{Family, Layout, Location, OpenOptions, ParseOptions, Summaries, Template};
+use dudley::file::{Family, Summaries, Template};
+use dudley::place::Location;
+use dudley::{Layout, OpenOptions, ParseOptions};
 use serde_json::json;
 
 use super::{data, parse};
@@ -97,7 +99,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     }
     let count = summaries.iter().map(Summaries::len).sum();
     let names = match template.layout().files_pattern() {
-        Some(pattern) => dudley::file_names(pattern, count),
+        Some(pattern) => dudley::file::file_names(pattern, count),
         None => Ok((0..count).map(|number| PathBuf::from(number.to_string())).collect()),
     };
     let mut names = names.map_err(of_template)?.into_iter();

@@ -24,7 +24,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use binio::diagnostic::compression_by_signature;
-use dudley::{Code, Diagnostic, Layout, ParseOptions, Severity, Source, Values};
+use dudley::diagnostic::{Code, Diagnostic, Severity};
+use dudley::{Layout, ParseOptions, Source, Values};
 
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, DudleyCommand, Judging, Params};

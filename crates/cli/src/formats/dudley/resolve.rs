@@ -4,7 +4,9 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
 use binio::ReadAt;
-use dudley::{Code, ComplexAlign, Order, ParseOptions, Resolver};
+use dudley::diagnostic::Code;
+use dudley::place::ComplexAlign;
+use dudley::{Order, ParseOptions, Resolver};
 use serde_json::{Value, json};
 
 use super::check::verdict_on;

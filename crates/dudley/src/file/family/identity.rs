@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use binio::ReadAt;
 
-use super::super::appended_text;
+use super::super::appended::appended_text;
 use super::template::Template;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Layout, Order};
-use crate::resolve::{TAIL_ALIGN, contradiction};
+use crate::place::{TAIL_ALIGN, contradiction};
 use crate::signature::Signature;
 
 /// What the files of a family with a summary have in common, and where the data of each end.

@@ -24,11 +24,12 @@ use std::sync::{Arc, Mutex};
 
 use binio::array::Strided;
 
+use super::bytes::FileBytes;
 use super::open::OpenOptions;
-use super::value::{Array, File, FileBytes};
+use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Layout;
-use crate::resolve::Location;
+use crate::place::Location;
 use identity::Identity;
 use stack::{Stack, Window};
 
@@ -41,7 +42,8 @@ use stack::{Stack, Window};
 /// ```
 /// # let folder = tempfile::tempdir()?;
 /// use dudley::array::Slice;
-/// use dudley::{Family, Layout};
+/// use dudley::file::Family;
+/// use dudley::Layout;
 ///
 /// let layout = std::sync::Arc::new(Layout::parse("< N : u2  x = i2[N]")?);
 /// let mut files = Vec::new();
@@ -183,6 +185,34 @@ impl Family {
         };
         let made = Array::new(FileBytes::new(stack), datatype, strided, limits);
         Ok(made.map_err(binio::Error::from)?)
+    }
+}
+
+impl Template {
+    /// The files of a family, with what their summaries tell about them.
+    ///
+    /// # Errors
+    /// As [`Summaries::param`]; [`Mismatch`](ErrorKind::Mismatch) if there are more or fewer files than records.
+    pub fn family<P: Into<PathBuf>>(
+        &self,
+        files: impl IntoIterator<Item = P>,
+        summaries: &Summaries,
+    ) -> Result<Family, Error> {
+        let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
+        if files.len() != summaries.len() {
+            let message = format!("{} records for {} files", summaries.len(), files.len());
+            return Err(ErrorKind::Mismatch { path: "/summary".to_owned(), message }.into());
+        }
+        let columns = self.params().map(|name| summaries.param(name));
+        let columns = columns.collect::<Result<Vec<Vec<i64>>, Error>>()?;
+        let record = |number| columns.iter().map(|column| column[number]).collect();
+        let values = (0..files.len()).map(record).collect();
+        let template = self.clone().native(summaries.is_native());
+        let template = template.order(self.stated_order().unwrap_or(summaries.order()));
+        let options = OpenOptions::new().layout(Some(Arc::clone(self.layout())));
+        let options = options.order(summaries.order());
+        let known = Some(Arc::new(Known::new(template, values)));
+        Ok(Family { files: files.into(), options, known })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::layout::{ItemId, Layout, Value};
 /// [`Pattern`](ErrorKind::Pattern) if the pattern has not exactly one number.
 ///
 /// ```
-/// let names = dudley::file_names("run_{:03}.bd", 2)?;
+/// let names = dudley::file::file_names("run_{:03}.bd", 2)?;
 /// assert_eq!(names, [std::path::Path::new("run_000.bd"), std::path::Path::new("run_001.bd")]);
 /// # Ok::<(), dudley::Error>(())
 /// ```

@@ -8,11 +8,11 @@ use binio::ReadAt;
 use binio::source::check_range;
 
 use super::super::blocks::{Answers, Blocks};
+use super::super::bytes::{FileBytes, Folder};
 use super::super::open::OpenOptions;
-use super::super::value::{FileBytes, Folder};
 use super::identity::Identity;
 use crate::error::{Error, ErrorKind};
-use crate::resolve::Location;
+use crate::place::Location;
 
 /// The part of a file between the first and the last byte of an array.
 #[derive(Clone, Copy, Debug)]

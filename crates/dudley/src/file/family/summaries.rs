@@ -15,7 +15,7 @@ use crate::layout::{Order, push_name};
 /// [`Template::summary_layout`], `COUNT : i8  summary = {..}[COUNT]`.
 ///
 /// ```
-/// use dudley::{Summaries, Template};
+/// use dudley::file::{Summaries, Template};
 ///
 /// let template = Template::parse("< { N : i4  time = f4 }  x = f8[N]")?;
 /// assert_eq!(template.summary_layout(), "<\nCOUNT : i8\nsummary = {\n  N : i4\n  time = f4\n}[COUNT]\n");

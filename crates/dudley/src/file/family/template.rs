@@ -2,21 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use binio::ReadAt;
 
-use super::super::open::OpenOptions;
-use super::super::value::{File, FileBytes, Resolved};
-use super::summaries::Summaries;
-use super::{Family, Known};
+use super::super::bytes::FileBytes;
+use super::super::value::{File, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{
     Data, Datatype, Declaration, FilterKind, Layout, Order, ParamId, ParamValue, Placement,
 };
-use crate::resolve::{Location, Resolver, Row, Values};
-use crate::signature::SIGNATURE_LEN;
+use crate::place::{Location, Resolver, Row, Values};
+use crate::signature::Signature;
 
 /// Addresses for so many different values are kept.
 const MAX_KEPT: usize = 64;
@@ -28,7 +25,8 @@ type Kept = HashMap<Box<[i64]>, Arc<File>>;
 /// a file of the family is known without opening it.
 ///
 /// ```
-/// use dudley::{Order, Template, Values};
+/// use dudley::file::Template;
+/// use dudley::{Order, Values};
 ///
 /// let template = Template::parse("{ IMAX : i8  time = f8 }  r = f8[IMAX]  te = f4[IMAX]")?;
 /// let template = template.native(true).order(Order::Little);
@@ -135,7 +133,7 @@ impl Template {
     /// Where an array, member or parameter is in a file whose parameters have some values.
     ///
     /// # Errors
-    /// As [`File::get`]; [`ValueUnknown`](crate::Code::ValueUnknown) if a value is missing.
+    /// As [`File::get`]; [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a value is missing.
     pub fn locate(&self, values: &Values, path: &str) -> Result<Location, Error> {
         let value = |&id: &ParamId| {
             let full = self.layout.subject_path(id.into());
@@ -159,7 +157,7 @@ impl Template {
             let nbytes = row.nbytes().filter(|&nbytes| nbytes > 0)?;
             Some(row.address()?.saturating_add(nbytes))
         };
-        let start = if self.is_native { SIGNATURE_LEN } else { 0 };
+        let start = if self.is_native { Signature::LEN } else { 0 };
         file.table().rows().iter().filter_map(end).max().unwrap_or(start)
     }
 
@@ -195,32 +193,6 @@ impl Template {
         let (layout, rules) = (Arc::clone(&self.layout), resolver.into_rules());
         let resolved = Resolved { layout, table, stopped, rules, is_invalid: false };
         File::new(FileBytes::new(Unopened), None, resolved, binio::Limits::default())
-    }
-
-    /// The files of a family, with what their summaries tell about them.
-    ///
-    /// # Errors
-    /// As [`Summaries::param`]; [`Mismatch`](ErrorKind::Mismatch) if there are more or fewer files than records.
-    pub fn family<P: Into<PathBuf>>(
-        &self,
-        files: impl IntoIterator<Item = P>,
-        summaries: &Summaries,
-    ) -> Result<Family, Error> {
-        let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
-        if files.len() != summaries.len() {
-            let message = format!("{} records for {} files", summaries.len(), files.len());
-            return Err(ErrorKind::Mismatch { path: "/summary".to_owned(), message }.into());
-        }
-        let columns = self.params().map(|name| summaries.param(name));
-        let columns = columns.collect::<Result<Vec<Vec<i64>>, Error>>()?;
-        let record = |number| columns.iter().map(|column| column[number]).collect();
-        let values = (0..files.len()).map(record).collect();
-        let template = self.clone().native(summaries.is_native());
-        let template = template.order(self.order.unwrap_or(summaries.order()));
-        let options = OpenOptions::new().layout(Some(Arc::clone(&self.layout)));
-        let options = options.order(summaries.order());
-        let known = Some(Arc::new(Known::new(template, values)));
-        Ok(Family { files: files.into(), options, known })
     }
 }
 

@@ -1,0 +1,177 @@
+//! Bytes to a text, and a text to a checked layout.
+//!
+//! The bytes of a layout are UTF-8; otherwise CP-1252, unless one of them is among the five that CP-1252
+//! does not define; then Latin-1. A byte-order mark is skipped. No text begins with byte 8d in any of the
+//! three, but native binary files do.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::check;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::layout::names::reserve;
+use crate::options::ParseOptions;
+use crate::signature::Signature;
+use crate::source::{Encoding, Source, Span};
+
+/// The characters 80 to 9f of CP-1252; 0 is undefined.
+const CP1252: [u16; 32] = [
+    0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039,
+    0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc,
+    0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178,
+];
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Source {
+    /// Decodes the bytes of a layout. A vector is not copied, if it is UTF-8.
+    ///
+    /// # Errors
+    /// E001 if the bytes are a binary file, E005 if they are 2 GiB or more.
+    pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
+        Self::decode_as(None, bytes.into())
+    }
+
+    /// Decodes the bytes of a layout, which messages call by a name: mostly a file's.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn decode_named<'b>(
+        bytes: impl Into<Cow<'b, [u8]>>,
+        name: impl Into<String>,
+    ) -> Result<Self, Error> {
+        Self::decode_as(Some(name.into()), bytes.into())
+    }
+
+    fn decode_as(name: Option<String>, bytes: Cow<'_, [u8]>) -> Result<Self, Error> {
+        let fail = |name, diagnostic: Diagnostic| {
+            let source = Self { name, ..Self::default() };
+            Err(Diagnostics::new(vec![diagnostic], Arc::new(source)).into())
+        };
+        let too_long = |len: usize| {
+            let message = format!("the layout has {len} bytes, expected less than 2 GiB");
+            Diagnostic::new(Code::BeyondLimit, Span::default(), message)
+        };
+        if bytes.first() == Some(&0x8d) {
+            return fail(name, binary(&bytes));
+        }
+        // Offsets have 32 bits, and a byte becomes three at most.
+        let len = bytes.len();
+        if len > i32::MAX as usize {
+            return fail(name, too_long(len));
+        }
+        let text = match bytes {
+            Cow::Owned(bytes) if !bytes.starts_with(BYTE_ORDER_MARK) => bytes,
+            bytes => {
+                let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+                let mut text = Vec::new();
+                reserve(&mut text, bytes.len());
+                text.extend_from_slice(bytes);
+                text
+            }
+        };
+        let (text, encoding) = match String::from_utf8(text) {
+            Ok(text) => (text, Encoding::Utf8),
+            Err(error) => decode_single_bytes(error.as_bytes()),
+        };
+        if u32::try_from(text.len()).is_err() {
+            return fail(name, too_long(len));
+        }
+        Ok(Self { name, text, encoding })
+    }
+}
+
+fn decode_single_bytes(bytes: &[u8]) -> (String, Encoding) {
+    let windows = |byte: u8| match byte {
+        0x80..=0x9f => char::from_u32(CP1252[usize::from(byte - 0x80)].into()).unwrap_or('\0'),
+        _ => char::from(byte),
+    };
+    if bytes.iter().any(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d)) {
+        return (bytes.iter().copied().map(char::from).collect(), Encoding::Latin1);
+    }
+    (bytes.iter().copied().map(windows).collect(), Encoding::Cp1252)
+}
+
+fn binary(bytes: &[u8]) -> Diagnostic {
+    let message = "this is a binary file, not a layout";
+    let diagnostic = Diagnostic::new(Code::IllegalCharacter, Span::default(), message);
+    diagnostic.help(match Signature::parse(bytes) {
+        Ok(signature) if signature.layout_address != 0 => {
+            format!("the layout is at its end, from byte {}", signature.layout_address)
+        }
+        Ok(_) => "the layout is in another file, usually with the extension .dud".to_owned(),
+        Err(error) => error.to_string(),
+    })
+}
+
+impl ParseOptions {
+    /// Decodes, parses and checks a layout.
+    ///
+    /// # Errors
+    /// As [`Layout::parse`].
+    pub fn parse(&self, text: impl AsRef<[u8]>) -> Result<Layout, Error> {
+        self.parse_source(Source::decode(text.as_ref())?)
+    }
+
+    /// Parses and checks a decoded text, whose name is in the messages.
+    ///
+    /// # Errors
+    /// As [`Layout::parse`].
+    pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
+        Ok(check(&source.into(), self, true)?)
+    }
+
+    /// The same by one thread.
+    #[cfg(feature = "read")]
+    pub(crate) fn parse_alone(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
+        Ok(check(&source.into(), self, false)?)
+    }
+}
+
+impl Layout {
+    /// Parses and checks a layout with the default options.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the layout, up to 100 errors.
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
+        ParseOptions::new().parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_cp1252_unless_it_does_not_define_them() {
+        let decoded = |bytes: &[u8]| {
+            let source = Source::decode(bytes).unwrap();
+            (source.text().to_owned(), source.encoding())
+        };
+        assert_eq!(decoded("\u{feff}é".as_bytes()), ("é".to_owned(), Encoding::Utf8));
+        assert_eq!(decoded(b"\x80\xe9"), ("€é".to_owned(), Encoding::Cp1252));
+        assert_eq!(decoded(b"\x81\xe9"), ("\u{81}é".to_owned(), Encoding::Latin1));
+    }
+
+    #[test]
+    fn a_vector_becomes_the_text_and_is_decoded_as_a_slice_is() {
+        let bytes = b"x = f8".to_vec();
+        let place = bytes.as_ptr();
+        assert_eq!(Source::decode(bytes).unwrap().text().as_ptr(), place);
+        for bytes in [&b"\xef\xbb\xbfx"[..], b"\x80\xe9", b"\x81\xe9", b""] {
+            let (taken, copied) = (Source::decode(bytes.to_vec()), Source::decode(bytes));
+            let (taken, copied) = (taken.unwrap(), copied.unwrap());
+            assert_eq!((taken.text(), taken.encoding()), (copied.text(), copied.encoding()));
+        }
+    }
+
+    #[test]
+    fn a_native_file_is_recognised() {
+        let error = Source::decode(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0").unwrap_err();
+        assert_eq!(error.code(), Some(Code::IllegalCharacter));
+        let help = &error.diagnostics().unwrap().first().help;
+        assert_eq!(help[0], "the layout is at its end, from byte 48");
+    }
+}

@@ -1,0 +1,294 @@
+//! Sizes and addresses as sums: `8 * dim(N, 0) * dim(M, 1) + 24`.
+//!
+//! Where the next multiple of an alignment depends on values, it is a *term* of its own, with a name:
+//! `t1 = up(4 * dim(N, 0) + 16, 8)`. So the address of each item is a sum that is as short as one written by hand.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::diagnostic::Code;
+use crate::place::scope::{Result, Trouble};
+
+/// Sums with more products become a term.
+const MAX_PRODUCTS: usize = 12;
+
+/// Terms that one function computes. Others are functions of their own.
+const MAX_TERMS: u32 = 24;
+
+/// Of how many things that may be empty the alignment is followed.
+const MAX_PLACES: u32 = 8;
+
+/// How many functions may call each other in a row, so that no stack overflows.
+const MAX_CALLS: u32 = 400;
+
+/// Something that depends on values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Factor {
+    /// The length of a dimension: a parameter, by its position in the list of parameters, and a suffix.
+    Dim(usize, i32),
+    /// A term.
+    Term(u32),
+}
+
+/// A constant and products of a number and factors, which are sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Sum {
+    pub(super) constant: u64,
+    pub(super) products: BTreeMap<Vec<Factor>, u64>,
+}
+
+/// What a term is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Term {
+    /// The next multiple of a power of two.
+    Up(Sum, u64),
+    /// The same, unless the other sum is 0.
+    Place(Sum, u64, Sum),
+    /// The greater of two.
+    Max(Sum, Sum),
+    /// A long sum.
+    Value(Sum),
+}
+
+impl Term {
+    fn sums(&self) -> impl Iterator<Item = &Sum> {
+        let (first, second) = match self {
+            Self::Up(sum, _) | Self::Value(sum) => (sum, None),
+            Self::Place(first, _, second) | Self::Max(first, second) => (first, Some(second)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// The terms that it is computed from.
+    pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
+        self.sums().flat_map(Sum::terms)
+    }
+}
+
+impl Sum {
+    pub(super) fn constant(constant: u64) -> Self {
+        Self { constant, products: BTreeMap::new() }
+    }
+
+    /// Its value, if it depends on nothing.
+    pub(super) fn known(&self) -> Option<u64> {
+        self.products.is_empty().then_some(self.constant)
+    }
+
+    /// The terms in it.
+    pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
+        let factors = self.products.keys().flatten();
+        factors.filter_map(|factor| match *factor {
+            Factor::Term(id) => Some(id),
+            Factor::Dim(..) => None,
+        })
+    }
+
+    /// Factors without which it is 0.
+    fn nonzero(&self) -> Vec<Factor> {
+        let mut products = self.products.keys();
+        let Some(first) = products.next().filter(|_| self.constant == 0) else { return Vec::new() };
+        let rest: Vec<&Vec<Factor>> = products.collect();
+        let in_all = |factor: &&Factor| rest.iter().all(|factors| factors.contains(factor));
+        first.iter().filter(in_all).copied().collect()
+    }
+
+    fn add(mut self, other: &Self) -> Result<Self> {
+        self.constant = checked(self.constant.checked_add(other.constant))?;
+        for (factors, &number) in &other.products {
+            let sum = self.products.entry(factors.clone()).or_default();
+            *sum = checked(sum.checked_add(number))?;
+        }
+        Ok(self)
+    }
+
+    /// The product with a number and factors.
+    fn times(&self, number: u64, factors: &[Factor]) -> Result<Self> {
+        if number == 0 {
+            return Ok(Self::default());
+        }
+        let mut out = Self::default();
+        let constant = checked(self.constant.checked_mul(number))?;
+        if factors.is_empty() {
+            out.constant = constant;
+        } else if constant > 0 {
+            out.products.insert(factors.to_vec(), constant);
+        }
+        for (own, &count) in &self.products {
+            let mut all = [own.as_slice(), factors].concat();
+            all.sort_unstable();
+            let sum = out.products.entry(all).or_default();
+            let count = checked(count.checked_mul(number))?;
+            *sum = checked(sum.checked_add(count))?;
+        }
+        Ok(out)
+    }
+}
+
+fn checked(number: Option<u64>) -> Result<u64> {
+    number
+        .filter(|&number| i64::try_from(number).is_ok())
+        .ok_or_else(|| Trouble::Is(Code::Overflow, "the address is above 2^63-1".to_owned()).into())
+}
+
+/// All terms, each once.
+#[derive(Default)]
+pub(super) struct Terms {
+    list: Vec<Known>,
+    index: HashMap<Term, u32>,
+}
+
+struct Known {
+    term: Term,
+    /// It is a multiple of 2 to this power.
+    power: u32,
+    /// Terms that are computed with it.
+    weight: u32,
+    /// Functions that call each other for it.
+    calls: u32,
+    /// Whether it is a function.
+    is_function: bool,
+}
+
+impl Terms {
+    pub(super) fn get(&self, id: u32) -> &Term {
+        &self.list[id as usize].term
+    }
+
+    pub(super) fn is_function(&self, id: u32) -> bool {
+        self.list[id as usize].is_function
+    }
+
+    /// Those that are functions.
+    pub(super) fn functions(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.list).filter(|(_, known)| known.is_function).map(|(id, _)| id)
+    }
+
+    /// The terms that a function has to compute, each after those that it needs.
+    pub(super) fn needed(&self, sums: &[&Sum]) -> Vec<u32> {
+        let mut found = std::collections::BTreeSet::new();
+        let mut open: Vec<u32> = sums.iter().flat_map(|sum| sum.terms()).collect();
+        while let Some(id) = open.pop() {
+            if found.insert(id) && !self.is_function(id) {
+                open.extend(self.get(id).terms());
+            }
+        }
+        // Terms have greater numbers than those that they need.
+        found.into_iter().collect()
+    }
+
+    fn term(&mut self, term: Term, power: u32) -> Result<Sum> {
+        let id = match self.index.get(&term) {
+            Some(&id) => id,
+            None => self.add_term(term, power)?,
+        };
+        Ok(Sum { constant: 0, products: BTreeMap::from([(vec![Factor::Term(id)], 1)]) })
+    }
+
+    fn add_term(&mut self, term: Term, power: u32) -> Result<u32> {
+        let (mut weight, mut calls) = (1_u32, 0);
+        for id in term.terms() {
+            let known = &self.list[id as usize];
+            weight = weight.saturating_add(if known.is_function { 1 } else { known.weight });
+            calls = calls.max(known.calls + u32::from(known.is_function));
+        }
+        if calls > MAX_CALLS {
+            let message = "too many addresses depend on each other".to_owned();
+            return Err(Trouble::Is(Code::BeyondLimit, message).into());
+        }
+        let id = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let is_function = weight > MAX_TERMS;
+        self.list.push(Known { term: term.clone(), power, weight, calls, is_function });
+        self.index.insert(term, id);
+        Ok(id)
+    }
+
+    /// The power of two of which a sum is a multiple for all values for which none of these factors is 0.
+    fn power(&self, sum: &Sum, nonzero: &[Factor], depth: u32) -> u32 {
+        let of_product = |(factors, &number): (&Vec<Factor>, &u64)| {
+            let terms = factors.iter().map(|factor| match *factor {
+                Factor::Term(id) => self.power_of_term(id, nonzero, depth),
+                Factor::Dim(..) => 0,
+            });
+            terms.fold(number.trailing_zeros(), u32::saturating_add)
+        };
+        let products = sum.products.iter().map(of_product).min().unwrap_or(64);
+        sum.constant.trailing_zeros().min(products)
+    }
+
+    fn power_of_term(&self, id: u32, nonzero: &[Factor], depth: u32) -> u32 {
+        let known = &self.list[id as usize];
+        let Term::Place(sum, align, nbytes) = &known.term else { return known.power };
+        if nonzero.is_empty() || depth == 0 {
+            return known.power;
+        }
+        let align = align.trailing_zeros();
+        let is_there = nbytes.products.len() == 1
+            && nbytes.products.keys().flatten().all(|factor| nonzero.contains(factor));
+        // Where it is not aligned, it has no bytes, and lies where what is before it ends.
+        if is_there {
+            align
+        } else {
+            align.min(self.power(sum, nonzero, depth - 1)).max(known.power)
+        }
+    }
+
+    /// A sum of few products.
+    fn short(&mut self, sum: Sum) -> Result<Sum> {
+        if sum.products.len() <= MAX_PRODUCTS {
+            return Ok(sum);
+        }
+        let power = self.power(&sum, &[], 0);
+        self.term(Term::Value(sum), power)
+    }
+
+    pub(super) fn add(&mut self, a: Sum, b: &Sum) -> Result<Sum> {
+        let sum = a.add(b)?;
+        self.short(sum)
+    }
+
+    /// The product with a count.
+    pub(super) fn times(&mut self, sum: &Sum, (number, factors): (u64, &[Factor])) -> Result<Sum> {
+        let product = sum.times(number, factors)?;
+        self.short(product)
+    }
+
+    /// The next multiple of `align`.
+    pub(super) fn up(&mut self, sum: Sum, align: u64) -> Result<Sum> {
+        if let Some(known) = sum.known() {
+            return Ok(Sum::constant(checked(known.checked_next_multiple_of(align))?));
+        }
+        let power = align.trailing_zeros();
+        if self.power(&sum, &[], 0) >= power {
+            return Ok(sum);
+        }
+        self.term(Term::Up(sum, align), power)
+    }
+
+    /// The same for something of a size: nothing is aligned without one.
+    pub(super) fn place(&mut self, cursor: Sum, align: u64, nbytes: &Sum) -> Result<Sum> {
+        let power = align.trailing_zeros();
+        let own = self.power(&cursor, &[], 0);
+        match nbytes.known() {
+            Some(0) => Ok(cursor),
+            _ if own >= power => Ok(cursor),
+            _ if self.power(&cursor, &nbytes.nonzero(), MAX_PLACES) >= power => Ok(cursor),
+            // All others are at least this.
+            _ if nbytes.constant > 0 => self.up(cursor, align),
+            _ => self.term(Term::Place(cursor, align, nbytes.clone()), own),
+        }
+    }
+
+    /// The greater one.
+    pub(super) fn max(&mut self, a: Sum, b: Sum) -> Result<Sum> {
+        match (a.known(), b.known()) {
+            (Some(a), Some(b)) => Ok(Sum::constant(a.max(b))),
+            (Some(0), _) => Ok(b),
+            (_, Some(0)) => Ok(a),
+            _ if a == b => Ok(a),
+            _ => {
+                let power = self.power(&a, &[], 0).min(self.power(&b, &[], 0));
+                self.term(Term::Max(a, b), power)
+            }
+        }
+    }
+}

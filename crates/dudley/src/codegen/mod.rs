@@ -1,0 +1,266 @@
+//! Code that computes addresses and sizes: for C, Rust and Python.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `expr` | sums of products of dimensions, and the terms that are rounded up |
+//! | `measure` | sizes of arrays and structs as sums |
+//! | `print` | functions in a language |
+//!
+//! What depends on no value is computed here. So the code of most items is one line.
+
+mod expr;
+mod measure;
+mod print;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::ops::Deref;
+
+use crate::error::Error;
+use crate::layout::{
+    Data, Datatype, Declaration, Dim, Layout, MemberId, ParamId, ParamValue, Subject, push_name,
+};
+use crate::place::align::Alignments;
+use crate::place::pass::to_error;
+use crate::place::resolver::Resolver;
+use crate::place::scope::{Result as Outcome, Trouble};
+use expr::Sum;
+use measure::{Base, Frame, Measure, Name, Placed};
+use print::Printer;
+
+/// Functions for members of structs: types within types may have far too many.
+const MAX_MEMBERS: usize = 100_000;
+
+/// A language in which code is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    /// C99 or later: functions that are `static inline`.
+    C,
+    /// Rust: functions, for a module.
+    Rust,
+    /// Python 3: functions.
+    Python,
+}
+
+impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
+    /// Code with a function `offset_NAME` and a function `nbytes_NAME` for everything that is stored, and for the
+    /// members of structs in the first instance. The name is the path, in which `/`, `.` and `[` become `_`. The
+    /// parameters of all functions are the stored parameters of dicts, by name in order of declaration. Of what the
+    /// stream determines, such as the size of a compressed array, there is no function.
+    ///
+    /// The rules of this resolver hold: where data begin, how types are aligned. Its values and its stream are
+    /// ignored.
+    ///
+    /// # Errors
+    /// [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values, and
+    /// [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) for layouts that are made to be costly.
+    ///
+    /// ```
+    /// use dudley::codegen::Language;
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("N : i8  x = f8[N+, 3]  y = i2")?;
+    /// let code = Resolver::new(&layout).native(true).code(Language::Python)?;
+    /// assert!(code.ends_with("\
+    /// ## /x: f8[N+, 3]
+    /// def offset_x(N):
+    ///     return 24
+    ///
+    /// def nbytes_x(N):
+    ///     return 24 * dudley_dim(N, 1)
+    ///
+    /// ## /y: i2
+    /// def offset_y(N):
+    ///     return 24 * dudley_dim(N, 1) + 24
+    ///
+    /// def nbytes_y(N):
+    ///     return 2
+    /// "), "{code}");
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn code(&self, language: Language) -> Result<String, Error> {
+        let layout: &Layout = &self.layout;
+        let declarations = layout.declarations();
+        let given = declarations.iter().filter_map(|&declaration| match declaration {
+            Declaration::Param(id) if layout.param(id).value.is_stored() => Some(id),
+            _ => None,
+        });
+        let given: Vec<ParamId> = given.collect();
+        let alignments = Alignments::of(layout, self.rules.complex_align);
+        let measure = Measure::new(layout, alignments, self.rules.tail_padding, &given);
+        let (base, start) = self.rules.begin();
+        let mut lister =
+            Lister { measure, given, found: Vec::new(), members: 0, base: Sum::constant(base) };
+        let mut cursor = Some(Sum::constant(start));
+        for &declaration in declarations {
+            let subject = match declaration {
+                Declaration::Item(id) => Subject::Item(id),
+                Declaration::Param(id) => Subject::Param(id),
+                Declaration::Type(..) => continue,
+            };
+            lister
+                .declare(subject, &mut cursor)
+                .map_err(|trouble| to_error(layout, *trouble, subject))?;
+        }
+        let Lister { measure, given, found, .. } = lister;
+        let names = given.iter().map(|&id| identifier(&layout.subject_path(id.into()))).collect();
+        let plain = given.iter().map(|&id| identifier(layout.param_name(id)));
+        let params = param_names(plain.collect(), names);
+        Ok(Printer::new(language, &measure.terms, params).print(&found))
+    }
+}
+
+/// What has functions.
+struct Stored {
+    name: String,
+    /// A line about it.
+    about: String,
+    offset: Option<Sum>,
+    nbytes: Option<Sum>,
+}
+
+/// Lists what is stored.
+struct Lister<'l> {
+    measure: Measure<'l>,
+    given: Vec<ParamId>,
+    found: Vec<Stored>,
+    members: usize,
+    /// What is added to all offsets.
+    base: Sum,
+}
+
+impl Lister<'_> {
+    fn declare(&mut self, subject: Subject, cursor: &mut Option<Sum>) -> Outcome<()> {
+        let layout = self.measure.layout;
+        let placed = match subject {
+            Subject::Param(id) => match self.measure.param(id, cursor.as_ref())? {
+                Some(placed) => placed,
+                None => return Ok(()),
+            },
+            Subject::Item(id) => {
+                let Some(data) = layout.data_of(id) else { return Ok(()) };
+                self.measure.data(data, &[], cursor.as_ref())?
+            }
+            _ => return Ok(()),
+        };
+        *cursor = self.measure.end(&placed)?;
+        let Placed { offset, nbytes } = placed;
+        let base = self.base.clone();
+        let offset = offset.map(|offset| self.measure.terms.add(offset, &base)).transpose()?;
+        let path = layout.subject_path(subject);
+        match subject {
+            Subject::Param(id) => {
+                let integer = match layout.param(id).value {
+                    ParamValue::Stored { integer, .. } => integer.name(),
+                    ParamValue::Fixed(_) => "",
+                };
+                let about = format!("{path}: {integer}, a parameter");
+                let name = identifier(&path);
+                self.found.push(Stored { name, about, offset, nbytes });
+            }
+            Subject::Item(id) => {
+                if let Some(data) = layout.data_of(id) {
+                    self.array(&path, data, &Frame::new(), offset, nbytes)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// An array, and the members of its struct. The nesting of types is limited, so the recursion is too.
+    fn array(
+        &mut self,
+        path: &str,
+        data: &Data,
+        frame: &Frame,
+        offset: Option<Sum>,
+        nbytes: Option<Sum>,
+    ) -> Outcome<()> {
+        let about = format!("{path}: {}", self.declared(data, frame));
+        let is_known = nbytes.is_some();
+        let name = identifier(path);
+        self.found.push(Stored { name, about, offset: offset.clone(), nbytes });
+        let element = self.measure.element(data, frame)?;
+        let (Base::Struct(id, frame), Some(offset), true) = (element.base, offset, is_known) else {
+            return Ok(());
+        };
+        let mut members: Vec<(MemberId, Placed)> = Vec::new();
+        self.measure.fields(id, &frame, &mut |_, member, placed| {
+            members.push((member, placed.clone()));
+            Ok(())
+        })?;
+        for (member, placed) in members {
+            self.members += 1;
+            if self.members > MAX_MEMBERS {
+                let message = format!("structs have more than {MAX_MEMBERS} members");
+                return Err(Trouble::Is(crate::diagnostic::Code::BeyondLimit, message).into());
+            }
+            let mut path = format!("{path}.");
+            push_name(&mut path, self.measure.layout.member_name(member));
+            let Some(inner) = placed.offset else { continue };
+            let offset = self.measure.terms.add(inner, &offset)?;
+            let data = self.measure.layout.data(self.measure.layout.member(member).data);
+            self.array(&path, data, &frame, Some(offset), placed.nbytes)?;
+        }
+        Ok(())
+    }
+
+    /// The type and the shape of an array as they are declared.
+    fn declared(&self, data: &Data, frame: &Frame) -> String {
+        let layout = self.measure.layout;
+        let mut text = match data.datatype {
+            Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {
+                format!("{order}{primitive}")
+            }
+            Datatype::Primitive(primitive, _) => primitive.to_string(),
+            Datatype::Struct(id) => layout.type_name(id).unwrap_or("{}").to_owned(),
+        };
+        let dims: Vec<String> =
+            layout.shape(data).iter().map(|&dim| self.dim(dim, frame)).collect();
+        if !dims.is_empty() {
+            let _ = write!(text, "[{}]", dims.join(", "));
+        }
+        if let Some(filter) = layout.filter(data) {
+            let arrow =
+                if filter.kind == crate::layout::FilterKind::Compress { "->" } else { "<-" };
+            let _ = write!(text, " {arrow} {}", filter.name);
+        }
+        text
+    }
+
+    fn dim(&self, dim: Dim, frame: &Frame) -> String {
+        let (name, suffix) = match dim {
+            Dim::Fixed(len) => return len.to_string(),
+            Dim::Named(binding, suffix) => (self.measure.name(binding, frame), suffix),
+        };
+        let sign = if suffix < 0 { "-" } else { "+" };
+        let signs = sign.repeat(suffix.unsigned_abs().min(32) as usize);
+        match name {
+            Name::Known(value) => format!("{value}{signs}"),
+            Name::Given(param) => {
+                format!("{}{signs}", self.measure.layout.param_name(self.given[param]))
+            }
+            Name::Stored => "?".to_owned(),
+        }
+    }
+}
+
+/// A path as a part of a name: `/grid/x` is `grid_x`, `/list[2]` is `list_2`. The item `""` of the root has no
+/// name, so that its members have the names under which they are found.
+fn identifier(path: &str) -> String {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let path = path.strip_prefix("\"\"").map_or(path, |rest| rest.trim_start_matches('.'));
+    let kept = path.chars().filter(|character| !matches!(character, ']' | '"'));
+    kept.map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect()
+}
+
+/// Names of parameters: plain ones; by path where two have the same name.
+fn param_names(plain: Vec<String>, paths: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let repeated: HashSet<String> =
+        plain.iter().filter(|&name| !seen.insert(name.clone())).cloned().collect();
+    let pairs = plain.into_iter().zip(paths);
+    pairs.map(|(name, path)| if repeated.contains(&name) { path } else { name }).collect()
+}

@@ -1,0 +1,71 @@
+//! Files of a format that their first bytes show.
+
+use binio::ReadAt;
+
+#[cfg(feature = "hdf5")]
+use super::hdf5::from_hdf5;
+#[cfg(not(feature = "hdf5"))]
+use super::imported::no_layout_for;
+use super::imported::{Imported, damaged};
+use super::netcdf::from_netcdf;
+use super::npy::import_npy;
+use super::npz::from_npz;
+use crate::error::Error;
+
+/// The layout of a file in one of the formats `.npy`, `.npz`, netCDF-3 and, with the feature `hdf5`, HDF5,
+/// which its first bytes show. The array of
+/// a `.npy` file gets the given name.
+///
+/// # Errors
+/// [`Import`](crate::ErrorKind::Import) if the file is damaged or has another format, and if it cannot be read.
+///
+/// ```
+/// use dudley::array::npy::Header;
+/// use dudley::array::{Datatype, Order};
+///
+/// let header = Header::new(Datatype::parse("<f4")?, Order::C, vec![2])?;
+/// let file = [header.to_bytes(), vec![0; 8]].concat();
+/// let imported = dudley::import::from_file("x", file.clone())?;
+/// assert_eq!(imported.layout, "x = <f4[2] @128\n");
+/// assert!(imported.errors.is_empty());
+///
+/// let cut = dudley::import::from_file("x", file[..130].to_vec())?;
+/// assert_eq!(cut.errors[0].to_string(), "`/x` is at bytes 128 to 136, but the file ends at 130");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Error> {
+    let mut head = [0; 8];
+    let len = usize::try_from(file.len()).unwrap_or(usize::MAX).min(head.len());
+    file.read_exact_at(&mut head[..len], 0)?;
+    match &head[..len] {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => import_npy(name, &file),
+        [b'P', b'K', ..] => from_npz(&file),
+        [b'C', b'D', b'F', ..] => from_netcdf(&file),
+        #[cfg(feature = "hdf5")]
+        _ if is_hdf5(&file)? => from_hdf5(file),
+        #[cfg(not(feature = "hdf5"))]
+        _ if is_hdf5(&file)? => {
+            Err(no_layout_for("/".to_owned(), "this build has no reader of HDF5"))
+        }
+        found => {
+            let found: Vec<String> = found.iter().map(|byte| format!("{byte:02x}")).collect();
+            let expected = "expected 93 4e 55 4d 50 59 (.npy), 50 4b (.npz), 43 44 46 (netCDF-3) or 89 48 \
+                            44 46 (HDF5)";
+            let message = format!("{expected}, found {}", found.join(" "));
+            Err(damaged(".npy, .npz, netCDF or HDF5", 0, message))
+        }
+    }
+}
+
+/// Whether the signature of HDF5 is at 0, 512, 1024, 2048 and so on: a block of the user's may precede it.
+fn is_hdf5(file: &dyn ReadAt) -> Result<bool, Error> {
+    let mut signature = [0; 8];
+    let places = std::iter::successors(Some(0), |&at: &u64| Some((2 * at).max(512)));
+    for place in places.take_while(|&at| at.saturating_add(8) <= file.len()).take(32) {
+        file.read_exact_at(&mut signature, place)?;
+        if &signature == b"\x89HDF\r\n\x1a\n" {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,601 @@
+//! HDF5 files, those of netCDF-4 among them. Their metadata are read by the crate `hdf5-reader`.
+//!
+//! | data set | layout |
+//! |---|---|
+//! | contiguous | one array |
+//! | chunked, not filtered | one array, if the chunks follow each other as its rows do; else a list of the chunks |
+//! | filtered, in the object header, in other files, of variable length | not described |
+//!
+//! A group becomes a dict, a compound type a struct. A list of chunks has the attributes `shape` (of the whole), `chunk`
+//! (of each element) and `offsets`: for each element, the indices of its first element in the whole. Chunks at the edge
+//! are as large as the others; chunks that were never written are missing.
+
+mod links;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use binio::array::{self, Datatype, Field, Record, ScalarKind, ScalarType};
+use binio::{Endian, ReadAt};
+use hdf5_reader::btree_v1::{BTreeV1Key, collect_btree_v1_leaves_storage};
+use hdf5_reader::chunk_index::{
+    ChunkEntry, collect_implicit_chunk_entries, collect_v2_chunk_entries_storage,
+    single_chunk_entry,
+};
+use hdf5_reader::error::Error as Unreadable;
+use hdf5_reader::extensible_array::collect_extensible_array_chunk_entries_storage;
+use hdf5_reader::fixed_array::collect_fixed_array_chunk_entries_storage;
+use hdf5_reader::messages::HdfMessage;
+use hdf5_reader::messages::dataspace::DataspaceType;
+use hdf5_reader::messages::layout::{ChunkIndexing, DataLayout};
+use hdf5_reader::object_header::ObjectHeader;
+use hdf5_reader::{
+    ByteOrder, Datatype as Type, Hdf5File, Storage, StorageBuffer, StringEncoding, StringSize,
+};
+
+use super::imported::{Imported, damaged, no_layout_for, past_end};
+use super::numpy::push_array;
+use crate::error::Error;
+use crate::layout::{Attribute, Value, attributes, push_name};
+use crate::text::{format, quote};
+
+const FORMAT: &str = "HDF5";
+
+/// How deep groups and types nest.
+const MAX_DEPTH: usize = 60;
+
+/// Dimensions that a layout can have.
+const MAX_DIMS: usize = 255;
+
+/// Bytes of an object header.
+const MAX_HEADER: usize = 1 << 20;
+
+/// The layout of an HDF5 file: a dict for each group, an item for each data set whose bytes are in the file as they are.
+///
+/// # Errors
+/// [`Import`](crate::ErrorKind::Import) if the file is damaged, and if it cannot be read.
+pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
+    let file: Arc<dyn ReadAt> = Arc::new(file);
+    let options = hdf5_reader::OpenOptions::default().with_max_object_header_bytes(MAX_HEADER);
+    let bytes = Arc::new(Bytes(Arc::clone(&file)));
+    let hdf5 = Hdf5File::from_storage_with_options(bytes, options).map_err(invalid)?;
+    let root = hdf5.root_group().map_err(invalid)?;
+    let mut lister = Lister {
+        len: file.len(),
+        base: hdf5.superblock().base_address,
+        hdf5: &hdf5,
+        text: String::new(),
+        errors: Vec::new(),
+        groups: HashSet::new(),
+    };
+    lister.group(&root, "", 0);
+    let Lister { text, errors, .. } = lister;
+    Ok(Imported { layout: format(text)?, errors })
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it maps errors")]
+fn invalid(error: hdf5_reader::error::Error) -> Error {
+    damaged(FORMAT, 0, error.to_string())
+}
+
+/// A source as the reader wants it.
+struct Bytes(Arc<dyn ReadAt>);
+
+impl Storage for Bytes {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_range(
+        &self,
+        offset: u64,
+        len: usize,
+    ) -> Result<StorageBuffer, hdf5_reader::error::Error> {
+        let bytes = self.0.bytes_at(offset, len);
+        let bytes = bytes.map_err(|error| std::io::Error::other(error.to_string()))?;
+        StorageBuffer::from_shared_owner(Arc::new(bytes), 0, len)
+    }
+}
+
+struct Lister<'h> {
+    hdf5: &'h Hdf5File,
+    /// What is added to addresses, and bytes of the file.
+    base: u64,
+    len: u64,
+    text: String,
+    errors: Vec<Error>,
+    /// The addresses of groups that are listed.
+    groups: HashSet<u64>,
+}
+
+/// Why there is no layout for a data set.
+type Reason = String;
+
+/// What a header says of a data set.
+struct DataSet {
+    datatype: Datatype,
+    /// With the dimensions of an array type.
+    shape: Vec<u64>,
+    /// Names and values of an enumeration.
+    names: Option<(Vec<String>, Vec<i64>)>,
+    storage: DataLayout,
+    /// Dimensions of the data space.
+    dims: Vec<u64>,
+    max_dims: Option<Vec<u64>>,
+}
+
+impl Lister<'_> {
+    /// The members of a group. Groups nest no deeper than is allowed.
+    fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
+        if depth > MAX_DEPTH {
+            return self.skip(path, format!("groups nest more than {MAX_DEPTH} deep"));
+        }
+        if !self.groups.insert(group.address()) {
+            return self.skip(path, "it is another name of a group".to_owned());
+        }
+        let (groups, data_sets) = match self.members(group, path) {
+            Ok(names) => names,
+            Err(reason) => return self.skip(path, reason),
+        };
+        let mut names = HashSet::new();
+        for name in data_sets {
+            let path = joined(path, &name);
+            if !names.insert(name.clone()) {
+                self.skip(&path, "the name occurs twice".to_owned());
+                continue;
+            }
+            let found = group.dataset(&name).map_err(|error| error.to_string());
+            let described = found.and_then(|found| {
+                let header = self.hdf5.get_or_parse_header(found.address());
+                let header = header.map_err(|error| error.to_string())?;
+                let data_set = Self::data_set(&header)?;
+                self.describe(&name, &path, &data_set)
+            });
+            if let Err(reason) = described {
+                self.skip(&path, reason);
+            }
+        }
+        for name in groups {
+            let path = joined(path, &name);
+            if !names.insert(name.clone()) {
+                self.skip(&path, "the name occurs twice".to_owned());
+                continue;
+            }
+            match group.group(&name) {
+                Ok(inner) => {
+                    quote::push_name(&mut self.text, &name);
+                    self.text.push_str("/\n");
+                    self.group(&inner, &path, depth + 1);
+                    self.text.push_str("..\n");
+                }
+                Err(error) => self.skip(&path, error.to_string()),
+            }
+        }
+    }
+
+    /// The names of the groups and of the data sets in a group. Members that cannot be parsed are skipped.
+    fn members(
+        &mut self,
+        group: &hdf5_reader::group::Group,
+        path: &str,
+    ) -> Result<(Vec<String>, Vec<String>), Reason> {
+        if let Ok(names) = group.member_names() {
+            return Ok(names);
+        }
+        let names = links::names(self.hdf5, group).map_err(|error| error.to_string())?;
+        let (mut groups, mut data_sets) = (Vec::new(), Vec::new());
+        for name in names {
+            if group.group(&name).is_ok() {
+                groups.push(name);
+                continue;
+            }
+            match group.dataset(&name) {
+                Ok(_) => data_sets.push(name),
+                // A link that leads nowhere, or to a named datatype.
+                Err(Unreadable::DatasetNotFound(_)) => {}
+                Err(error) => self.skip(&joined(path, &name), unreadable(&error)),
+            }
+        }
+        Ok((groups, data_sets))
+    }
+
+    fn skip(&mut self, path: &str, reason: Reason) {
+        let path = if path.is_empty() { "/" } else { path };
+        self.errors.push(no_layout_for(path.to_owned(), reason));
+    }
+
+    fn data_set(header: &ObjectHeader) -> Result<DataSet, Reason> {
+        let (mut space, mut datatype, mut storage) = (None, None, None);
+        for message in &header.messages {
+            match message {
+                HdfMessage::Dataspace(found) => space = Some(found),
+                HdfMessage::Datatype(found) => datatype = Some(found),
+                HdfMessage::DataLayout(found) => storage = Some(found.layout.clone()),
+                HdfMessage::FilterPipeline(found) if !found.filters.is_empty() => {
+                    let names =
+                        found.filters.iter().map(|filter| match (filter.id, &filter.name) {
+                            (1, _) => "deflate".to_owned(),
+                            (2, _) => "shuffle".to_owned(),
+                            (3, _) => "fletcher32".to_owned(),
+                            (_, Some(name)) => name.clone(),
+                            (id, None) => format!("filter {id}"),
+                        });
+                    let names: Vec<String> = names.collect();
+                    return Err(format!("its chunks are filtered: {}", names.join(", ")));
+                }
+                HdfMessage::ExternalFiles(_) => {
+                    return Err("its data are in other files".to_owned());
+                }
+                _ => {}
+            }
+        }
+        let missing = || "its header is not complete".to_owned();
+        let (space, datatype) = (space.ok_or_else(missing)?, datatype.ok_or_else(missing)?);
+        if space.dataspace_type == DataspaceType::Null {
+            return Err("it has no elements, not even a shape".to_owned());
+        }
+        let (kind, inner) = datatype_of(&datatype.datatype, 0)?;
+        let shape = [&space.dims[..], &inner].concat();
+        if shape.len() > MAX_DIMS {
+            return Err(format!("it has more than {MAX_DIMS} dimensions"));
+        }
+        if array::byte_size(&shape, kind.itemsize()).is_none() {
+            return Err("it has more than 2^63 bytes".to_owned());
+        }
+        Ok(DataSet {
+            datatype: kind,
+            shape,
+            names: names_of(&datatype.datatype),
+            storage: storage.ok_or_else(missing)?,
+            dims: space.dims.clone(),
+            max_dims: space.max_dims.clone(),
+        })
+    }
+
+    fn describe(&mut self, name: &str, path: &str, data_set: &DataSet) -> Result<(), Reason> {
+        match &data_set.storage {
+            DataLayout::Compact { .. } => {
+                Err("its data are in the header of the object".to_owned())
+            }
+            DataLayout::Contiguous { address, .. } => {
+                let address = self.address(*address)?;
+                self.array(name, path, data_set, address)
+            }
+            DataLayout::Chunked { address, dims, chunk_indexing, .. } => {
+                self.address(*address)?;
+                let rank = data_set.dims.len();
+                let chunk = dims.get(..rank).filter(|dims| !dims.contains(&0));
+                let chunk = chunk.ok_or_else(|| "its chunks have other dimensions".to_owned())?;
+                let entries = self.chunks(*address, chunk, chunk_indexing.as_ref(), data_set);
+                let mut entries = entries.map_err(|error| error.to_string())?;
+                let is_inside = |entry: &ChunkEntry| {
+                    entry.offsets.len() == rank
+                        && entry.offsets.iter().zip(&data_set.dims).all(|(at, len)| at < len)
+                };
+                entries.retain(is_inside);
+                entries.sort_by(|a, b| a.offsets.cmp(&b.offsets));
+                let chunk: Vec<u64> = chunk.iter().map(|&len| len.into()).collect();
+                match self.rows(&entries, &chunk, data_set)? {
+                    Some(address) => self.array(name, path, data_set, address),
+                    None => self.list(name, path, data_set, &chunk, &entries),
+                }
+            }
+        }
+    }
+
+    /// The address in the file.
+    fn address(&self, address: u64) -> Result<u64, Reason> {
+        let size = u32::from(self.hdf5.superblock().offset_size.min(8)) * 8;
+        let undefined = u64::MAX >> (64 - size.max(1));
+        if address == undefined {
+            return Err("its data were never written".to_owned());
+        }
+        let found = address.checked_add(self.base);
+        let found = found.filter(|&address| i64::try_from(address).is_ok());
+        found.ok_or_else(|| "its address is above 2^63".to_owned())
+    }
+
+    fn chunks(
+        &self,
+        address: u64,
+        chunk: &[u32],
+        indexing: Option<&ChunkIndexing>,
+        data_set: &DataSet,
+    ) -> Result<Vec<ChunkEntry>, hdf5_reader::error::Error> {
+        let storage = self.hdf5.storage();
+        let superblock = self.hdf5.superblock();
+        let (offsets, lengths) = (superblock.offset_size, superblock.length_size);
+        let rank = data_set.dims.len();
+        let dimensions = u32::try_from(rank).unwrap_or(u32::MAX);
+        let inner: u64 = data_set.shape[rank..].iter().product();
+        let size = usize::try_from(data_set.datatype.itemsize() * inner).unwrap_or(usize::MAX);
+        match indexing {
+            None => {
+                let leaves = collect_btree_v1_leaves_storage(
+                    storage,
+                    address,
+                    offsets,
+                    lengths,
+                    Some(dimensions),
+                    chunk,
+                    None,
+                )?;
+                let entry = |(key, address): (BTreeV1Key, u64)| match key {
+                    BTreeV1Key::RawData { chunk_size, filter_mask, mut offsets } => {
+                        offsets.truncate(rank);
+                        let size = chunk_size.into();
+                        Some(ChunkEntry { address, size, filter_mask, offsets })
+                    }
+                    BTreeV1Key::Group { .. } => None,
+                };
+                Ok(leaves.into_iter().filter_map(entry).collect())
+            }
+            Some(ChunkIndexing::SingleChunk { filtered_size, filters }) => {
+                Ok(vec![single_chunk_entry(address, *filtered_size, *filters, rank)])
+            }
+            Some(ChunkIndexing::Implicit) => collect_implicit_chunk_entries(
+                address,
+                &data_set.dims,
+                chunk,
+                size,
+                None,
+                storage.len(),
+            ),
+            Some(ChunkIndexing::FixedArray { .. }) => collect_fixed_array_chunk_entries_storage(
+                storage,
+                address,
+                offsets,
+                lengths,
+                &data_set.dims,
+                chunk,
+                None,
+            ),
+            Some(ChunkIndexing::ExtensibleArray { .. }) => {
+                collect_extensible_array_chunk_entries_storage(
+                    storage,
+                    address,
+                    offsets,
+                    lengths,
+                    &data_set.dims,
+                    data_set.max_dims.as_deref(),
+                    chunk,
+                    None,
+                )
+            }
+            Some(ChunkIndexing::BTreeV2) => collect_v2_chunk_entries_storage(
+                storage, address, offsets, lengths, dimensions, chunk, None,
+            ),
+        }
+    }
+
+    /// The address of the whole array, if its chunks follow each other as its rows do.
+    fn rows(
+        &self,
+        entries: &[ChunkEntry],
+        chunk: &[u64],
+        data_set: &DataSet,
+    ) -> Result<Option<u64>, Reason> {
+        let dims = &data_set.dims;
+        let Some(first) = entries.first() else {
+            return if dims.contains(&0) { self.address(0).map(Some) } else { Ok(None) };
+        };
+        let is_rows = chunk.iter().zip(dims).skip(1).all(|(chunk, len)| chunk == len);
+        let count = dims.first().map_or(1, |&len| len.div_ceil(chunk[0]));
+        if !is_rows || entries.len() as u64 != count {
+            return Ok(None);
+        }
+        let size = Self::chunk_size(chunk, data_set)?;
+        let follows = (0_u64..).zip(entries).all(|(number, entry)| {
+            let address = number.checked_mul(size).and_then(|at| at.checked_add(first.address));
+            let row = chunk.first().map(|&len| number.saturating_mul(len));
+            address == Some(entry.address) && row == entry.offsets.first().copied()
+        });
+        if follows { self.address(first.address).map(Some) } else { Ok(None) }
+    }
+
+    fn chunk_size(chunk: &[u64], data_set: &DataSet) -> Result<u64, Reason> {
+        let shape = [chunk, &data_set.shape[data_set.dims.len()..]].concat();
+        let size = array::byte_size(&shape, data_set.datatype.itemsize());
+        size.ok_or_else(|| "its chunks have more than 2^63 bytes".to_owned())
+    }
+
+    fn array(
+        &mut self,
+        name: &str,
+        path: &str,
+        data_set: &DataSet,
+        address: u64,
+    ) -> Result<(), Reason> {
+        push_array(&mut self.text, name, &data_set.datatype, &data_set.shape, address);
+        let size = array::byte_size(&data_set.shape, data_set.datatype.itemsize()).unwrap_or(0);
+        if i64::try_from(address.saturating_add(size)).is_err() {
+            return Err("it ends above 2^63".to_owned());
+        }
+        self.attributes(data_set, &[]);
+        self.errors.extend(past_end(path.to_owned(), address, size, self.len));
+        Ok(())
+    }
+
+    fn attributes(&mut self, data_set: &DataSet, more: &[(&str, Vec<u64>)]) {
+        let mut list = Vec::new();
+        for (name, numbers) in more {
+            let numbers = numbers.iter().map(|&number| i64::try_from(number).unwrap_or(i64::MAX));
+            list.push((*name, Value::Integers(numbers.collect())));
+        }
+        if let Some((names, values)) = &data_set.names {
+            list.push(("names", Value::Texts(names.clone())));
+            list.push(("values", Value::Integers(values.clone())));
+        }
+        for (name, value) in list {
+            self.text.push_str("  #: ");
+            attributes::push(&mut self.text, &Attribute { name: name.to_owned(), value });
+            self.text.push('\n');
+        }
+    }
+
+    /// A list of chunks: the first declares the type, the others are like it.
+    fn list(
+        &mut self,
+        name: &str,
+        path: &str,
+        data_set: &DataSet,
+        chunk: &[u64],
+        entries: &[ChunkEntry],
+    ) -> Result<(), Reason> {
+        let size = Self::chunk_size(chunk, data_set)?;
+        let addresses = entries.iter().map(|entry| self.address(entry.address));
+        let addresses = addresses.collect::<Result<Vec<u64>, Reason>>()?;
+        quote::push_name(&mut self.text, name);
+        self.text.push_str(" [\n");
+        let offsets = entries.iter().flat_map(|entry| entry.offsets.iter().copied()).collect();
+        self.attributes(
+            data_set,
+            &[("shape", data_set.dims.clone()), ("chunk", chunk.to_vec()), ("offsets", offsets)],
+        );
+        if let Some(&first) = addresses.first() {
+            let shape = [chunk, &data_set.shape[data_set.dims.len()..]].concat();
+            let mut element = String::new();
+            push_array(&mut element, "e", &data_set.datatype, &shape, first);
+            self.text.push_str(element.strip_prefix("e = ").unwrap_or_default());
+        }
+        self.text.push_str("]\n");
+        if addresses.len() > 1 {
+            quote::push_name(&mut self.text, name);
+            for address in &addresses[1..] {
+                let _ = write!(self.text, " @{address}");
+            }
+            self.text.push('\n');
+        }
+        for (index, &address) in addresses.iter().enumerate() {
+            let path = format!("{path}[{index}]");
+            self.errors.extend(past_end(path, address, size, self.len));
+        }
+        Ok(())
+    }
+}
+
+/// The reason why the header of an object cannot be parsed.
+fn unreadable(error: &Unreadable) -> Reason {
+    /// The class of virtual data sets.
+    const VIRTUAL: u8 = 3;
+
+    let mut cause = error;
+    while let Unreadable::Context { source, .. } = cause {
+        cause = source;
+    }
+    match cause {
+        Unreadable::UnsupportedLayoutClass(VIRTUAL) => {
+            "it is a virtual data set, its data are in other data sets".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn joined(path: &str, name: &str) -> String {
+    let mut path = format!("{path}/");
+    push_name(&mut path, name);
+    path
+}
+
+/// The type of an element, and the dimensions of an array type.
+fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
+    if depth > MAX_DEPTH {
+        return Err(format!("types nest more than {MAX_DEPTH} deep"));
+    }
+    let scalar = |kind, size: u64, order: ByteOrder| {
+        let endian = if order == ByteOrder::BigEndian { Endian::Big } else { Endian::Little };
+        let scalar = ScalarType::new(kind, size, endian).map_err(|error| error.to_string())?;
+        Ok((Datatype::from(scalar), Vec::new()))
+    };
+    let bytes = |size: u64| Ok((Datatype::from(ScalarType::of::<u8>()), vec![size]));
+    match found {
+        &Type::FixedPoint { size: size @ (1 | 2 | 4 | 8), signed, byte_order } => {
+            scalar(if signed { ScalarKind::Int } else { ScalarKind::Uint }, size.into(), byte_order)
+        }
+        &Type::Bitfield { size: size @ (1 | 2 | 4 | 8), byte_order } => {
+            scalar(ScalarKind::Uint, size.into(), byte_order)
+        }
+        &Type::FloatingPoint { size: size @ (2 | 4 | 8), byte_order } => {
+            scalar(ScalarKind::Float, size.into(), byte_order)
+        }
+        &Type::FixedPoint { size, .. }
+        | &Type::Bitfield { size, .. }
+        | &Type::FloatingPoint { size, .. }
+        | &Type::Reference { size, .. } => bytes(size.into()),
+        &Type::Opaque { size, .. } => bytes(size.into()),
+        &Type::String { size: StringSize::Fixed(size), encoding, .. } => {
+            let is_ascii = encoding == StringEncoding::Ascii;
+            scalar(
+                if is_ascii { ScalarKind::Bytes } else { ScalarKind::Utf8 },
+                size.into(),
+                ByteOrder::LittleEndian,
+            )
+        }
+        Type::String { .. } | Type::VarLen { .. } => {
+            Err("its elements have variable length, they are in a heap".to_owned())
+        }
+        Type::Enum { base, members } => {
+            // As h5py stores booleans.
+            let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+            match &**base {
+                Type::FixedPoint { size: 1, .. } if names == ["FALSE", "TRUE"] => {
+                    scalar(ScalarKind::Bool, 1, ByteOrder::LittleEndian)
+                }
+                base => datatype_of(base, depth + 1),
+            }
+        }
+        Type::Array { base, dims } => {
+            let (datatype, inner) = datatype_of(base, depth + 1)?;
+            Ok((datatype, [&dims[..], &inner].concat()))
+        }
+        Type::Compound { size, fields } => {
+            // As h5py stores complex numbers.
+            if let [real, imaginary] = &fields[..] {
+                if let (&Type::FloatingPoint { size: part, byte_order }, true) =
+                    (&real.datatype, real.datatype == imaginary.datatype)
+                {
+                    let is_complex = (&*real.name, &*imaginary.name) == ("r", "i")
+                        && (real.byte_offset, imaginary.byte_offset) == (0, part.into())
+                        && *size == 2 * u32::from(part)
+                        && matches!(part, 4 | 8);
+                    if is_complex {
+                        return scalar(ScalarKind::Complex, 2 * u64::from(part), byte_order);
+                    }
+                }
+            }
+            let mut list = Vec::new();
+            for field in fields {
+                let (datatype, shape) = datatype_of(&field.datatype, depth + 1)?;
+                let field = Field::new(field.name.as_str(), datatype)
+                    .with_shape(shape)
+                    .at(field.byte_offset.into());
+                list.push(field);
+            }
+            let record = Record::new(list, (*size).into()).map_err(|error| error.to_string())?;
+            Ok((record.into(), Vec::new()))
+        }
+    }
+}
+
+/// The names and values of an enumeration.
+fn names_of(found: &Type) -> Option<(Vec<String>, Vec<i64>)> {
+    let Type::Enum { base, members } = found else { return None };
+    let &Type::FixedPoint { size, signed, byte_order } = &**base else { return None };
+    let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+    if size == 1 && names == ["FALSE", "TRUE"] {
+        return None;
+    }
+    let value = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        if byte_order == ByteOrder::BigEndian {
+            bytes.reverse();
+        }
+        let fill = if signed && bytes.last().is_some_and(|&last| last >= 0x80) { 0xff } else { 0 };
+        let mut wide = [fill; 8];
+        let len = bytes.len().min(8);
+        wide[..len].copy_from_slice(&bytes[..len]);
+        i64::from_le_bytes(wide)
+    };
+    Some((names, members.iter().map(|member| value(&member.value)).collect()))
+}

@@ -1,0 +1,43 @@
+//! Layouts made from files of other formats, from the headers of C and from types of numpy. The data stay where
+//! they are, and are read as those of any file that a layout describes.
+//!
+//! | first bytes | format | module |
+//! |---|---|---|
+//! | `93 4e 55 4d 50 59` | a `.npy` file of numpy | `npy` |
+//! | `50 4b` | a `.npz` file of numpy: a zip archive of `.npy` files | `npz` |
+//! | `43 44 46 01`, `02` or `05` | netCDF-3: CDF-1, CDF-2, CDF-5 | `netcdf` |
+//! | `89 48 44 46 0d 0a 1a 0a` | HDF5, netCDF-4 | `hdf5` |
+//!
+//! `file` recognises the format of a file; `c` and `numpy` describe types in memory.
+
+mod c;
+#[cfg(feature = "read")]
+mod file;
+#[cfg(feature = "hdf5")]
+mod hdf5;
+#[cfg(feature = "read")]
+mod imported;
+#[cfg(feature = "read")]
+mod netcdf;
+#[cfg(feature = "read")]
+mod npy;
+#[cfg(feature = "read")]
+mod npz;
+#[cfg(feature = "read")]
+mod numpy;
+
+pub use c::from_c;
+#[cfg(feature = "read")]
+pub use file::from_file;
+#[cfg(feature = "hdf5")]
+pub use hdf5::from_hdf5;
+#[cfg(feature = "read")]
+pub use imported::Imported;
+#[cfg(feature = "read")]
+pub use netcdf::from_netcdf;
+#[cfg(feature = "read")]
+pub use npy::from_npy;
+#[cfg(feature = "read")]
+pub use npz::from_npz;
+#[cfg(feature = "read")]
+pub use numpy::from_numpy;

@@ -1,0 +1,476 @@
+//! netCDF-3 files: CDF-1, CDF-2 (offsets of 64 bits) and CDF-5 (all sizes of 64 bits).
+//!
+//! ```text
+//! header      "CDF" version  numrecs  dimensions  attributes  variables
+//! dimensions  0 0 | 10 count { name length }                    length 0: the record dimension
+//! attributes  0 0 | 12 count { name type count values }
+//! variables   0 0 | 11 count { name count {dimension} attributes type vsize begin }
+//! name        length { byte }                                   padded to a multiple of 4, as values are
+//! ```
+//!
+//! Numbers are big-endian: of 4 bytes, in CDF-5 of 8 bytes; `begin` has 8 bytes in CDF-2 too; the version has one
+//! byte, tags and types have 4.
+//!
+//! A variable of records has one part in each record. The parts are padded to a multiple of 4 bytes, unless there
+//! is only one such variable. So all records together are an array of structs:
+//!
+//! ```text
+//! numrecs : i4 @4
+//! "" = { %4  time = f8 @0  t = f4[3] @8 }[numrecs] @200
+//! ```
+//!
+//! The count is read from the file, so the layout stays true when records are added. In a file that was written
+//! as a stream, it is `ff ff ff ff`; then it follows from the size of the file.
+//!
+//! `vsize` is not used: it cannot hold the size of large variables.
+
+use std::fmt::Write as _;
+
+use binio::ReadAt;
+
+use super::imported::{Imported, Names, damaged, no_layout_for, past_end, path_of};
+use crate::error::Error;
+use crate::layout::{Attribute, Value, attributes};
+use crate::text::{format, quote};
+
+const FORMAT: &str = "netCDF";
+const DIMENSIONS: u64 = 10;
+const VARIABLES: u64 = 11;
+const ATTRIBUTES: u64 = 12;
+
+/// The header is read in pieces of at least this.
+const PIECE: u64 = 1 << 16;
+
+/// Bytes of a name, as in the library of netCDF.
+const MAX_NAME: u64 = 256;
+
+/// Dimensions that a layout can have.
+const MAX_DIMS: usize = 255;
+
+/// The types by number, from 1 on: name and bytes. Text is `S1`.
+const TYPES: [(&str, u64); 11] = [
+    ("i1", 1),
+    ("S1", 1),
+    ("i2", 2),
+    ("i4", 4),
+    ("f4", 4),
+    ("f8", 8),
+    ("u1", 1),
+    ("u2", 2),
+    ("u4", 4),
+    ("i8", 8),
+    ("u8", 8),
+];
+const TEXT: &str = "S1";
+
+/// The layout of a netCDF-3 file: one item for each variable. Those with the record dimension are members of the
+/// item `""`, so that they are found by their names too. The number of records is read from the file. Attributes
+/// are kept, and the attribute `dims` has the names of the dimensions.
+///
+/// # Errors
+/// [`Import`](crate::ErrorKind::Import) if the header is damaged, and if the file cannot be read.
+pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
+    let header = Header::read(file)?;
+    let mut out = Out { text: ">\n".to_owned(), errors: Vec::new(), len: file.len() };
+    push_attributes(&mut out.text, &header.attributes);
+    for variable in header.variables.iter().filter(|variable| !variable.is_record) {
+        out.variable(variable);
+    }
+    header.push_records(&mut out)?;
+    Ok(Imported { layout: format(out.text)?, errors: out.errors })
+}
+
+/// The layout so far.
+struct Out {
+    text: String,
+    errors: Vec<Error>,
+    len: u64,
+}
+
+impl Out {
+    fn variable(&mut self, variable: &Variable) {
+        let Some(nbytes) = variable.nbytes else { return self.too_large(variable) };
+        push_variable(&mut self.text, variable, variable.begin);
+        let path = path_of(&variable.name);
+        self.errors.extend(past_end(path, variable.begin, nbytes, self.len));
+    }
+
+    fn too_large(&mut self, variable: &Variable) {
+        let reason = if variable.shape.len() > MAX_DIMS {
+            format!("it has {} dimensions, a layout has at most {MAX_DIMS}", variable.shape.len())
+        } else {
+            "it has more than 2^63 bytes".to_owned()
+        };
+        self.errors.push(no_layout_for(path_of(&variable.name), reason));
+    }
+}
+
+/// What a header describes.
+struct Header {
+    /// None if it was not known when the header was written.
+    numrecs: Option<u64>,
+    /// Whether sizes have 8 bytes.
+    is_wide: bool,
+    attributes: Vec<Attribute>,
+    variables: Vec<Variable>,
+}
+
+struct Variable {
+    name: String,
+    datatype: &'static str,
+    is_record: bool,
+    /// Without the record dimension.
+    shape: Vec<u64>,
+    /// The names of all dimensions.
+    dims: Vec<String>,
+    /// Of the array, or of its part in a record; none if it is too large.
+    nbytes: Option<u64>,
+    begin: u64,
+    attributes: Vec<Attribute>,
+}
+
+impl Header {
+    fn read(file: &dyn ReadAt) -> Result<Self, Error> {
+        let mut cursor = Cursor { file, at: 0, buffer: Vec::new(), start: 0, width: 4 };
+        let &[b'C', b'D', b'F', version @ (1 | 2 | 5)] = cursor.take(4)? else {
+            return Err(cursor.damaged(0, "expected \"CDF\" and 1, 2 or 5"));
+        };
+        let is_wide = version == 5;
+        if is_wide {
+            cursor.width = 8;
+        }
+        let streaming = if is_wide { u64::MAX } else { u64::from(u32::MAX) };
+        let numrecs = Some(cursor.size()?).filter(|&count| count != streaming);
+        let dims = cursor.dims()?;
+        let attributes = cursor.attributes()?;
+        let mut variables = Vec::new();
+        let mut names = Names::default();
+        for _ in 0..cursor.count(VARIABLES, "variables")? {
+            let variable = cursor.variable(&dims, version > 1)?;
+            names.add(&variable.name, FORMAT, cursor.at)?;
+            variables.push(variable);
+        }
+        Ok(Self { numrecs, is_wide, attributes, variables })
+    }
+
+    /// The struct of all variables in a record.
+    fn push_records(&self, out: &mut Out) -> Result<(), Error> {
+        let mut variables: Vec<&Variable> =
+            self.variables.iter().filter(|variable| variable.is_record).collect();
+        let single = variables.len() == 1;
+        variables.retain(|variable| {
+            if variable.nbytes.is_none() {
+                out.too_large(variable);
+            }
+            variable.nbytes.is_some()
+        });
+        if variables.is_empty() {
+            return Ok(());
+        }
+        variables.sort_by_key(|variable| variable.begin);
+        let start = variables[0].begin;
+        let padded = |nbytes: u64| if single { nbytes } else { nbytes.next_multiple_of(4) };
+        let sizes = variables.iter().map(|variable| variable.nbytes.unwrap_or(0));
+        let record = sizes.clone().try_fold(0_u64, |sum, nbytes| sum.checked_add(padded(nbytes)));
+        let end = variables
+            .iter()
+            .zip(sizes)
+            .map(|(variable, nbytes)| (variable.begin - start).checked_add(nbytes));
+        let end = end.reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b))).flatten();
+        let fits = record.zip(end).filter(|&(record, end)| {
+            end <= record && i64::try_from(start.saturating_add(record)).is_ok()
+        });
+        let Some((record, end)) = fits else {
+            let message = "the variables with the record dimension do not fit into one record";
+            return Err(damaged(FORMAT, start, message));
+        };
+        let stored = out.len.saturating_sub(start) / record.max(1);
+        let count = self.numrecs.unwrap_or(stored);
+        let name = self.count_name();
+        match (self.numrecs, self.is_wide) {
+            (None, _) => {
+                let _ = writeln!(out.text, "{name} : {stored}  ## of the size of the file");
+            }
+            (_, true) => {
+                let _ = writeln!(out.text, "{name} : i8 @4");
+            }
+            (_, false) => {
+                let _ = writeln!(out.text, "{name} : i4 @4");
+            }
+        }
+        let _ = writeln!(out.text, "\"\" = {{ %{}", if single { 1 } else { 4 });
+        for variable in &variables {
+            push_variable(&mut out.text, variable, variable.begin - start);
+        }
+        if padded(end) < record {
+            let name = self.free_name("padding");
+            let _ = writeln!(out.text, "{name} = u1[{}] @{end}", record - end);
+        }
+        let _ = writeln!(out.text, "}}[{name}] @{start}");
+        if count > 0 {
+            // The last record may end without its padding.
+            let nbytes = u128::from(count - 1) * u128::from(record) + u128::from(end);
+            let nbytes = u64::try_from(nbytes).unwrap_or(u64::MAX);
+            out.errors.extend(past_end(path_of(""), start, nbytes, out.len));
+        }
+        Ok(())
+    }
+
+    /// The name of the number of records.
+    fn count_name(&self) -> String {
+        self.free_name("numrecs")
+    }
+
+    /// A name that no variable has.
+    fn free_name(&self, name: &str) -> String {
+        let mut name = name.to_owned();
+        while self.variables.iter().any(|variable| variable.name == name) {
+            name.push('_');
+        }
+        name
+    }
+}
+
+/// Appends `name = type[shape] @address` and the attributes.
+fn push_variable(out: &mut String, variable: &Variable, address: u64) {
+    quote::push_name(out, &variable.name);
+    let _ = write!(out, " = {}", variable.datatype);
+    let mut dims: Vec<String> = variable.shape.iter().map(ToString::to_string).collect();
+    if dims.is_empty() && variable.datatype == TEXT {
+        // The last dimension of text is its length.
+        dims.push("1".to_owned());
+    }
+    if !dims.is_empty() {
+        let _ = write!(out, "[{}]", dims.join(", "));
+    }
+    let _ = write!(out, " @{address}");
+    if variable.dims.is_empty() {
+        out.push('\n');
+    } else {
+        let value = Value::Texts(variable.dims.clone());
+        push_attributes(out, &[Attribute { name: "dims".to_owned(), value }]);
+    }
+    push_attributes(out, &variable.attributes);
+}
+
+fn push_attributes(out: &mut String, list: &[Attribute]) {
+    for attribute in list {
+        out.push_str("  #: ");
+        attributes::push(out, attribute);
+        out.push('\n');
+    }
+}
+
+/// A dimension; none for the length of the record dimension.
+struct Dim {
+    name: String,
+    len: Option<u64>,
+}
+
+/// Reads a header.
+struct Cursor<'f> {
+    file: &'f dyn ReadAt,
+    at: u64,
+    /// Bytes of the file from `start` on.
+    buffer: Vec<u8>,
+    start: u64,
+    /// Bytes of a size.
+    width: u64,
+}
+
+impl Cursor<'_> {
+    #[allow(clippy::unused_self, reason = "reads as the other methods")]
+    fn damaged(&self, offset: u64, message: impl Into<String>) -> Error {
+        damaged(FORMAT, offset, message)
+    }
+
+    /// The next bytes. No more are held than the file has.
+    fn take(&mut self, len: u64) -> Result<&[u8], Error> {
+        let left = self.file.len().saturating_sub(self.at);
+        if len > left {
+            let message = format!("the header needs {len} bytes, but the file has {left} more");
+            return Err(self.damaged(self.at, message));
+        }
+        if self.at + len > self.start + self.buffer.len() as u64 {
+            let piece = usize::try_from(len.max(PIECE).min(left)).unwrap_or(usize::MAX);
+            self.buffer = self.file.bytes_at(self.at, piece)?.to_vec();
+            self.start = self.at;
+        }
+        let start = usize::try_from(self.at - self.start).unwrap_or(usize::MAX);
+        self.at += len;
+        Ok(&self.buffer[start..][..usize::try_from(len).unwrap_or(usize::MAX)])
+    }
+
+    fn number(&mut self, width: u64) -> Result<u64, Error> {
+        let bytes = self.take(width)?;
+        Ok(bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte)))
+    }
+
+    /// A size or a count.
+    fn size(&mut self) -> Result<u64, Error> {
+        self.number(self.width)
+    }
+
+    /// Bytes that are padded to a multiple of 4.
+    fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
+        let bytes = self.take(len)?.to_vec();
+        // Files exist that end without the last padding.
+        let padding = len.next_multiple_of(4) - len;
+        let left = self.file.len() - self.at;
+        self.take(padding.min(left))?;
+        Ok(bytes)
+    }
+
+    fn name(&mut self) -> Result<String, Error> {
+        let place = self.at;
+        let len = self.size()?;
+        if len > MAX_NAME {
+            let message = format!("a name has {len} bytes, expected at most {MAX_NAME}");
+            return Err(self.damaged(place, message));
+        }
+        let bytes = self.padded(len)?;
+        String::from_utf8(bytes).map_err(|_| self.damaged(place, "a name is not UTF-8"))
+    }
+
+    /// The number of elements of a list.
+    fn count(&mut self, tag: u64, what: &str) -> Result<u64, Error> {
+        let place = self.at;
+        let found = self.number(4)?;
+        let count = self.size()?;
+        match (found, count) {
+            (0, 0) => Ok(0),
+            _ if found == tag => Ok(count),
+            _ => {
+                let message = format!("expected {tag} or 0 before {what}, found {found}");
+                Err(self.damaged(place, message))
+            }
+        }
+    }
+
+    fn dims(&mut self) -> Result<Vec<Dim>, Error> {
+        let mut dims: Vec<Dim> = Vec::new();
+        for _ in 0..self.count(DIMENSIONS, "dimensions")? {
+            let name = self.name()?;
+            let place = self.at;
+            let len = Some(self.size()?).filter(|&len| len > 0);
+            if len.is_none() && dims.iter().any(|dim| dim.len.is_none()) {
+                return Err(self.damaged(place, "expected one record dimension, found two"));
+            }
+            dims.push(Dim { name, len });
+        }
+        Ok(dims)
+    }
+
+    fn datatype(&mut self) -> Result<(&'static str, u64), Error> {
+        let place = self.at;
+        let number = self.number(4)?;
+        let index = usize::try_from(number).unwrap_or(usize::MAX).checked_sub(1);
+        let found = index.and_then(|index| TYPES.get(index)).copied();
+        found.ok_or_else(|| {
+            self.damaged(
+                place,
+                format!("expected a type from 1 to {}, found {number}", TYPES.len()),
+            )
+        })
+    }
+
+    fn attributes(&mut self) -> Result<Vec<Attribute>, Error> {
+        let mut found = Vec::new();
+        for _ in 0..self.count(ATTRIBUTES, "attributes")? {
+            let name = self.name()?;
+            let (datatype, size) = self.datatype()?;
+            let count = self.size()?;
+            let place = self.at;
+            let len = count.checked_mul(size);
+            let len = len.ok_or_else(|| self.damaged(place, "an attribute is too large"))?;
+            let bytes = self.padded(len)?;
+            found.push(Attribute { name, value: value_of(datatype, size, &bytes) });
+        }
+        Ok(found)
+    }
+
+    fn variable(&mut self, dims: &[Dim], has_wide_offsets: bool) -> Result<Variable, Error> {
+        let name = self.name()?;
+        let (mut shape, mut names, mut is_record) = (Vec::new(), Vec::new(), false);
+        for position in 0..self.size()? {
+            let place = self.at;
+            let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
+            let Some(dim) = dims.get(index) else {
+                let message =
+                    format!("{name:?} has dimension {index}, expected less than {}", dims.len());
+                return Err(self.damaged(place, message));
+            };
+            match dim.len {
+                Some(len) => shape.push(len),
+                None if position == 0 => is_record = true,
+                None => {
+                    let message = format!("the record dimension of {name:?} is not its first");
+                    return Err(self.damaged(place, message));
+                }
+            }
+            if names.len() <= MAX_DIMS {
+                names.push(dim.name.clone());
+            }
+        }
+        let attributes = self.attributes()?;
+        let (datatype, size) = self.datatype()?;
+        self.size()?;
+        let begin = self.number(if has_wide_offsets { 8 } else { 4 })?;
+        let nbytes = shape.iter().try_fold(size, |product, &len| product.checked_mul(len));
+        let fits = |nbytes: &u64| {
+            shape.len() <= MAX_DIMS && i64::try_from(begin.saturating_add(*nbytes)).is_ok()
+        };
+        let nbytes = nbytes.filter(fits);
+        Ok(Variable { name, datatype, is_record, shape, dims: names, nbytes, begin, attributes })
+    }
+}
+
+/// The values of an attribute. Numbers that an attribute comment cannot have become text.
+fn value_of(datatype: &str, size: u64, bytes: &[u8]) -> Value {
+    if datatype == TEXT {
+        let text = String::from_utf8_lossy(bytes);
+        return Value::Text(text.trim_end_matches('\0').to_owned());
+    }
+    let width = usize::try_from(size).unwrap_or(1);
+    let bits = bytes
+        .chunks_exact(width)
+        .map(|bytes| bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte)));
+    let is_integer = !datatype.starts_with('f');
+    if is_integer {
+        let unused = 64 - 8 * u32::try_from(size.min(8)).unwrap_or(8);
+        let signed = |bits: u64| (i64::from_ne_bytes(bits.to_ne_bytes()) << unused) >> unused;
+        let numbers: Vec<i128> = if datatype.starts_with('i') {
+            bits.map(|bits| signed(bits).into()).collect()
+        } else {
+            bits.map(Into::into).collect()
+        };
+        let narrow: Option<Vec<i64>> =
+            numbers.iter().map(|&number| i64::try_from(number).ok()).collect();
+        return match narrow.as_deref() {
+            Some([one]) => Value::Integer(*one),
+            Some(all) => Value::Integers(all.to_vec()),
+            None => texts(numbers.iter().map(ToString::to_string).collect()),
+        };
+    }
+    let numbers: Vec<f64> = if size == 4 {
+        // The shortest text of the number: 0.1, not 0.10000000149011612.
+        let single = |bits: u64| f32::from_bits(u32::try_from(bits).unwrap_or(0));
+        bits.map(|bits| single(bits).to_string().parse().unwrap_or(f64::NAN)).collect()
+    } else {
+        bits.map(f64::from_bits).collect()
+    };
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return texts(numbers.iter().map(ToString::to_string).collect());
+    }
+    match numbers.as_slice() {
+        &[one] => Value::Float(one),
+        all => Value::Floats(all.to_vec()),
+    }
+}
+
+fn texts(mut texts: Vec<String>) -> Value {
+    match texts.len() {
+        1 => Value::Text(texts.remove(0)),
+        _ => Value::Texts(texts),
+    }
+}

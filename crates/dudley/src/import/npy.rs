@@ -1,0 +1,52 @@
+//! `.npy` files of numpy.
+
+use binio::ReadAt;
+use binio::array::Order;
+use binio::array::npy::Header;
+
+use super::imported::{Imported, past_end, path_of};
+use super::numpy::Described;
+use crate::error::Error;
+use crate::text::format;
+
+/// The layout of a `.npy` file: one item at the address of its data. Of an array in Fortran order, the
+/// dimensions are reversed, and an attribute says so.
+///
+/// # Errors
+/// If the file cannot be read or is not a `.npy` file.
+///
+/// ```
+/// use dudley::array::npy::Header;
+/// use dudley::array::{Datatype, Order};
+///
+/// let header = Header::new(Datatype::parse("<f4")?, Order::F, vec![2, 3])?.to_bytes();
+/// let layout = dudley::import::from_npy("x", &header)?;
+/// assert_eq!(layout, "x = <f4[3, 2] @128  #: order=\"F\"\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
+    let (header, address) = Header::read(file)?;
+    let mut text = String::new();
+    push_npy(&mut text, name, &header, address);
+    format(text)
+}
+
+/// Appends the declaration of an array whose data begin at an address.
+pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u64) {
+    let mut shape = header.shape().to_vec();
+    let order = (header.order() == Order::F && shape.len() > 1).then_some(("order", "F"));
+    if order.is_some() {
+        shape.reverse();
+    }
+    let place = format!(" @{address}");
+    Described::of(header.datatype()).declare(out, name, &shape, &place, order);
+}
+
+/// The layout of a `.npy` file, as [`from_npy`](crate::import::from_npy). That the file holds the data is checked.
+pub(super) fn import_npy(name: &str, file: &dyn ReadAt) -> Result<Imported, Error> {
+    let (header, address) = Header::read(file)?;
+    let mut text = String::new();
+    push_npy(&mut text, name, &header, address);
+    let error = past_end(path_of(name), address, header.byte_size(), file.len());
+    Ok(Imported { layout: format(text)?, errors: error.into_iter().collect() })
+}

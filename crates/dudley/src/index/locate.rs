@@ -1,0 +1,411 @@
+//! Finds a path among the sorted ones, and its address from the rows before it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use binio::array::{self, Strided};
+use binio::{Bytes, ReadAt};
+
+use super::format::{
+    DIM_LEN, DimRecord, PARAM_LEN, PATH_LEN, ParamRecord, ROW_LEN, RowRecord, parse_path,
+};
+use super::place::{count, place};
+use super::{CompiledLayout, CompiledRow};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Order, Primitive};
+use crate::place::Location;
+use crate::place::integer::read;
+use crate::place::scope::{add, multiply};
+use crate::place::strided::scalar;
+use crate::signature::Signature;
+
+/// Dimensions that an array may have here; others are left to the text.
+const MAX_DIMS: u32 = 4096;
+
+/// Bytes before a compressed array: their number.
+const COUNT_LEN: u64 = 8;
+
+/// Rows that are read at once.
+const ROWS: u32 = 1024;
+
+pub(super) fn locate(
+    compiled: &CompiledLayout,
+    path: &str,
+    stream: Option<&dyn ReadAt>,
+    order: Option<Order>,
+) -> Result<Option<Location>, Error> {
+    let path = match path.as_bytes().first() {
+        Some(b'/' | b'[' | b'.') | None => Cow::Borrowed(path),
+        Some(_) => Cow::Owned(format!("/{path}")),
+    };
+    let Some(number) = find(compiled, path.as_bytes())? else { return Ok(None) };
+    Search::new(compiled, stream, order)?.locate(number)
+}
+
+/// Calls `visit` with all that is described, in order of their paths, and returns the number of other paths.
+pub(super) fn for_each(
+    compiled: &CompiledLayout,
+    stream: Option<&dyn ReadAt>,
+    mut visit: impl FnMut(CompiledRow<'_>),
+) -> Result<usize, Error> {
+    let mut search = Search::new(compiled, stream, None)?;
+    let header = compiled.header;
+    let rows = compiled.rows(0, header.rows)?;
+    let mut open = Vec::new();
+    if let Some(last) = header.rows.checked_sub(1) {
+        search.walk(last, |start| open.push(start))?;
+    }
+    let texts_at = header.path_texts_at();
+    let texts_len = usize::try_from(header.paths_len).unwrap_or(usize::MAX);
+    let texts = compiled.index(texts_at, texts_len)?;
+    let records = compiled.index(header.paths_at(), 16 * header.paths as usize)?;
+    let first = rows.len() / 48 - open.len();
+    let (mut shape, mut dims, mut others) = (Vec::new(), Dims::default(), 0);
+    let mut named = (None, String::new());
+    for record in records.chunks_exact(16) {
+        let (start, len, number) = parse_path(record);
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        let path = texts.get(start..start.saturating_add(len as usize));
+        let path = path.and_then(|path| std::str::from_utf8(path).ok());
+        let path = path.ok_or_else(|| invalid(format!("the path of row {number} is not valid")))?;
+        let at = number as usize;
+        let bytes = rows.chunks_exact(48).nth(at);
+        let bytes = bytes.ok_or_else(|| invalid(format!("no row {number}")))?;
+        let row = compiled.parsed(number, bytes)?;
+        let address = match at.checked_sub(first) {
+            Some(at) => open[at],
+            None => search.known_address(&row),
+        };
+        shape.clear();
+        let count = search.count(&row, &mut dims, |len| shape.push(len))?;
+        let size = count.zip(row.element_size);
+        let end = address.zip(size).is_some_and(|(address, (count, size))| {
+            multiply(count, size).and_then(|nbytes| add(address, nbytes)).is_ok()
+        });
+        let (Some(address), Some(primitive), true) = (address, row.primitive, end) else {
+            others += 1;
+            continue;
+        };
+        if row.is_opaque || row.is_compressed {
+            others += 1;
+            continue;
+        }
+        let order = row.order.unwrap_or(search.order);
+        if named.0 != Some((primitive, order)) {
+            named = (Some((primitive, order)), self::named(primitive, order));
+        }
+        visit(CompiledRow { path, address, shape: &shape, dtype: &named.1 });
+    }
+    Ok(others)
+}
+
+/// The row of a path.
+fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
+    let (mut low, mut high) = (0, compiled.header.paths);
+    while low < high {
+        let middle = low.midpoint(high);
+        let (start, len, row) = parse_path(&compiled.path(middle)?);
+        let end = start.checked_add(len.into());
+        if end.is_none_or(|end| end > compiled.header.paths_len) {
+            return Err(invalid(format!("path {middle} is outside the paths")));
+        }
+        let at = compiled.header.path_texts_at() + start;
+        let text = compiled.index(at, len as usize)?;
+        match text[..].cmp(path) {
+            std::cmp::Ordering::Equal => return Ok(Some(row)),
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Greater => high = middle,
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn invalid(message: String) -> Error {
+    ErrorKind::Compiled { message }.into()
+}
+
+impl CompiledLayout {
+    fn path(&self, number: u32) -> Result<Bytes, Error> {
+        let at = self.header.paths_at() + PATH_LEN * u64::from(number);
+        self.index(at, 16)
+    }
+
+    /// Rows from a number on, at most so many.
+    fn rows(&self, first: u32, count: u32) -> Result<Bytes, Error> {
+        let count = count.min(self.header.rows - first);
+        self.index(ROW_LEN * u64::from(first), 48 * count as usize)
+    }
+
+    fn row(&self, number: u32) -> Result<RowRecord, Error> {
+        if number >= self.header.rows {
+            return Err(invalid(format!("no row {number}")));
+        }
+        self.parsed(number, &self.rows(number, 1)?)
+    }
+
+    fn parsed(&self, number: u32, bytes: &[u8]) -> Result<RowRecord, Error> {
+        let row = RowRecord::parse(bytes);
+        let row = row.filter(|row| {
+            row.dims <= self.header.dims && row.first_dim <= self.header.dims - row.dims
+        });
+        row.ok_or_else(|| invalid(format!("row {number} is not valid")))
+    }
+
+    fn param(&self, number: u64) -> Result<ParamRecord, Error> {
+        let is_one = number < u64::from(self.header.params);
+        let record = if is_one {
+            let at = self.header.params_at() + PARAM_LEN * number;
+            ParamRecord::parse(&self.index(at, 16)?)
+        } else {
+            None
+        };
+        record.ok_or_else(|| invalid(format!("parameter {number} is not valid")))
+    }
+}
+
+/// The search for an address.
+struct Search<'s> {
+    compiled: &'s CompiledLayout,
+    stream: Option<&'s dyn ReadAt>,
+    order: Order,
+    is_native: bool,
+    /// The addresses of parameters that the walk has passed, by row.
+    passed: HashMap<u32, Option<u64>>,
+    /// The values of parameters, once they are known.
+    values: HashMap<u64, Option<i64>>,
+}
+
+/// The dimensions of the last row that had other ones than the row before it: mostly all have the same.
+#[derive(Default)]
+struct Dims {
+    first: u32,
+    bytes: Bytes,
+}
+
+impl<'s> Search<'s> {
+    fn new(
+        compiled: &'s CompiledLayout,
+        stream: Option<&'s dyn ReadAt>,
+        order: Option<Order>,
+    ) -> Result<Self, Error> {
+        let signature = stream.map(Signature::of).transpose()?.flatten();
+        let stated = compiled.header.order.or(signature.map(|signature| signature.order));
+        Ok(Self {
+            compiled,
+            stream,
+            order: stated.or(order).unwrap_or_else(Order::native),
+            is_native: signature.is_some(),
+            passed: HashMap::new(),
+            values: HashMap::new(),
+        })
+    }
+
+    fn locate(&mut self, number: u32) -> Result<Option<Location>, Error> {
+        let row = self.compiled.row(number)?;
+        if row.is_opaque || row.is_compressed || row.primitive.is_none() {
+            return Ok(None);
+        }
+        let first = self.compiled.header.first_open;
+        // Its own address is known, and so are those of its parameters.
+        let known = self.known_address(&row);
+        let is_before = number < first;
+        let mut dims = Dims::default();
+        let address = match known {
+            Some(address) if is_before || self.has_near_params(&row, &mut dims)? => Some(address),
+            _ => self.walk(number, |_| ())?,
+        };
+        let mut shape = Vec::new();
+        let Some(count) = self.count(&row, &mut dims, |len| shape.push(len))? else {
+            return Ok(None);
+        };
+        let (Some(address), Some(primitive), Some(size)) =
+            (address, row.primitive, row.element_size)
+        else {
+            return Ok(None);
+        };
+        let end = multiply(count, size).and_then(|nbytes| add(address, nbytes));
+        let Ok(end) = end else { return Ok(None) };
+        let order = row.order.unwrap_or(self.order);
+        let mut elements = shape.clone();
+        let datatype = scalar(primitive, Some(order), &mut elements)?;
+        let itemsize = datatype.itemsize();
+        let strided = Strided::packed(elements, array::Order::C, address, itemsize, end);
+        let Ok(strided) = strided else { return Ok(None) };
+        Ok(Some(Location::new(shape, named(primitive, order), datatype, &strided)))
+    }
+
+    fn known_address(&self, row: &RowRecord) -> Option<u64> {
+        row.addresses[usize::from(self.is_native)]
+    }
+
+    /// Whether the parameters of a row are fixed, or lie before the first row whose address is open.
+    fn has_near_params(&mut self, row: &RowRecord, dims: &mut Dims) -> Result<bool, Error> {
+        for dim in self.dims(row, dims)? {
+            if let Some(DimRecord::Named(param, _)) = dim {
+                match self.compiled.param(param)? {
+                    ParamRecord::Fixed(_) => {}
+                    ParamRecord::Row(row) if row < self.compiled.header.first_open => {}
+                    _ => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The address of a row after the first whose address is open, from those between them. `visit` is called
+    /// with the addresses of all of these, and that of the row.
+    fn walk(
+        &mut self,
+        target: u32,
+        mut visit: impl FnMut(Option<u64>),
+    ) -> Result<Option<u64>, Error> {
+        let first = self.compiled.header.first_open.min(target);
+        let mut cursor = match first.checked_sub(1) {
+            None => Some(if self.is_native { Signature::LEN } else { 0 }),
+            Some(last) => {
+                let row = self.compiled.row(last)?;
+                let nbytes = self.nbytes(&row, None, &mut Dims::default())?;
+                end(self.known_address(&row), nbytes)
+            }
+        };
+        let mut dims = Dims::default();
+        let mut number = first;
+        loop {
+            let rows = self.compiled.rows(number, ROWS)?;
+            for bytes in rows.chunks_exact(48) {
+                let row = self.compiled.parsed(number, bytes)?;
+                let start = self.start(&row, cursor, &mut dims)?;
+                visit(start);
+                if number == target {
+                    return Ok(start);
+                }
+                if row.is_param {
+                    self.passed.insert(number, start);
+                }
+                let nbytes = self.nbytes(&row, start, &mut dims)?;
+                cursor = end(start, nbytes);
+                number += 1;
+            }
+        }
+    }
+
+    /// The address of a row that follows `cursor`.
+    fn start(
+        &mut self,
+        row: &RowRecord,
+        cursor: Option<u64>,
+        dims: &mut Dims,
+    ) -> Result<Option<u64>, Error> {
+        let nbytes = match (row.is_opaque, self.count(row, dims, |_| ())?) {
+            (true, _) | (_, None) => None,
+            (_, Some(0)) => Some(0),
+            // It has some, whose number does not matter here.
+            _ if row.is_compressed || row.element_size != Some(0) => Some(1),
+            _ => Some(0),
+        };
+        Ok(place(row.placement, cursor, nbytes))
+    }
+
+    /// The size of a row at an address.
+    fn nbytes(
+        &mut self,
+        row: &RowRecord,
+        start: Option<u64>,
+        dims: &mut Dims,
+    ) -> Result<Option<u64>, Error> {
+        let Some(count) = self.count(row, dims, |_| ())?.filter(|_| !row.is_opaque) else {
+            return Ok(None);
+        };
+        Ok(match row.element_size {
+            _ if count == 0 => Some(0),
+            _ if row.is_compressed => self.compressed(start),
+            Some(size) => multiply(count, size).ok(),
+            None => None,
+        })
+    }
+
+    /// The size of compressed bytes, with their count.
+    fn compressed(&self, start: Option<u64>) -> Option<u64> {
+        let (stream, start) = self.stream.zip(start)?;
+        let integer = Primitive::from_name("i8")?;
+        let len = read(stream, start, integer, self.order).ok()?;
+        let left = stream.len().checked_sub(start)?.checked_sub(COUNT_LEN)?;
+        let len = u64::try_from(len).ok().filter(|&len| len <= left)?;
+        add(COUNT_LEN, len).ok()
+    }
+
+    /// The number of elements. `visit` is called with the lengths.
+    fn count(
+        &mut self,
+        row: &RowRecord,
+        dims: &mut Dims,
+        visit: impl FnMut(u64),
+    ) -> Result<Option<u64>, Error> {
+        let mut failed = None;
+        let records = self.dims(row, dims)?;
+        let param = |number| match self.value(number) {
+            Ok(value) => value,
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        };
+        let count = count(records, param, visit);
+        failed.map_or(Ok(count), Err)
+    }
+
+    /// The dimensions of a row.
+    fn dims<'d>(
+        &self,
+        row: &RowRecord,
+        dims: &'d mut Dims,
+    ) -> Result<impl Iterator<Item = Option<DimRecord>> + use<'d>, Error> {
+        let len = 16 * row.dims.min(MAX_DIMS) as usize;
+        if row.dims > 0 && (dims.first != row.first_dim || dims.bytes.len() != len) {
+            let at = self.compiled.header.dims_at() + DIM_LEN * u64::from(row.first_dim);
+            *dims = Dims { first: row.first_dim, bytes: self.compiled.index(at, len)? };
+        }
+        let bytes = if row.dims == 0 { &[][..] } else { &dims.bytes[..] };
+        // Of too many, one that is not valid.
+        let more = (row.dims > MAX_DIMS).then_some(None);
+        Ok(bytes.chunks_exact(16).map(DimRecord::parse).chain(more))
+    }
+
+    /// The value of a parameter.
+    fn value(&mut self, number: u64) -> Result<Option<i64>, Error> {
+        if let Some(&value) = self.values.get(&number) {
+            return Ok(value);
+        }
+        let value = match self.compiled.param(number)? {
+            ParamRecord::Fixed(value) => Some(value),
+            ParamRecord::Inner => None,
+            ParamRecord::Row(number) => {
+                let row = self.compiled.row(number)?;
+                let address = match self.passed.get(&number) {
+                    Some(&address) => address,
+                    // Not passed yet by a walk that needs it: declared later, which no layout does.
+                    None if number >= self.compiled.header.first_open => None,
+                    None => self.known_address(&row),
+                };
+                match (self.stream, address, row.primitive) {
+                    (Some(stream), Some(address), Some(integer)) if integer.is_integer() => {
+                        let order = row.order.unwrap_or(self.order);
+                        read(stream, address, integer, order).ok()
+                    }
+                    _ => None,
+                }
+            }
+        };
+        self.values.insert(number, value);
+        Ok(value)
+    }
+}
+
+fn end(start: Option<u64>, nbytes: Option<u64>) -> Option<u64> {
+    start.zip(nbytes).and_then(|(start, nbytes)| add(start, nbytes).ok())
+}
+
+/// The name of a type with its byte order.
+fn named(primitive: Primitive, order: Order) -> String {
+    if primitive.unit() > 1 { format!("{order}{primitive}") } else { primitive.to_string() }
+}

@@ -1,0 +1,293 @@
+//! A layout to the bytes of a compiled one.
+
+use super::format::{
+    DimRecord, Header, PAGE_LEN, ParamRecord, Place, RowRecord, Stamp, path_record, sum,
+};
+use super::place::{count, place};
+use crate::layout::names::index;
+use crate::layout::{
+    Binding, Data, Datatype, Declaration, Dim, FilterKind, ItemId, Layout, ParamId, ParamValue,
+    Placement, Scope as Owner, Subject,
+};
+use crate::place::Rules;
+use crate::place::measure::Measure;
+use crate::place::scope::{Scope, add, multiply};
+use crate::signature::Signature;
+
+/// Bytes of a path that is found without the text. All paths together are at most so many times larger than the
+/// text.
+const MAX_PATH: usize = 1024;
+
+/// An array with its typedefs resolved.
+struct Flat {
+    dims: Vec<DimRecord>,
+    is_compressed: bool,
+    datatype: Datatype,
+    /// Whether the struct has free names.
+    is_open: bool,
+}
+
+/// The sections before the paths.
+struct Maker<'a> {
+    layout: &'a Layout,
+    measure: Measure<'a>,
+    rows: Vec<RowRecord>,
+    dims: Vec<DimRecord>,
+    params: Vec<ParamRecord>,
+    subjects: Vec<Subject>,
+    /// Dimensions of all rows together.
+    max_dims: usize,
+}
+
+/// The compiled layout of a text.
+pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
+    let rules = Rules::new();
+    let scope = Scope::of(layout);
+    let param = |id: ParamId| match layout.param(id).value {
+        ParamValue::Fixed(value) => ParamRecord::Fixed(value),
+        // Those of dicts get a row.
+        ParamValue::Stored { .. } => ParamRecord::Inner,
+    };
+    let mut maker = Maker {
+        layout,
+        measure: Measure::new(layout, &rules, scope),
+        rows: Vec::new(),
+        dims: Vec::new(),
+        params: layout.params().map(param).collect(),
+        subjects: Vec::new(),
+        max_dims: text.len() + 64,
+    };
+    maker.declare();
+    let first_open = maker.place();
+    let Maker { rows, dims, params, subjects, .. } = maker;
+
+    let (records, texts) = paths(layout, &subjects);
+    let mut bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_bytes()).collect();
+    bytes.extend(dims.iter().flat_map(|dim| dim.to_bytes()));
+    bytes.extend(params.iter().flat_map(|param| param.to_bytes()));
+    bytes.extend(records.iter().flatten());
+    bytes.extend(texts.as_bytes());
+    let pages = bytes.chunks(usize::try_from(PAGE_LEN).unwrap_or(usize::MAX));
+    let sums: Vec<u8> = pages.flat_map(|page| sum(page).to_le_bytes()).collect();
+    let header = Header {
+        order: layout.order(),
+        text_len: text.len() as u64,
+        stamp,
+        text_sum: sum(text),
+        pages_sum: sum(&sums),
+        rows: index(rows.len()),
+        dims: index(dims.len()),
+        params: index(params.len()),
+        paths: index(records.len()),
+        paths_len: texts.len() as u64,
+        first_open,
+    };
+    [&header.to_bytes()[..], &sums, &bytes, text].concat()
+}
+
+impl Maker<'_> {
+    /// Adds a row for everything that is stored.
+    fn declare(&mut self) {
+        for &declaration in self.layout.declarations() {
+            match declaration {
+                Declaration::Item(id) => {
+                    if let Some(data) = self.layout.data_of(id) {
+                        let row = self.item(data);
+                        self.rows.push(row);
+                        self.subjects.push(id.into());
+                    }
+                }
+                Declaration::Param(id) => {
+                    let value = self.layout.param(id).value;
+                    if let ParamValue::Stored { datatype, integer, order, placement } = value {
+                        self.params[id.index()] = ParamRecord::Row(index(self.rows.len()));
+                        let align = self.measure.alignments.of_datatype(datatype);
+                        self.rows.push(RowRecord {
+                            addresses: [None, None],
+                            element_size: Some(integer.size()),
+                            placement: placement_of(placement, align),
+                            first_dim: 0,
+                            dims: 0,
+                            is_compressed: false,
+                            is_opaque: false,
+                            is_param: true,
+                            order,
+                            primitive: Some(integer),
+                        });
+                        self.subjects.push(id.into());
+                    }
+                }
+                Declaration::Type(..) => {}
+            }
+        }
+    }
+
+    fn item(&mut self, data: &Data) -> RowRecord {
+        let flat = flatten(self.layout, data);
+        let align = self.measure.alignments.of_data(data);
+        let (primitive, order) = match flat.datatype {
+            Datatype::Primitive(primitive, order) => (Some(primitive), order),
+            Datatype::Struct(_) => (None, None),
+        };
+        let element_size = match flat.datatype {
+            Datatype::Primitive(primitive, _) => Some(primitive.size()),
+            Datatype::Struct(id) if self.layout.struct_type(id).is_indeterminate => None,
+            Datatype::Struct(_) if flat.is_open => None,
+            Datatype::Struct(id) => {
+                let frame = self.measure.scope.frame();
+                self.measure.struct_size(id, frame).ok()
+            }
+        };
+        let first_dim = self.add_dims(&flat.dims);
+        RowRecord {
+            addresses: [None, None],
+            element_size,
+            placement: placement_of(data.placement, align),
+            first_dim: first_dim.unwrap_or_default(),
+            dims: first_dim.map_or(0, |_| index(flat.dims.len())),
+            is_compressed: flat.is_compressed,
+            is_opaque: first_dim.is_none() || element_size.is_none() && !flat.is_compressed,
+            is_param: false,
+            order,
+            primitive,
+        }
+    }
+
+    /// Where dimensions begin; none if there are too many. Those of one row after the other are often equal.
+    fn add_dims(&mut self, dims: &[DimRecord]) -> Option<u32> {
+        if self.dims.ends_with(dims) {
+            return Some(index(self.dims.len() - dims.len()));
+        }
+        if self.dims.len() + dims.len() > self.max_dims {
+            return None;
+        }
+        let first = self.dims.len();
+        self.dims.extend(dims);
+        Some(index(first))
+    }
+
+    /// Finds the addresses that depend neither on parameters nor on the stream, and returns the first row whose
+    /// address or size does.
+    fn place(&mut self) -> u32 {
+        let mut first_open = self.rows.len();
+        for (way, start) in [0, Signature::LEN].into_iter().enumerate() {
+            let mut cursor = Some(start);
+            for at in 0..self.rows.len() {
+                let row = self.rows[at];
+                let nbytes = self.nbytes(&row);
+                let address = place(row.placement, cursor, nbytes);
+                self.rows[at].addresses[way] = address;
+                cursor = match (address, nbytes) {
+                    (Some(address), Some(nbytes)) => add(address, nbytes).ok(),
+                    _ => None,
+                };
+                if cursor.is_none() {
+                    first_open = first_open.min(at);
+                }
+            }
+        }
+        index(first_open)
+    }
+
+    /// The size, if it is the same for all parameters and streams.
+    fn nbytes(&self, row: &RowRecord) -> Option<u64> {
+        let first = row.first_dim as usize;
+        let dims = &self.dims[first..first + row.dims as usize];
+        let param = |number: u64| match self.params[usize::try_from(number).ok()?] {
+            ParamRecord::Fixed(value) => Some(value),
+            ParamRecord::Row(_) | ParamRecord::Inner => None,
+        };
+        let count = count(dims.iter().copied().map(Some), param, |_| ())?;
+        match row.element_size {
+            _ if row.is_opaque => None,
+            _ if count == 0 => Some(0),
+            Some(size) if !row.is_compressed => multiply(count, size).ok(),
+            _ => None,
+        }
+    }
+}
+
+fn placement_of(placement: Option<Placement>, align: u64) -> Place {
+    match placement {
+        Some(Placement::Address(address)) => Place::At(address),
+        Some(Placement::Align(stated)) if stated > 0 => Place::Align(stated),
+        _ => Place::Align(align),
+    }
+}
+
+/// The dimensions of an array with those of its typedefs, its element, and whether it is compressed.
+fn flatten<'a>(layout: &'a Layout, mut data: &'a Data) -> Flat {
+    let (mut dims, mut is_compressed) = (Vec::new(), false);
+    // What the free names of the current struct are bound to.
+    let mut frame: Vec<ParamId> = Vec::new();
+    loop {
+        let param = |binding| match binding {
+            Binding::Param(id) => id,
+            Binding::Free(number) => frame[number as usize],
+        };
+        for &dim in layout.shape(data) {
+            match dim {
+                Dim::Fixed(len) => dims.extend(u64::try_from(len).ok().map(DimRecord::Fixed)),
+                Dim::Named(binding, suffix) => {
+                    dims.push(DimRecord::Named(param(binding).index() as u64, suffix));
+                }
+            }
+        }
+        let filter = layout.filter(data);
+        is_compressed |= filter.is_some_and(|filter| filter.kind == FilterKind::Compress);
+        let Datatype::Struct(id) = data.datatype else {
+            return Flat { dims, is_compressed, datatype: data.datatype, is_open: false };
+        };
+        frame = layout.bindings(data).iter().copied().map(param).collect();
+        let Some(member) = layout.typedef_member(id) else {
+            let is_open = !frame.is_empty();
+            return Flat { dims, is_compressed, datatype: data.datatype, is_open };
+        };
+        data = layout.data(layout.member(member).data);
+    }
+}
+
+/// The sorted paths of rows, and their texts. A path may be as long as the text and lead to many items: longer
+/// ones are looked up in the text.
+fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
+    let lens = path_lens(layout);
+    let is_short = |subject: &Subject| match *subject {
+        Subject::Item(id) => lens[id.index()] <= MAX_PATH,
+        Subject::Param(id) => match layout.param(id).scope {
+            Owner::Dict(dict) => {
+                lens[dict.index()].saturating_add(layout.param_name(id).len()) <= MAX_PATH
+            }
+            Owner::Struct(_) => false,
+        },
+        _ => false,
+    };
+    let rows = subjects.iter().zip(0_u32..).filter(|(subject, _)| is_short(subject));
+    let mut paths: Vec<(String, bool, u32)> = rows
+        .map(|(&subject, row)| {
+            (layout.subject_path(subject), matches!(subject, Subject::Param(_)), row)
+        })
+        .collect();
+    // An item is found before a parameter, and of parameters that are redeclared the last.
+    paths.sort_unstable_by(|one, other| {
+        let key = |path: &(String, bool, u32)| (path.1, u32::MAX - path.2);
+        one.0.cmp(&other.0).then(key(one).cmp(&key(other)))
+    });
+    paths.dedup_by(|next, first| next.0 == first.0);
+    let (mut records, mut texts) = (Vec::with_capacity(paths.len()), String::new());
+    for (path, _, row) in paths {
+        records.push(path_record(texts.len() as u64, index(path.len()), row));
+        texts.push_str(&path);
+    }
+    (records, texts)
+}
+
+/// The length of the path of each item, about: quoting adds to it.
+fn path_lens(layout: &Layout) -> Vec<usize> {
+    let mut lens = vec![0_usize];
+    for id in layout.items() {
+        let own = layout.name(id).map_or(12, |name| name.len() + 1);
+        let parent: ItemId = layout.item(id).parent;
+        lens.push(lens[parent.index()].saturating_add(own));
+    }
+    lens
+}

@@ -1,0 +1,409 @@
+//! The arenas of a layout, and access to what they hold.
+
+use std::fmt;
+use std::sync::Arc;
+
+#[cfg(feature = "write")]
+use super::model::Datatype;
+use super::model::{
+    Attribute, Binding, Body, Data, DataId, Declaration, Dim, Field, Filter, FilterId, Item,
+    ItemId, ItemKind, Member, MemberId, NameId, Param, ParamId, Scope, StructType, Subject,
+    Summary, TypeId,
+};
+use super::names::{Index, Names, index};
+use super::primitive::Order;
+use crate::diagnostic::Diagnostic;
+use crate::source::{Source, Span};
+
+/// A checked layout.
+///
+/// ```
+/// use dudley::layout::{Binding, Dim, ItemKind};
+/// use dudley::{ItemId, Layout};
+///
+/// let layout = Layout::parse("N : i8  grid/ x = f8[N+, 3]  ## (cm) nodes")?;
+/// let grid = layout.child(ItemId::ROOT, "grid").unwrap();
+/// let x = layout.child(grid, "x").unwrap();
+/// let n = layout.param_named(ItemId::ROOT, "N").unwrap();
+///
+/// let ItemKind::Data(data) = layout.kind(x) else { panic!("x is data") };
+/// assert_eq!(layout.shape(data), [Dim::Named(Binding::Param(n), 1), Dim::Fixed(3)]);
+/// assert_eq!(layout.path(x), "/grid/x");
+/// assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["(cm) nodes"]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+///
+/// Two layouts are equal if they declare the same things in the same order with the same comments. How
+/// they are written does not matter.
+#[derive(Clone, Default)]
+pub struct Layout {
+    pub(crate) order: Option<Order>,
+    pub(crate) summary: Option<Summary>,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) names: Names,
+    pub(crate) items: Vec<Item>,
+    pub(crate) children: Vec<ItemId>,
+    pub(crate) data: Vec<Data>,
+    pub(crate) dims: Vec<Dim>,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) types: Vec<StructType>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) free_names: Vec<NameId>,
+    pub(crate) comments: Comments,
+    pub(crate) item_index: Index,
+    pub(crate) param_index: Index,
+    pub(crate) type_index: Index,
+    pub(crate) spans: Spans,
+    pub(crate) source: Arc<Source>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Documentation and attributes, sorted by subject.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Comments {
+    pub(crate) text: String,
+    /// The subject of each line, and where the line is in `text`.
+    pub(crate) docs: Vec<(Subject, u32, u32)>,
+    pub(crate) attributes: Vec<(Subject, Attribute)>,
+}
+
+impl Comments {
+    fn lines(&self) -> impl Iterator<Item = (Subject, &str)> {
+        let line = |&(subject, start, end): &(Subject, u32, u32)| {
+            (subject, &self.text[start as usize..end as usize])
+        };
+        self.docs.iter().map(line)
+    }
+}
+
+impl PartialEq for Comments {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines().eq(other.lines()) && self.attributes == other.attributes
+    }
+}
+
+/// Where the names of things stand in the text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spans {
+    pub(crate) items: Vec<Span>,
+    pub(crate) params: Vec<Span>,
+    pub(crate) types: Vec<Span>,
+    pub(crate) members: Vec<Span>,
+    /// The first use of each free name.
+    pub(crate) free_names: Vec<Span>,
+}
+
+/// The only scope of types.
+pub(crate) const GLOBAL: u32 = 0;
+
+impl Scope {
+    /// A number for the index of parameters. Both kinds have fewer than 2^31.
+    pub(crate) fn key(self) -> u32 {
+        match self {
+            Self::Dict(dict) => dict.0,
+            Self::Struct(id) => id.0 | 1 << 31,
+        }
+    }
+}
+
+macro_rules! subjects {
+    ($($Id:ident $Kind:ident,)+) => {$(
+        impl From<$Id> for Subject {
+            fn from(id: $Id) -> Self {
+                Self::$Kind(id)
+            }
+        }
+    )+};
+}
+
+subjects! { ItemId Item, ParamId Param, TypeId Type, MemberId Member, }
+
+impl Layout {
+    /// What is irregular in the text: warnings and notes.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The text that it was parsed from, to render its diagnostics.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The byte order that the layout states.
+    pub fn order(&self) -> Option<Order> {
+        self.order
+    }
+
+    /// The summary block.
+    pub fn summary(&self) -> Option<Summary> {
+        self.summary
+    }
+
+    /// All declarations in order of the text.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
+    }
+
+    /// The number of items, the root included.
+    pub fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// All items except the root, in order of first declaration.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = ItemId> + use<> {
+        (1..index(self.items.len())).map(ItemId)
+    }
+
+    /// The item with a number: 0 is the root, 1 the item that is declared first.
+    pub fn item_id(&self, number: usize) -> Option<ItemId> {
+        (number < self.items.len()).then(|| ItemId(index(number)))
+    }
+
+    /// An item.
+    pub fn item(&self, id: ItemId) -> &Item {
+        &self.items[id.index()]
+    }
+
+    /// Whether it is a dict, a list or data.
+    #[inline]
+    pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
+        match self.item(id).body {
+            Body::Dict(run) => ItemKind::Dict(run.of(&self.children)),
+            Body::List(run) => ItemKind::List(run.of(&self.children)),
+            Body::Data(data) => ItemKind::Data(&self.data[data.index()]),
+        }
+    }
+
+    /// The name of an item; the root and list elements have none.
+    pub fn name(&self, id: ItemId) -> Option<&str> {
+        let name = self.item(id).name;
+        (name != NameId::NONE).then(|| self.names.text(name))
+    }
+
+    /// The items of a dict or the elements of a list; data has none.
+    pub fn children(&self, id: ItemId) -> &[ItemId] {
+        match self.kind(id) {
+            ItemKind::Dict(children) | ItemKind::List(children) => children,
+            ItemKind::Data(_) => &[],
+        }
+    }
+
+    /// The item with a name in a dict.
+    pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
+        self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
+    }
+
+    /// The position of an element in its list, or of an item in its dict.
+    pub fn position(&self, id: ItemId) -> usize {
+        self.children(self.item(id).parent).binary_search(&id).unwrap_or_default()
+    }
+
+    /// The data of an item, if it is data.
+    #[inline]
+    pub fn data_of(&self, id: ItemId) -> Option<&Data> {
+        match self.item(id).body {
+            Body::Data(data) => Some(&self.data[data.index()]),
+            Body::Dict(_) | Body::List(_) => None,
+        }
+    }
+
+    /// An array.
+    pub fn data(&self, id: DataId) -> &Data {
+        &self.data[id.index()]
+    }
+
+    /// The dimensions of an array, slowest varying first; none for a scalar.
+    pub fn shape(&self, data: &Data) -> &[Dim] {
+        data.shape.of(&self.dims)
+    }
+
+    /// Where the free names of the array's struct type get their values, in the order of
+    /// [`free_names`](Self::free_names).
+    pub fn bindings(&self, data: &Data) -> &[Binding] {
+        data.bindings.of(&self.bindings)
+    }
+
+    /// The filter of an array.
+    pub fn filter(&self, data: &Data) -> Option<&Filter> {
+        data.filter.map(|id| &self.filters[id.index()])
+    }
+
+    pub(crate) fn filter_of(&self, id: FilterId) -> &Filter {
+        &self.filters[id.index()]
+    }
+
+    /// The number of parameters, with those of structs and of the summary as a struct.
+    pub fn param_count(&self) -> usize {
+        self.params.len()
+    }
+
+    /// A parameter.
+    pub fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.index()]
+    }
+
+    /// The name of a parameter.
+    pub fn param_name(&self, id: ParamId) -> &str {
+        self.names.text(self.param(id).name)
+    }
+
+    /// The parameter with a name that a dict itself declares; the last of them with
+    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare).
+    pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
+        self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
+    }
+
+    /// The number of struct types, anonymous ones included.
+    pub fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// All struct types, each before the anonymous ones that it contains.
+    pub fn types(&self) -> impl ExactSizeIterator<Item = TypeId> + use<> {
+        (0..index(self.types.len())).map(TypeId)
+    }
+
+    /// All parameters.
+    pub fn params(&self) -> impl ExactSizeIterator<Item = ParamId> + use<> {
+        (0..index(self.params.len())).map(ParamId)
+    }
+
+    /// A struct type.
+    pub fn struct_type(&self, id: TypeId) -> &StructType {
+        &self.types[id.index()]
+    }
+
+    /// The type with a name; a primitive type has one only if it was redefined.
+    pub fn type_named(&self, name: &str) -> Option<TypeId> {
+        self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
+    }
+
+    /// The name of a struct type, unless it is anonymous.
+    pub fn type_name(&self, id: TypeId) -> Option<&str> {
+        let name = self.struct_type(id).name;
+        (name != NameId::NONE).then(|| self.names.text(name))
+    }
+
+    /// Parameters and members of a struct type, in order of declaration.
+    pub fn fields(&self, id: TypeId) -> &[Field] {
+        self.struct_type(id).fields.of(&self.fields)
+    }
+
+    /// The free names of a struct type, in order of first use.
+    pub fn free_names(&self, id: TypeId) -> impl ExactSizeIterator<Item = &str> {
+        self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
+    }
+
+    /// The parameters that the structs of an array store.
+    #[cfg(feature = "write")]
+    pub(crate) fn stored_params(&self, data: &Data) -> Vec<ParamId> {
+        let mut stored = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![data.datatype];
+        while let Some(datatype) = open.pop() {
+            let Datatype::Struct(id) = datatype else { continue };
+            if !seen.insert(id) {
+                continue;
+            }
+            for field in self.fields(id) {
+                match *field {
+                    Field::Param(id) if self.param(id).value.is_stored() => stored.push(id),
+                    Field::Param(_) => {}
+                    Field::Member(id) => open.push(self.data(self.member(id).data).datatype),
+                }
+            }
+        }
+        stored
+    }
+
+    /// The only member of a typedef.
+    pub fn typedef_member(&self, id: TypeId) -> Option<MemberId> {
+        if !self.struct_type(id).is_typedef {
+            return None;
+        }
+        self.fields(id).iter().find_map(|field| match *field {
+            Field::Member(member) => Some(member),
+            Field::Param(_) => None,
+        })
+    }
+
+    /// A member of a struct type.
+    pub fn member(&self, id: MemberId) -> &Member {
+        &self.members[id.index()]
+    }
+
+    /// The name of a member; may be empty.
+    pub fn member_name(&self, id: MemberId) -> &str {
+        self.names.text(self.member(id).name)
+    }
+
+    /// The lines of documentation of something, trimmed.
+    pub fn docs(&self, subject: Subject) -> impl ExactSizeIterator<Item = &str> {
+        let docs = &self.comments.docs;
+        let start = docs.partition_point(|line| line.0 < subject);
+        let end = docs.partition_point(|line| line.0 <= subject);
+        let text = &self.comments.text;
+        docs[start..end].iter().map(|&(_, start, end)| &text[start as usize..end as usize])
+    }
+
+    /// The attributes of something, in order.
+    pub fn attributes(&self, subject: Subject) -> impl ExactSizeIterator<Item = &Attribute> {
+        let attributes = &self.comments.attributes;
+        let start = attributes.partition_point(|attribute| attribute.0 < subject);
+        let end = attributes.partition_point(|attribute| attribute.0 <= subject);
+        attributes[start..end].iter().map(|(_, attribute)| attribute)
+    }
+
+    /// Everything that has comments, once each: the summary, then items, parameters, types, members.
+    pub fn commented(&self) -> Vec<Subject> {
+        let docs = self.comments.docs.iter().map(|line| line.0);
+        let mut subjects: Vec<Subject> =
+            docs.chain(self.comments.attributes.iter().map(|attribute| attribute.0)).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        subjects
+    }
+
+    /// Where something is declared: its name, or the first token of a list element.
+    pub fn span(&self, subject: Subject) -> Span {
+        let found = match subject {
+            Subject::Summary => None,
+            Subject::Item(id) => self.spans.items.get(id.index()),
+            Subject::Param(id) => self.spans.params.get(id.index()),
+            Subject::Type(id) => self.spans.types.get(id.index()),
+            Subject::Member(id) => self.spans.members.get(id.index()),
+        };
+        found.copied().unwrap_or_default()
+    }
+}
+
+/// The canonical text, which is easier to read than the arenas.
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Layout").field(&format_args!("{self}")).finish()
+    }
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+            && self.summary == other.summary
+            && self.declarations == other.declarations
+            && self.names == other.names
+            && self.items == other.items
+            && self.children == other.children
+            && self.data == other.data
+            && self.dims == other.dims
+            && self.bindings == other.bindings
+            && self.filters == other.filters
+            && self.params == other.params
+            && self.types == other.types
+            && self.fields == other.fields
+            && self.members == other.members
+            && self.free_names == other.free_names
+            && self.comments == other.comments
+    }
+}

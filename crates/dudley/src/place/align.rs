@@ -1,0 +1,90 @@
+//! Alignments. They depend on types only: members that happen to be empty are included.
+
+use super::rules::ComplexAlign;
+use crate::layout::{
+    Data, Datatype, Field, FilterKind, Kind, Layout, ParamValue, Placement, Primitive, TypeId,
+};
+
+/// The size of the count before compressed bytes, and its alignment.
+pub(crate) const COUNT_LEN: u64 = 8;
+
+/// The alignments of the types of a layout, each computed on first use.
+pub(crate) struct Alignments<'a> {
+    layout: &'a Layout,
+    primitives: [u8; Primitive::COUNT],
+    /// Of structs; 0 is not computed yet.
+    types: Vec<u64>,
+}
+
+impl<'a> Alignments<'a> {
+    pub(crate) fn of(layout: &'a Layout, complex: ComplexAlign) -> Self {
+        let mut primitives = [1; Primitive::COUNT];
+        for primitive in Primitive::all() {
+            // At most 16.
+            let size = u8::try_from(primitive.size()).unwrap_or(1);
+            primitives[primitive.index()] = match (primitive.kind(), complex) {
+                (Kind::Complex, ComplexAlign::Part) => size / 2,
+                (Kind::Complex, ComplexAlign::Size) => size.min(8),
+                _ => size,
+            };
+        }
+        Self { layout, primitives, types: vec![0; layout.type_count()] }
+    }
+
+    /// The alignment of an array without placement.
+    #[inline]
+    pub(crate) fn of_data(&mut self, data: &Data) -> u64 {
+        if is_compressed(self.layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
+    }
+
+    #[inline]
+    pub(crate) fn of_datatype(&mut self, datatype: Datatype) -> u64 {
+        match datatype {
+            Datatype::Primitive(primitive, _) => u64::from(self.primitives[primitive.index()]),
+            Datatype::Struct(id) => match self.types[id.index()] {
+                0 => self.find(id),
+                known => known,
+            },
+        }
+    }
+
+    /// Computes the alignment of a struct, once. The nesting of types is limited, so the recursion is too.
+    #[cold]
+    fn find(&mut self, id: TypeId) -> u64 {
+        let align = match self.layout.struct_type(id).align {
+            Some(align) if align > 0 => align,
+            _ => self.of_fields(id),
+        };
+        self.types[id.index()] = align;
+        align
+    }
+
+    fn of_fields(&mut self, id: TypeId) -> u64 {
+        let layout = self.layout;
+        let fields = layout.fields(id).iter().map(|field| match *field {
+            Field::Param(param) => match layout.param(param).value {
+                ParamValue::Fixed(_) => 1,
+                ParamValue::Stored { datatype, placement, .. } => {
+                    of_field(placement, self.of_datatype(datatype))
+                }
+            },
+            Field::Member(member) => {
+                let data = layout.data(layout.member(member).data);
+                of_field(data.placement, self.of_data(data))
+            }
+        });
+        fields.max().unwrap_or(1)
+    }
+}
+
+fn is_compressed(layout: &Layout, data: &Data) -> bool {
+    layout.filter(data).is_some_and(|filter| filter.kind == FilterKind::Compress)
+}
+
+fn of_field(placement: Option<Placement>, align: u64) -> u64 {
+    match placement {
+        Some(Placement::Address(_)) => 1,
+        Some(Placement::Align(stated)) if stated > 0 => stated,
+        _ => align,
+    }
+}

@@ -1,0 +1,394 @@
+//! The differences of two layouts, and whether the second can read files of the first.
+//!
+//! Addresses depend on the values of stored parameters. If none are given, both layouts are resolved for
+//! several sets of values, with the same value for parameters of the same path. Addresses that agree for
+//! all of them differ in contrived layouts only.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+
+use super::member::MemberRow;
+use super::resolver::Resolver;
+use super::table::filter_text;
+use super::table::{AddressTable, Row};
+use super::values::Values;
+use crate::diagnostic::Code;
+use crate::error::Error;
+use crate::layout::{Layout, Order, Scope, Subject, Summary};
+use crate::options::Limits;
+
+/// Members of structs that are compared: nested types may have far too many.
+const MAX_MEMBERS: usize = 1 << 17;
+
+/// Bytes of paths and types that are compared, beyond a few times those of the layout: each may be as long as
+/// the layout.
+const MAX_BYTES: usize = 1 << 24;
+
+/// Fields that are visited for one set of values, beyond a few times those that the layout declares.
+const STEPS: u32 = 1 << 18;
+
+/// After so many rows no set of values beyond the first three is compared.
+const ENOUGH_ROWS: usize = 1 << 18;
+
+/// How an array or stored parameter changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// Only the second layout has it.
+    Added,
+    /// Only the first layout has it.
+    Removed,
+    /// The type or filter differs; the texts are those of an address table.
+    Retyped(String, String),
+    /// The shape differs.
+    Reshaped(Vec<u64>, Vec<u64>),
+    /// The address differs. None is an address that depends on the stream.
+    Moved(Option<u64>, Option<u64>),
+}
+
+/// A difference between two layouts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The array, stored parameter or member.
+    pub path: String,
+    /// How it changed.
+    pub kind: ChangeKind,
+    /// The values of parameters for which this holds, sorted; empty if they do not matter.
+    pub values: Vec<(String, i64)>,
+}
+
+/// The differences of two layouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    changes: Vec<Change>,
+    is_partial: bool,
+}
+
+impl Comparison {
+    /// The differences, in the order of the first layout; additions are last.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether the second layout can read files of the first: everything that both have is unchanged.
+    /// Additions are not in such files. False if this [is not known](Self::is_partial).
+    pub fn keeps_files_readable(&self) -> bool {
+        !self.is_partial && !self.breaks_files()
+    }
+
+    /// Whether something that both layouts have is changed.
+    pub fn breaks_files(&self) -> bool {
+        let harmless =
+            |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
+        !self.changes.iter().all(harmless)
+    }
+
+    /// Whether the comparison is incomplete: only the first 131,072 members of structs, and 16 MiB of
+    /// paths and 16 times the layout, are compared. Additions and removals are not reported then.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.kind {
+            ChangeKind::Added => write!(f, "+ {path}")?,
+            ChangeKind::Removed => write!(f, "- {path}")?,
+            ChangeKind::Retyped(from, to) => write!(f, "~ {path}: type {from} -> {to}")?,
+            ChangeKind::Reshaped(from, to) => write!(f, "~ {path}: shape {from:?} -> {to:?}")?,
+            ChangeKind::Moved(from, to) => {
+                let place = |address: Option<u64>| {
+                    address.map_or_else(|| "depends on the stream".to_owned(), |at| at.to_string())
+                };
+                write!(f, "~ {path}: address {} -> {}", place(*from), place(*to))?;
+            }
+        }
+        if !self.values.is_empty() {
+            let values: Vec<String> =
+                self.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            write!(f, "  (for {})", values.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares two layouts, for the given values of stored parameters or for several sets of values.
+///
+/// # Errors
+/// If one of the layouts has no addresses for any of the values.
+///
+/// ```
+/// use dudley::place::diff;
+/// use dudley::Layout;
+///
+/// let before = Layout::parse("N : i8  x = f8[N]  y = f8")?;
+/// let after = Layout::parse("N : i8  x = f4[N]  y = f8  z = i4")?;
+/// let comparison = diff(&before, &after, None)?;
+/// assert!(!comparison.keeps_files_readable());
+/// let lines: Vec<String> = comparison.changes().iter().map(ToString::to_string).collect();
+/// assert_eq!(lines[0], "~ /x: type <f8 -> <f4");
+/// assert!(lines[1].starts_with("~ /y: address "));
+/// assert_eq!(lines[2], "+ /z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
+    diff_in(before, after, values, Order::Little)
+}
+
+/// Returns the first item that a layout given for a file describes in another way than the file's own layout, or that
+/// only the given layout has. `order` is the byte order of the file, for layouts that state none.
+///
+/// # Errors
+/// Same as [`diff`].
+#[cfg(feature = "read")]
+pub(crate) fn contradiction(
+    own: &Layout,
+    given: &Layout,
+    order: Order,
+) -> Result<Option<Change>, Error> {
+    if own == given {
+        return Ok(None);
+    }
+    let changes = diff_in(own, given, None, order)?.changes;
+    Ok(changes.into_iter().find(|change| change.kind != ChangeKind::Removed))
+}
+
+fn diff_in(
+    before: &Layout,
+    after: &Layout,
+    values: Option<&Values>,
+    order: Order,
+) -> Result<Comparison, Error> {
+    let samples = match values {
+        Some(values) => vec![values.clone()],
+        None => samples([before, after]),
+    };
+    let mut changes: Vec<Change> = Vec::new();
+    let mut known = HashSet::new();
+    let mut failed = None;
+    let (mut is_compared, mut is_partial, mut rows_seen) = (false, false, 0);
+    for (sample, values) in samples.iter().enumerate() {
+        if is_partial || sample > 2 && rows_seen > ENOUGH_ROWS {
+            break;
+        }
+        let pair =
+            rows(before, values, order).and_then(|old| Ok((old, rows(after, values, order)?)));
+        let (old, new, is_whole) = match pair {
+            Ok(((old, is_old_whole), (new, is_new_whole))) => {
+                (old, new, is_old_whole && is_new_whole)
+            }
+            Err(error) => {
+                // Other values would cost as much.
+                is_partial |= error.code() == Some(Code::BeyondLimit);
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
+        is_compared = true;
+        is_partial |= !is_whole;
+        rows_seen += old.len() + new.len();
+        let mut shown: Vec<(String, i64)> =
+            values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
+        shown.sort();
+        for (path, kind) in compare(&old, &new, is_whole) {
+            // With one set of values every path is new.
+            if samples.len() == 1 || known.insert(path.clone()) {
+                let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
+                let values = if matters { shown.clone() } else { Vec::new() };
+                changes.push(Change { path, kind, values });
+            }
+        }
+    }
+    if let (false, Some(error)) = (is_compared, failed) {
+        return Err(error);
+    }
+    changes.sort_by_key(|change| matches!(change.kind, ChangeKind::Added));
+    Ok(Comparison { changes, is_partial })
+}
+
+/// Sets of values; one if no parameter is stored.
+fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
+    let is_stored = |layout: &Layout| layout.params().any(|id| layout.param(id).value.is_stored());
+    let count = if layouts.into_iter().any(is_stored) { 8 } else { 1 };
+    (0..count).map(|sample| sampled(layouts, sample)).collect()
+}
+
+/// Values for the stored parameters of layouts: all 1, all 0, then others.
+fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
+    let mut values = Values::new();
+    for layout in layouts {
+        for id in layout.params() {
+            let param = layout.param(id);
+            // The summary as a struct repeats parameters of the root.
+            let is_repeated = |summary: Summary| param.scope == Scope::Struct(summary.struct_type);
+            if !param.value.is_stored() || layout.summary().is_some_and(is_repeated) {
+                continue;
+            }
+            let key = match param.scope {
+                Scope::Dict(_) => layout.subject_path(Subject::Param(id)),
+                Scope::Struct(_) => layout.param_name(id).to_owned(),
+            };
+            let value = match sample {
+                0 => 1,
+                1 => 0,
+                _ => {
+                    let mut hasher = DefaultHasher::new();
+                    (&key, sample).hash(&mut hasher);
+                    i64::try_from(2 + hasher.finish() % 97).unwrap_or(2)
+                }
+            };
+            values = values.with(key, value);
+        }
+    }
+    values
+}
+
+/// A row of an address table, as it is compared.
+struct Seen {
+    path: String,
+    address: Option<u64>,
+    shape: Vec<u64>,
+    dtype: String,
+    filter: Option<String>,
+    /// For an address that depends on the stream: a hash of everything since the last known address.
+    since: u64,
+}
+
+impl Seen {
+    /// The bytes of its texts and shape.
+    fn len(&self) -> usize {
+        self.path.len() + self.dtype.len() + 8 * self.shape.len()
+    }
+}
+
+/// Collects the rows of an address table.
+struct Seeing<'t, 'a> {
+    table: &'t AddressTable<&'a Layout>,
+    rows: Vec<Seen>,
+    /// Hashes everything since the last known address.
+    since: DefaultHasher,
+    /// Where the last row begins; its members follow.
+    last: usize,
+}
+
+impl Seeing<'_, '_> {
+    fn row(&mut self, row: Row) {
+        self.end_row();
+        if row.address().is_some() {
+            self.since = DefaultHasher::new();
+        }
+        let array = self.table.entry(row);
+        let filter = array.filter().map(filter_text);
+        let (path, shape, dtype) = (array.path(), array.shape(), array.dtype());
+        (&path, &shape, &dtype, &filter).hash(&mut self.since);
+        self.rows.push(Seen {
+            path,
+            address: row.address(),
+            shape: shape.into_vec(),
+            dtype,
+            filter,
+            since: 0,
+        });
+    }
+
+    fn member(&mut self, row: Row, member: MemberRow<'_>) {
+        let (dtype, filter) = (member.dtype(), member.filter().map(filter_text));
+        let offset = member.address.zip(row.address()).map(|(member, row)| member - row);
+        (&member.path, offset, &member.shape, &dtype).hash(&mut self.since);
+        let MemberRow { path, address, shape, .. } = member;
+        self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
+    }
+
+    /// A row and its members get the same hash.
+    fn end_row(&mut self) {
+        let since = self.since.finish();
+        self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
+        self.last = self.rows.len();
+    }
+}
+
+/// The rows of a layout, and whether they include all members.
+fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
+    let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
+    let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
+    let resolver = Resolver::new(layout)
+        .order(order)
+        .values(values.clone())
+        .limits(Limits::default().max_steps(steps));
+    let max_bytes = MAX_BYTES + 16 * layout.source().text().len();
+    let table = resolver.table()?;
+    let since = DefaultHasher::new();
+    let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
+    let (mut walked, mut members, mut bytes) = (0, 0, 0);
+    let walk = resolver.walk(&table, table.rows(), |row, member| {
+        if let Some(member) = member {
+            seen.member(row, member);
+            members += 1;
+        } else {
+            seen.row(row);
+            walked += 1;
+        }
+        bytes += seen.rows.last().map_or(0, Seen::len);
+        let is_enough = members == MAX_MEMBERS || bytes > max_bytes;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    let is_walked = match walk {
+        Ok(()) => members < MAX_MEMBERS,
+        Err(error) if error.code() == Some(Code::BeyondLimit) => false,
+        Err(error) => return Err(error),
+    };
+    for &row in &table.rows()[walked..] {
+        if bytes > max_bytes {
+            break;
+        }
+        seen.row(row);
+        bytes += seen.rows.last().map_or(0, Seen::len);
+    }
+    seen.end_row();
+    Ok((seen.rows, is_walked && bytes <= max_bytes))
+}
+
+/// The differences of rows. Where they are not all, what is missing may be beyond them: then additions and
+/// removals are left out.
+fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKind)> {
+    let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
+    let described = |row: &Seen| match &row.filter {
+        Some(filter) => format!("{} {filter}", row.dtype),
+        None => row.dtype.clone(),
+    };
+    let mut changes = Vec::new();
+    for before in old {
+        let after = index.get(before.path.as_str());
+        if after.is_none() && !is_whole {
+            continue;
+        }
+        let kind = match after {
+            None => ChangeKind::Removed,
+            Some(after) if (&before.dtype, &before.filter) != (&after.dtype, &after.filter) => {
+                ChangeKind::Retyped(described(before), described(after))
+            }
+            Some(after) if before.shape != after.shape => {
+                ChangeKind::Reshaped(before.shape.clone(), after.shape.clone())
+            }
+            Some(after) if before.address != after.address => {
+                ChangeKind::Moved(before.address, after.address)
+            }
+            Some(after) if before.address.is_none() && before.since != after.since => {
+                ChangeKind::Moved(None, None)
+            }
+            Some(_) => continue,
+        };
+        changes.push((before.path.clone(), kind));
+    }
+    if is_whole {
+        let kept: HashSet<&str> = old.iter().map(|row| row.path.as_str()).collect();
+        let added = new.iter().filter(|row| !kept.contains(row.path.as_str()));
+        changes.extend(added.map(|row| (row.path.clone(), ChangeKind::Added)));
+    }
+    changes
+}

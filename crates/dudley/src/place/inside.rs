@@ -1,0 +1,477 @@
+//! What lies in the data of an item: members, instances, and their members.
+
+use binio::array::{self, Strided, c_strides};
+
+#[cfg(feature = "write")]
+use super::integer::integer_bytes;
+use super::measure::{Measure, Step, Visited};
+use super::rules::Rules;
+use super::scope::{Base, Element, Number, Result, Scope, Trouble, add, multiply};
+use super::strided::{of_base, scalar};
+use super::table::{Entry, dtype};
+use crate::diagnostic::Code;
+use crate::layout::{
+    Data, Datatype, Field, FilterId, Inside, ItemId, Layout, Order, ParamValue, Primitive, Subject,
+    TypeId,
+};
+
+/// What is stored somewhere, with the numbers that its shapes need. It needs nothing else of what encloses
+/// it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    item: ItemId,
+    /// From the item to it, for values that are given by path.
+    trail: Vec<Step>,
+    base: Closed,
+    /// Of the arrays of instances that enclose it: lengths, and bytes from one instance to the next.
+    outer: Vec<(u64, u64)>,
+    /// Its own dimensions; none if they depend on what is not known.
+    shape: Option<Vec<u64>>,
+    /// Of the first.
+    address: Option<u64>,
+    filter: Option<FilterId>,
+    is_compressed: bool,
+}
+
+/// The type of its elements.
+#[derive(Clone, Debug)]
+enum Closed {
+    Primitive(Primitive, Order),
+    /// With the values of its free names.
+    Struct(TypeId, Box<[Number]>),
+}
+
+/// Why something has no strides.
+pub(crate) type Reason = &'static str;
+
+/// Looks into data, with the values of the parameters of dicts.
+pub(crate) struct Inner<'r> {
+    pub(crate) measure: Measure<'r>,
+    order: Order,
+}
+
+/// A field of an instance.
+pub(crate) struct Part {
+    pub(crate) field: Field,
+    pub(crate) stored: Stored,
+    pub(crate) nbytes: Option<u64>,
+    /// Of a parameter.
+    pub(crate) value: Option<i64>,
+}
+
+impl Stored {
+    pub(crate) fn address(&self) -> Option<u64> {
+        self.address
+    }
+
+    /// Its dimensions without those of the instances that enclose it.
+    pub(crate) fn shape(&self) -> Option<&[u64]> {
+        self.shape.as_deref()
+    }
+
+    /// The dimensions of the instances that enclose it, then its own.
+    pub(crate) fn full_shape(&self) -> Vec<u64> {
+        let outer = self.outer.iter().map(|&(len, _)| len);
+        outer.chain(self.shape.iter().flatten().copied()).collect()
+    }
+
+    pub(crate) fn count(&self) -> Option<u64> {
+        array::count(self.shape.as_deref()?)
+    }
+
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.is_compressed
+    }
+
+    pub(crate) fn filter(&self) -> Option<FilterId> {
+        self.filter
+    }
+
+    pub(crate) fn struct_type(&self) -> Option<TypeId> {
+        match self.base {
+            Closed::Primitive(..) => None,
+            Closed::Struct(id, _) => Some(id),
+        }
+    }
+
+    /// Whether its instances may differ in size.
+    pub(crate) fn is_ragged(&self, layout: &Layout) -> bool {
+        let id = self.struct_type().filter(|_| !self.is_compressed);
+        id.is_some_and(|id| layout.struct_type(id).is_indeterminate)
+    }
+
+    /// Whether no array of instances encloses it.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.outer.is_empty()
+    }
+
+    /// Whether it is one instance or one element.
+    pub(crate) fn is_single(&self) -> bool {
+        self.outer.is_empty() && self.shape.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Sets the number of the instance.
+    fn number(&mut self, number: u64) {
+        if let Some(last) = self.trail.last_mut() {
+            *last = Step::Instance(number);
+        }
+    }
+
+    /// The same as if it were not compressed.
+    pub(crate) fn without_filter(&self) -> Self {
+        Self { is_compressed: false, ..self.clone() }
+    }
+
+    /// The member that a struct stands for, if it has no other and its name is empty: the parameters that are
+    /// stored before it count its elements.
+    pub(crate) fn only_member(&self, layout: &Layout) -> Option<Inside> {
+        let fields = layout.fields(self.struct_type()?);
+        let mut members = fields.iter().filter_map(|&field| match field {
+            Field::Member(id) => Some(id),
+            Field::Param(_) => None,
+        });
+        let only = members.next().filter(|&id| layout.member_name(id).is_empty())?;
+        members.next().is_none().then_some(Inside::Field(Field::Member(only)))
+    }
+
+    /// One of its instances, which lies at an address.
+    pub(crate) fn instance_at(&self, address: Option<u64>) -> Self {
+        Self { outer: Vec::new(), shape: Some(Vec::new()), address, ..self.clone() }
+    }
+}
+
+impl<'r> Inner<'r> {
+    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>, values: &[Number]) -> Self {
+        let measure = Measure::new(layout, rules, Scope::new(values.to_vec()));
+        Self { measure, order: rules.default_order(layout) }
+    }
+
+    /// The name of the type of its elements.
+    pub(crate) fn dtype(&self, stored: &Stored) -> String {
+        let datatype = match stored.base {
+            Closed::Primitive(primitive, order) => Datatype::Primitive(primitive, Some(order)),
+            Closed::Struct(id, _) => Datatype::Struct(id),
+        };
+        dtype(self.measure.layout, datatype)
+    }
+
+    /// The number of the instance that holds an address, and that instance.
+    pub(crate) fn instance_with(
+        &mut self,
+        stored: &Stored,
+        address: u64,
+    ) -> Result<Option<(u64, Stored)>> {
+        let Some((start, count)) = stored.address.zip(stored.count()) else { return Ok(None) };
+        let offset = address.saturating_sub(start);
+        let mut at = stored.instance_at(stored.address);
+        if !stored.is_ragged(self.measure.layout) {
+            let size = self.size(&at)?.unwrap_or_default();
+            let Some(number) = offset.checked_div(size).filter(|&number| number < count) else {
+                return Ok(None);
+            };
+            at.address = Some(add(start, multiply(number, size)?)?);
+            return Ok(Some((number, at)));
+        }
+        for number in 0..count {
+            let Some(size) = self.size(&at)? else { return Ok(None) };
+            let begin = at.address.unwrap_or_default();
+            if address - begin < size {
+                return Ok(Some((number, at)));
+            }
+            if size == 0 {
+                break;
+            }
+            at.address = Some(add(begin, size)?);
+        }
+        Ok(None)
+    }
+
+    /// The layout.
+    #[cfg(feature = "write")]
+    pub(crate) fn layout(&self) -> &'r Layout {
+        self.measure.layout
+    }
+
+    /// What a row stores.
+    pub(crate) fn of_row(&mut self, entry: &Entry<'_>) -> Result<Stored> {
+        self.of_row_at(entry, entry.address())
+    }
+
+    /// What a row stores, as if it were at an address.
+    pub(crate) fn of_row_at(&mut self, entry: &Entry<'_>, address: Option<u64>) -> Result<Stored> {
+        let (layout, order) = (self.measure.layout, self.order);
+        match entry.row().subject() {
+            Subject::Param(id) => {
+                let value = layout.param(id).value;
+                param(value, order, ItemId::ROOT, address).ok_or_else(internal)
+            }
+            Subject::Item(id) => {
+                let data = layout.data_of(id).ok_or_else(internal)?;
+                self.measure.begin(id);
+                stored(&mut self.measure, order, data, 0, (id, address))
+            }
+            _ => Err(internal()),
+        }
+    }
+
+    /// The fields of an instance, and its size.
+    pub(crate) fn parts(&mut self, instance: &Stored) -> Result<(Vec<Part>, Option<u64>)> {
+        let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
+        let mut parts = Vec::new();
+        let (order, address, item) = (self.order, instance.address, instance.item);
+        self.measure.at(item, &instance.trail);
+        let frame = self.measure.scope.enter(free);
+        let visit = &mut |measure: &mut Measure<'r>, visited: Visited| {
+            let layout = measure.layout;
+            let at = match (address, visited.placed.offset) {
+                (Some(base), Some(offset)) => Some(add(base, offset)?),
+                _ => None,
+            };
+            let (stored, value) = match visited.field {
+                Field::Param(id) => {
+                    let value = layout.param(id).value;
+                    let Some(stored) = param(value, order, item, at) else { return Ok(()) };
+                    (stored, measure.scope.params[id.index()].known())
+                }
+                Field::Member(id) => {
+                    let data = layout.data(layout.member(id).data);
+                    let inner = measure.scope.frame();
+                    let mut stored = stored(measure, order, data, frame, (item, at))?;
+                    measure.scope.leave(inner);
+                    stored.trail.clone_from(&instance.trail);
+                    stored.trail.push(Step::Member(id));
+                    (stored, None)
+                }
+            };
+            let nbytes = visited.placed.nbytes;
+            parts.push(Part { field: visited.field, stored, nbytes, value });
+            Ok(())
+        };
+        let size = self.measure.fields(*id, frame, address, Some(visit))?;
+        self.measure.scope.leave(frame);
+        for part in &mut parts {
+            // Instances that are alike.
+            part.stored.outer.clone_from(&instance.outer);
+        }
+        Ok((parts, size))
+    }
+
+    /// The size of one element.
+    pub(crate) fn size(&mut self, stored: &Stored) -> Result<Option<u64>> {
+        match &stored.base {
+            Closed::Primitive(primitive, _) => Ok(Some(primitive.size())),
+            Closed::Struct(id, free) => {
+                self.measure.at(stored.item, &stored.trail);
+                let frame = self.measure.scope.enter(free);
+                let is_ragged = self.measure.layout.struct_type(*id).is_indeterminate;
+                let size = if is_ragged {
+                    self.measure.fields(*id, frame, stored.address, None)?
+                } else {
+                    Some(self.measure.struct_size(*id, frame)?)
+                };
+                self.measure.scope.leave(frame);
+                Ok(size)
+            }
+        }
+    }
+
+    /// A step inwards: `None` if the instance does not exist, or if a member is of many instances that differ
+    /// in size.
+    pub(crate) fn step(&mut self, stored: &Stored, step: Inside) -> Result<Option<Stored>> {
+        match step {
+            Inside::Instance(index) => self.instance(stored, index),
+            Inside::Field(field) => {
+                let is_ragged = stored.is_ragged(self.measure.layout);
+                if is_ragged && !stored.is_single()
+                    || stored.is_compressed
+                    || stored.shape.is_none()
+                {
+                    return Ok(None);
+                }
+                let parts = self.members(stored)?;
+                let found = parts.into_iter().find(|part| part.field == field);
+                Ok(found.map(|part| part.stored))
+            }
+        }
+    }
+
+    /// The fields of one instance, or of all instances if these are alike.
+    pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
+        let mut of_all = stored.clone();
+        if !stored.is_ragged(self.measure.layout) {
+            let mut stride = self.size(stored)?.unwrap_or_default();
+            let start = of_all.outer.len();
+            for &len in stored.shape().unwrap_or_default().iter().rev() {
+                of_all.outer.insert(start, (len, stride));
+                stride = multiply(stride, len)?;
+            }
+            of_all.shape = Some(Vec::new());
+        }
+        Ok(self.parts(&of_all)?.0)
+    }
+
+    /// One of the instances, counted through all dimensions.
+    fn instance(&mut self, stored: &Stored, index: u64) -> Result<Option<Stored>> {
+        if stored.count().is_none_or(|count| index >= count) || stored.is_compressed {
+            return Ok(None);
+        }
+        let one = Stored { shape: Some(Vec::new()), ..stored.clone() };
+        if !stored.is_ragged(self.measure.layout) {
+            let offset = multiply(self.size(stored)?.unwrap_or_default(), index)?;
+            let address = stored.address.map(|address| add(address, offset)).transpose()?;
+            let mut one = Stored { address, ..one };
+            one.trail.push(Step::Instance(index));
+            return Ok(Some(one));
+        }
+        let mut at = one;
+        at.trail.push(Step::Instance(0));
+        for number in 0..index {
+            match self.size(&at)? {
+                Some(0) if self.measure.is_size_of_all() => break,
+                Some(size) => {
+                    at.number(number + 1);
+                    at.address = at.address.map(|address| add(address, size)).transpose()?;
+                }
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
+    /// Calls a function with each of the instances that may differ in size, in order.
+    #[cfg(feature = "write")]
+    pub(crate) fn each_instance(
+        &mut self,
+        stored: &Stored,
+        mut visit: impl FnMut(&mut Self, &Stored) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = Stored { shape: Some(Vec::new()), ..stored.clone() };
+        at.trail.push(Step::Instance(0));
+        for number in 0..stored.count().unwrap_or_default() {
+            at.number(number);
+            visit(self, &at)?;
+            match self.size(&at)? {
+                Some(0) if self.measure.is_size_of_all() => break,
+                Some(size) => {
+                    at.address = at.address.map(|address| add(address, size)).transpose()?;
+                }
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an integer in all places of a parameter.
+    #[cfg(feature = "write")]
+    pub(crate) fn put_integer(
+        &mut self,
+        stored: &Stored,
+        value: i64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let Closed::Primitive(integer, order) = stored.base else { return Ok(()) };
+        let invalid = || {
+            let message = format!("{value} is not a valid {integer}");
+            Box::new(Trouble::Is(Code::Overflow, message))
+        };
+        let value = integer_bytes(value, integer, order).ok_or_else(invalid)?;
+        let Ok((datatype, strided)) = self.strided(stored, bytes.len() as u64)? else {
+            return Err(internal());
+        };
+        let count = usize::try_from(strided.len()).unwrap_or(usize::MAX);
+        let packed = value.repeat(count);
+        let (order, kept) = (array::Order::C, array::ByteOrder::Stored);
+        let written = array::write_bytes(&strided, &datatype, &packed, order, kept, bytes);
+        Ok(written.map_err(binio::Error::from)?)
+    }
+
+    /// The type for [`binio::array`] and the place of all elements in `len` bytes, or why it has none.
+    pub(crate) fn strided(
+        &mut self,
+        stored: &Stored,
+        len: u64,
+    ) -> Result<std::result::Result<(array::Datatype, Strided), Reason>> {
+        let Some(address) = stored.address else {
+            return Ok(Err("its address depends on the stream"));
+        };
+        if stored.is_compressed {
+            return Ok(Err("it is compressed"));
+        }
+        let Some((datatype, shape)) = self.array_type(stored)? else {
+            return Ok(Err("the instances of its struct differ in size"));
+        };
+        let outer = || stored.outer.iter();
+        let signed = |&(_, stride): &(u64, u64)| i64::try_from(stride).unwrap_or(i64::MAX);
+        let mut strides: Vec<i64> = outer().map(signed).collect();
+        let itemsize = datatype.itemsize();
+        strides.extend(c_strides(&shape, itemsize).map_err(binio::Error::from)?);
+        let shape = outer().map(|&(len, _)| len).chain(shape).collect();
+        let strided = Strided::new(shape, strides, address, itemsize, len);
+        Ok(Ok((datatype, strided.map_err(binio::Error::from)?)))
+    }
+
+    /// The type of the elements and their own dimensions, without the length of text; none for instances that
+    /// differ in size, and for a shape that is not known.
+    pub(crate) fn array_type(
+        &mut self,
+        stored: &Stored,
+    ) -> Result<Option<(array::Datatype, Vec<u64>)>> {
+        let Some(mut shape) = stored.shape.clone() else { return Ok(None) };
+        let layout = self.measure.layout;
+        let datatype = match &stored.base {
+            Closed::Primitive(primitive, order) => scalar(*primitive, Some(*order), &mut shape)?,
+            Closed::Struct(id, _) if layout.struct_type(*id).is_indeterminate => return Ok(None),
+            Closed::Struct(id, _) if layout.struct_type(*id).depth > array::MAX_RECORD_DEPTH => {
+                let message = "structs nest deeper than records of numpy".to_owned();
+                return Err(Trouble::Is(Code::BeyondLimit, message).into());
+            }
+            Closed::Struct(id, free) => {
+                let frame = self.measure.scope.enter(free);
+                let base = Base::Struct(*id, frame);
+                let order = self.order;
+                let made = of_base(&mut self.measure, base, order, &mut Vec::new(), &mut 0)?;
+                self.measure.scope.leave(frame);
+                made
+            }
+        };
+        Ok(Some((datatype, shape)))
+    }
+}
+
+/// What an array stores.
+fn stored(
+    measure: &mut Measure<'_>,
+    order: Order,
+    data: &Data,
+    frame: usize,
+    (item, address): (ItemId, Option<u64>),
+) -> Result<Stored> {
+    let layout = measure.layout;
+    let outermost = measure.scope.frame();
+    let mut shape = Vec::new();
+    let Element { base, count, filter, is_compressed } =
+        measure.scope.element(layout, data, frame, |len| shape.push(len))?;
+    let base = match base {
+        Base::Primitive(primitive, stated) => Closed::Primitive(primitive, stated.unwrap_or(order)),
+        Base::Struct(id, frame) => {
+            let len = layout.free_names(id).len();
+            Closed::Struct(id, measure.scope.free(frame, len).into())
+        }
+    };
+    measure.scope.leave(outermost);
+    let (outer, trail, shape) = (Vec::new(), Vec::new(), count.map(|_| shape));
+    Ok(Stored { item, trail, base, outer, shape, address, filter, is_compressed })
+}
+
+/// What a stored parameter is.
+fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) -> Option<Stored> {
+    let ParamValue::Stored { integer, order: stated, .. } = value else { return None };
+    let base = Closed::Primitive(integer, stated.unwrap_or(order));
+    let (outer, trail, shape) = (Vec::new(), Vec::new(), Some(Vec::new()));
+    Some(Stored { item, trail, base, outer, shape, address, filter: None, is_compressed: false })
+}
+
+#[allow(clippy::unnecessary_box_returns, reason = "results have boxed errors")]
+fn internal() -> Box<Trouble> {
+    Trouble::Stopped.into()
+}

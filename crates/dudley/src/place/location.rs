@@ -1,0 +1,88 @@
+//! Where an array is, without the file.
+
+use std::ops::Range;
+
+use binio::array::{self, Datatype, Strided};
+
+use crate::error::Error;
+
+/// Where an array is, and what it is.
+///
+/// ```
+/// use dudley::{File, Layout, Order};
+///
+/// let layout = Layout::parse("< n = i4  p = { x = u1  y = u2[3] }[2]")?;
+/// let y = File::from_bytes(vec![0; 20], layout)?.locate("/p.y")?;
+/// assert_eq!((y.address(), y.nbytes(), y.dtype()), (6, 12, "<u2"));
+/// assert_eq!((y.shape(), y.strides()), (&[2, 3][..], &[8, 2][..]));
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Location {
+    address: u64,
+    shape: Vec<u64>,
+    dtype: String,
+    datatype: Datatype,
+    /// Without the length of text.
+    elements: Vec<u64>,
+    strides: Vec<i64>,
+}
+
+impl Location {
+    pub(crate) fn new(
+        shape: Vec<u64>,
+        dtype: String,
+        datatype: Datatype,
+        strided: &Strided,
+    ) -> Self {
+        let (elements, strides) = (strided.shape().to_vec(), strided.strides().to_vec());
+        Self { address: strided.offset(), shape, dtype, datatype, elements, strides }
+    }
+
+    /// Of the first element, in bytes from the start of the file.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Bytes of all elements.
+    pub fn nbytes(&self) -> u64 {
+        array::byte_size(&self.elements, self.datatype.itemsize()).unwrap_or(u64::MAX)
+    }
+
+    /// Its dimensions, as [`Entry::shape`](crate::place::Entry::shape); before them those of the instances that it is a
+    /// member of.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The name of its type, as [`Entry::dtype`](crate::place::Entry::dtype).
+    pub fn dtype(&self) -> &str {
+        &self.dtype
+    }
+
+    /// The type of an element for [`binio::array`], and the dimensions: the last one of text is its length.
+    pub fn array_type(&self) -> (&Datatype, &[u64]) {
+        (&self.datatype, &self.elements)
+    }
+
+    /// Bytes from one element to the next, for each dimension of [`array_type`](Self::array_type).
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    /// The type and the layout of this array in the `len` bytes of a file, for [`binio::array::Array`].
+    ///
+    /// # Errors
+    /// [`Read`](crate::ErrorKind::Read) if the file is too short.
+    pub fn strided(&self, len: u64) -> Result<(Datatype, Strided), Error> {
+        let (shape, strides) = (self.elements.clone(), self.strides.clone());
+        let itemsize = self.datatype.itemsize();
+        let strided = Strided::new(shape, strides, self.address, itemsize, len);
+        Ok((self.datatype.clone(), strided.map_err(binio::Error::from)?))
+    }
+
+    /// From the first byte to the last.
+    pub(crate) fn extent(&self) -> Result<Range<u64>, Error> {
+        Ok(self.strided(i64::MAX.unsigned_abs())?.1.extent())
+    }
+}

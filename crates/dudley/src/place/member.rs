@@ -1,0 +1,247 @@
+//! The members of structs, one by one.
+
+use std::ops::{ControlFlow, Deref};
+
+use super::measure::{Measure, Step, Visited};
+use super::pass::to_error;
+use super::resolver::Resolver;
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply};
+use super::table::{AddressTable, Row, dtype};
+use crate::error::Error;
+use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
+
+/// A member or stored parameter of a struct, in all instances or in one.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct MemberRow<'a> {
+    /// `/item.member`, or `/item[2].member` in an array of instances that differ in size.
+    pub path: String,
+    /// The address in the first of the instances, from the start of the stream.
+    pub address: Option<u64>,
+    /// The dimensions of the instances, then those of the member.
+    pub shape: Vec<u64>,
+    /// Bytes from one instance to the next, for each of the dimensions of the instances.
+    pub strides: Vec<u64>,
+    /// The type of the elements, with the order of bytes.
+    pub datatype: Datatype,
+    /// Its size in one instance; none if it depends on the stream.
+    pub nbytes: Option<u64>,
+    pub(crate) layout: &'a Layout,
+    pub(crate) element: Option<Element>,
+    /// The number of dimensions that are those of the item, not of a struct inside it.
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for JSON only"))]
+    pub(crate) outer: usize,
+}
+
+impl<'a> MemberRow<'a> {
+    /// The name of the type, as [`Entry::dtype`](super::Entry::dtype).
+    pub fn dtype(&self) -> String {
+        dtype(self.layout, self.datatype)
+    }
+
+    /// Its filter; of two, the one that is stored.
+    pub fn filter(&self) -> Option<&'a Filter> {
+        self.element.and_then(|element| element.filter(self.layout))
+    }
+}
+
+/// The arrays of instances that enclose a member.
+#[derive(Clone, Default)]
+struct Around {
+    address: Option<u64>,
+    shape: Vec<u64>,
+    strides: Vec<u64>,
+    outer: usize,
+}
+
+impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
+    /// Calls `visit` with rows of a table, and after each row with the members of its struct and their
+    /// members, until it breaks. Members are not collected, since there may be too many: each type that
+    /// holds two of another doubles them.
+    ///
+    /// # Errors
+    /// As [`table`](Self::table).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("x = {a = i1  b = f8[2]}[3]")?;
+    /// let resolver = Resolver::new(&layout);
+    /// let table = resolver.table()?;
+    /// let mut rows = Vec::new();
+    /// resolver.walk(&table, table.rows(), |_, member| {
+    ///     rows.extend(member.map(|it| (it.path, it.address, it.shape, it.strides)));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(rows[1], ("/x.b".to_owned(), Some(8), vec![3, 2], vec![24]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn walk<'r>(
+        &'r self,
+        table: &AddressTable<L>,
+        rows: &[Row],
+        mut visit: impl FnMut(Row, Option<MemberRow<'r>>) -> ControlFlow<()>,
+    ) -> std::result::Result<(), Error> {
+        let scope = Scope::new(table.values.clone());
+        let mut measure = Measure::to_list(&self.layout, &self.rules, scope);
+        for &row in rows {
+            if visit(row, None).is_break() {
+                return Ok(());
+            }
+            let mut sink = |member| match visit(row, Some(member)) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Trouble::Stopped.into()),
+            };
+            match of_row(&mut measure, row, table.order(), &mut sink) {
+                Ok(()) => {}
+                Err(trouble) if matches!(*trouble, Trouble::Stopped) => return Ok(()),
+                Err(trouble) => return Err(to_error(&self.layout, *trouble, row.subject())),
+            }
+        }
+        Ok(())
+    }
+}
+
+type Sink<'s, 'a> = dyn FnMut(MemberRow<'a>) -> Result<()> + 's;
+
+fn of_row<'a>(
+    measure: &mut Measure<'a>,
+    row: Row,
+    order: Order,
+    sink: &mut Sink<'_, 'a>,
+) -> Result<()> {
+    let Subject::Item(id) = row.subject() else { return Ok(()) };
+    let Some(data) = measure.layout.data_of(id) else { return Ok(()) };
+    let mut shape = Vec::new();
+    let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
+    let outer = shape.len();
+    measure.begin(id);
+    let around = Around { address: row.address(), outer, ..Around::default() };
+    of_array(measure, &element, shape, &around, order, sink)?;
+    measure.scope.leave(0);
+    Ok(())
+}
+
+/// The members of an array of structs.
+fn of_array<'a>(
+    measure: &mut Measure<'a>,
+    element: &Element,
+    shape: Vec<u64>,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_, 'a>,
+) -> Result<()> {
+    let Base::Struct(id, frame) = element.base else { return Ok(()) };
+    if element.is_compressed {
+        return Ok(());
+    }
+    if !measure.layout.struct_type(id).is_indeterminate {
+        let mut inside = around.clone();
+        let mut stride = measure.struct_size(id, frame)?;
+        let start = inside.strides.len();
+        for &len in shape.iter().rev() {
+            inside.strides.insert(start, stride);
+            stride = multiply(stride, len)?;
+        }
+        inside.shape.extend(shape);
+        return of_instance(measure, element, frame, &inside, order, sink).map(|_| ());
+    }
+    if shape.is_empty() {
+        return of_instance(measure, element, frame, around, order, sink).map(|_| ());
+    }
+    let mut inside = Around { outer: 0, ..around.clone() };
+    for index in 0..element.count.unwrap_or_default() {
+        measure.enter(Step::Instance(index));
+        let size = of_instance(measure, element, frame, &inside, order, sink)?;
+        measure.leave();
+        if size == Some(0) {
+            break;
+        }
+        inside.address = match (inside.address, size) {
+            (Some(address), Some(size)) => Some(add(address, size)?),
+            _ => None,
+        };
+    }
+    Ok(())
+}
+
+/// The members of an instance, or of instances that are alike.
+fn of_instance<'a>(
+    measure: &mut Measure<'a>,
+    element: &Element,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_, 'a>,
+) -> Result<Option<u64>> {
+    let Base::Struct(id, _) = element.base else { return Ok(None) };
+    let visit = &mut |measure: &mut Measure<'a>, visited: Visited| {
+        let address = match (around.address, visited.placed.offset) {
+            (Some(base), Some(offset)) => Some(add(base, offset)?),
+            _ => None,
+        };
+        of_field(measure, &visited, frame, &Around { address, ..around.clone() }, order, sink)
+    };
+    measure.fields(id, frame, around.address, Some(visit))
+}
+
+fn of_field<'a>(
+    measure: &mut Measure<'a>,
+    visited: &Visited,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_, 'a>,
+) -> Result<()> {
+    match visit_field(measure, visited, frame, around, order, sink)? {
+        Some((element, own)) => of_array(measure, &element, own, around, order, sink),
+        None => Ok(()),
+    }
+}
+
+/// Calls `sink` with a field, and returns the element of a member. Separate from what recurses, to keep that
+/// small on the stack.
+fn visit_field<'a>(
+    measure: &mut Measure<'a>,
+    visited: &Visited,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_, 'a>,
+) -> Result<Option<(Element, Vec<u64>)>> {
+    let layout = measure.layout;
+    let mut path = measure.trail_path();
+    let mut own = Vec::new();
+    let (datatype, element) = match visited.field {
+        Field::Param(id) => {
+            path.push('.');
+            crate::layout::push_name(&mut path, layout.param_name(id));
+            let ParamValue::Stored { integer, order: stated, .. } = layout.param(id).value else {
+                return Ok(None);
+            };
+            (Datatype::Primitive(integer, stated.or(Some(order))), None)
+        }
+        Field::Member(id) => {
+            let data = layout.data(layout.member(id).data);
+            let inner = measure.scope.frame();
+            let element = measure.scope.element(layout, data, frame, |len| own.push(len))?;
+            measure.scope.leave(inner);
+            (element.datatype(order), visited.element)
+        }
+    };
+    let mut shape = around.shape.clone();
+    shape.extend(&own);
+    sink(MemberRow {
+        layout,
+        path,
+        address: around.address,
+        shape,
+        strides: around.strides.clone(),
+        datatype,
+        nbytes: visited.placed.nbytes,
+        element,
+        outer: around.outer,
+    })?;
+    Ok(element.map(|element| (element, own)))
+}

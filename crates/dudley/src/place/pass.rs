@@ -1,0 +1,236 @@
+//! The pass over declarations in order of the text.
+
+use std::ops::{Deref, Range};
+
+use super::diagnose::short_path;
+use super::measure::{Measure, Placed};
+use super::rules::Rules;
+use super::scope::{self, Scope, Trouble, add};
+use super::table::{AddressTable, Row};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::error::Error;
+use crate::layout::Scope as ParamScope;
+use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
+
+/// Walks the declarations with the cursor and collects the rows.
+pub(crate) struct Pass<'r> {
+    measure: Measure<'r>,
+    layout: &'r Layout,
+    rules: &'r Rules<'r>,
+    /// The origin of addresses, and the end of the last item from there.
+    base: u64,
+    cursor: Option<u64>,
+    rows: Vec<Row>,
+}
+
+impl<'r> Pass<'r> {
+    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
+        let mut scope = Scope::of(layout);
+        if rules.stream.is_none() {
+            let values = &rules.values;
+            for id in layout.params() {
+                let param = layout.param(id);
+                let is_dicts = matches!(param.scope, ParamScope::Dict(_));
+                if is_dicts && param.value.is_stored() {
+                    scope.set(id, values.get(layout.param_name(id)));
+                }
+            }
+            for path in values.keys().filter(|key| key.starts_with('/')) {
+                let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
+                    continue;
+                };
+                // There may be several if redeclaring is allowed.
+                for id in layout.params() {
+                    let Param { name, scope: owner, value } = *layout.param(id);
+                    if (name, owner) == (named.name, named.scope) && value.is_stored() {
+                        scope.set(id, values.get(path));
+                    }
+                }
+            }
+        }
+        let measure = Measure::new(layout, rules, scope);
+        let (base, start) = rules.begin();
+        Self { measure, layout, rules, base, cursor: Some(start), rows: Vec::new() }
+    }
+
+    /// The declarations on which the address of an item depends; the last is that of the item.
+    pub(crate) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
+        self.layout.data_of(item)?;
+        let declarations = self.layout.declarations();
+        let is_it = |found: &Declaration| *found == Declaration::Item(item);
+        let at = declarations.iter().position(is_it)?;
+        if self.rules.stream.is_some() {
+            return Some(0..at + 1);
+        }
+        let is_placed = |found: &Declaration| {
+            let placement = match *found {
+                Declaration::Item(id) => self.layout.data_of(id).and_then(|data| data.placement),
+                Declaration::Param(id) => match self.layout.param(id).value {
+                    ParamValue::Stored { placement, .. } => placement,
+                    ParamValue::Fixed(_) => None,
+                },
+                Declaration::Type(..) => None,
+            };
+            matches!(placement, Some(Placement::Address(_)))
+        };
+        let start = declarations[..=at].iter().rposition(is_placed).unwrap_or(0);
+        Some(start..at + 1)
+    }
+
+    pub(crate) fn run(&mut self, range: Range<usize>) -> Result<(), Error> {
+        self.rows.reserve(range.len());
+        binio::memory::prefer_huge_pages(&mut self.rows);
+        for &declaration in &self.layout.declarations()[range] {
+            self.run_one(declaration)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run_one(&mut self, declaration: Declaration) -> Result<(), Error> {
+        let subject = match declaration {
+            Declaration::Item(id) => Subject::Item(id),
+            Declaration::Param(id) => Subject::Param(id),
+            Declaration::Type(..) => return Ok(()),
+        };
+        self.declare(subject).map_err(|trouble| to_error(self.layout, *trouble, subject))
+    }
+
+    #[inline]
+    fn declare(&mut self, subject: Subject) -> scope::Result<()> {
+        let placed = match subject {
+            Subject::Param(id) => match self.measure.param(id, self.cursor, Some(self.base))? {
+                Some(placed) => placed,
+                None => return Ok(()),
+            },
+            Subject::Item(id) => {
+                let Some(data) = self.layout.data_of(id) else { return Ok(()) };
+                self.measure.item(id, data, self.cursor, self.base)?
+            }
+            _ => return Ok(()),
+        };
+        let Placed { offset, nbytes } = placed;
+        let address = offset.map(|offset| offset + self.base);
+        if let Some(address) = address {
+            add(address, nbytes.unwrap_or(0))?;
+        }
+        self.cursor = placed.end()?;
+        self.rows.push(Row::new(subject, address, nbytes));
+        Ok(())
+    }
+
+    /// Sets the values of the first parameters.
+    #[cfg(feature = "write")]
+    pub(crate) fn set_numbers(&mut self, numbers: &[scope::Number]) {
+        self.measure.scope.params[..numbers.len()].copy_from_slice(numbers);
+    }
+
+    /// Continues after rows, the last of which ends at an address.
+    #[cfg(feature = "write")]
+    pub(crate) fn continue_after(&mut self, rows: &[Row], end: Option<u64>) {
+        self.rows = rows.to_vec();
+        self.cursor = end.map(|end| end.saturating_sub(self.base));
+    }
+
+    pub(crate) fn into_table<L: Deref<Target = Layout>>(self, layout: L) -> AddressTable<L> {
+        let end = self.cursor.map(|cursor| cursor + self.base);
+        AddressTable::new(layout, self.rules, self.rows, end, self.measure.scope.params)
+    }
+}
+
+#[cfg(feature = "write")]
+impl Rules<'_> {
+    /// The addresses for these rules and the first values of parameters, after rows that are known: those of
+    /// the first declarations, and where the last of them ends.
+    pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
+        &self,
+        layout: L,
+        numbers: &[scope::Number],
+        (rows, declarations, end): (&[Row], usize, Option<u64>),
+    ) -> Result<AddressTable<L>, Error> {
+        let mut pass = Pass::new(&layout, self);
+        pass.set_numbers(numbers);
+        if declarations > 0 {
+            pass.continue_after(rows, end);
+        }
+        pass.run(declarations..layout.declarations().len())?;
+        Ok(pass.into_table(layout.clone()))
+    }
+}
+
+/// The pass, one declaration at a time.
+#[cfg(feature = "read")]
+pub(crate) struct Steps<'r> {
+    pass: Pass<'r>,
+    next: usize,
+    /// The number of the declaration before the last step, and the cursor.
+    before: (usize, Option<u64>),
+}
+
+#[cfg(feature = "read")]
+impl<'r> Steps<'r> {
+    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
+        let pass = Pass::new(layout, rules);
+        let before = (0, pass.cursor);
+        Self { pass, next: 0, before }
+    }
+
+    /// The last step once more.
+    pub(crate) fn again(&mut self) -> Option<Result<Row, Error>> {
+        (self.next, self.pass.cursor) = self.before;
+        self.step()
+    }
+
+    /// The row of what is stored next; none at the end.
+    pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
+        self.pass.rows.clear();
+        self.before = (self.next, self.pass.cursor);
+        while let Some(&declaration) = self.pass.layout.declarations().get(self.next) {
+            if let Err(error) = self.pass.run_one(declaration) {
+                return Some(Err(error));
+            }
+            self.next += 1;
+            if let Some(&row) = self.pass.rows.first() {
+                return Some(Ok(row));
+            }
+        }
+        None
+    }
+
+    /// Where the last row ends, if that is known.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.pass.cursor.map(|cursor| cursor + self.pass.base)
+    }
+
+    /// A table of the last row, with the values of parameters. It has to be given back.
+    pub(crate) fn lend<L: Deref<Target = Layout>>(&mut self, layout: L) -> AddressTable<L> {
+        let rows = std::mem::take(&mut self.pass.rows);
+        let values = std::mem::take(&mut self.pass.measure.scope.params);
+        AddressTable::new(layout, self.pass.rules, rows, self.end(), values)
+    }
+
+    pub(crate) fn take_back<L>(&mut self, table: AddressTable<L>) {
+        (self.pass.rows, self.pass.measure.scope.params) = table.into_parts();
+    }
+}
+
+/// The error for the address of something.
+pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
+    let path = short_path(layout, subject);
+    let (code, message, param) = match trouble {
+        Trouble::Is(code, message) => (code, message, None),
+        Trouble::Param(code, id, message) => (code, message, Some(id)),
+        Trouble::Read(error) => return error.into(),
+        Trouble::Stopped => (Code::BeyondLimit, "stopped".to_owned(), None),
+    };
+    let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
+    let diagnostic = match code {
+        Code::ValueUnknown => diagnostic.help("give it a value, or a stream that holds it"),
+        _ => diagnostic,
+    };
+    let diagnostic = match param {
+        Some(id) => diagnostic.label_at(layout.span(id.into()), "this parameter"),
+        None => diagnostic,
+    };
+    Diagnostics::new(vec![diagnostic], layout.source().clone()).into()
+}

@@ -1,0 +1,231 @@
+//! Rows as arrays of [`binio::array`]: a datatype, and the place of each element in the bytes of a stream.
+
+use binio::Endian;
+use binio::array::{self, Field, Record, ScalarType, Strided, c_strides};
+
+use super::measure::{Measure, Visited};
+use super::member::MemberRow;
+use super::pass::to_error;
+use super::rules::Rules;
+use super::scope::{self, Base, Element, Frame, Scope, Trouble};
+use super::table::Entry;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
+
+/// Fields of records that a datatype may have, those of records within it included: each type that holds two
+/// of another doubles them.
+const MAX_FIELDS: usize = 1 << 16;
+
+impl Entry<'_> {
+    /// The type of an element for [`binio::array`], and the dimensions of the array. The last dimension of
+    /// text becomes its length. A struct becomes a record of its members; parameters that it stores are not
+    /// among them.
+    ///
+    /// # Errors
+    /// [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, or if the instances of a struct
+    /// differ in size.
+    ///
+    /// ```
+    /// use dudley::{Layout, Order, Resolver};
+    ///
+    /// let layout = Layout::parse("names = S1[5, 16]  p = { x = u1  y = f4[2] }[3]")?;
+    /// let table = Resolver::new(&layout).order(Order::Little).table()?;
+    /// let types = table.iter().map(|entry| entry.array_type()).collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!((types[0].0.descr(), &types[0].1), ("'|S16'".to_owned(), &vec![5]));
+    /// let record = types[1].0.as_record().unwrap();
+    /// assert_eq!((record.itemsize(), record.fields()[1].offset()), (12, 4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
+        let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
+        let (element, mut shape) = (self.element(), self.shape().into_vec());
+        let datatype = match (self.datatype(), element) {
+            (_, Some(element)) if element.is_compressed => return Err(fail("it is compressed")),
+            (_, Some(Element { count: None, .. })) => {
+                return Err(fail("its shape depends on the stream"));
+            }
+            (_, Some(element)) if element.is_indeterminate(self.layout()) => {
+                return Err(fail("the instances of its struct differ in size"));
+            }
+            (Datatype::Primitive(primitive, order), _) => scalar(primitive, order, &mut shape)?,
+            (Datatype::Struct(id), _)
+                if self.layout().struct_type(id).depth > array::MAX_RECORD_DEPTH =>
+            {
+                return Err(fail("its structs nest deeper than records of numpy"));
+            }
+            (Datatype::Struct(_), _) => {
+                let data = self.data().ok_or_else(|| fail("it is not data"))?;
+                self.record(data)?
+            }
+        };
+        Ok((datatype, shape))
+    }
+
+    /// The [type](Self::array_type) and the layout of this array in the `len` bytes of the stream, for
+    /// [`binio::array::Array`].
+    ///
+    /// # Errors
+    /// As [`array_type`](Self::array_type), and [`NotStrided`](ErrorKind::NotStrided) if the address is not
+    /// known; [`Read`](ErrorKind::Read) if the stream is too short.
+    ///
+    /// ```
+    /// use dudley::array::{Array, Slice};
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("> n = i2  p = { x = u1  y = u2 }[2]")?;
+    /// let stream = vec![0_u8, 7, 1, 0, 0, 2, 3, 0, 0, 4];
+    /// let table = Resolver::new(&layout).table()?;
+    ///
+    /// let (datatype, strided) = table.find("/p")?.strided(10)?;
+    /// assert_eq!(strided.strides(), [4]);
+    /// let y = Array::new(stream, datatype, strided, Default::default())?.field("y")?;
+    /// assert_eq!(y.read::<u16>()?, [2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
+        let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
+        let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;
+        let (datatype, shape) = self.array_type()?;
+        let itemsize = datatype.itemsize();
+        let strided = Strided::packed(shape, array::Order::C, address, itemsize, len);
+        Ok((datatype, strided.map_err(binio::Error::from)?))
+    }
+
+    /// The record that the struct of this array is.
+    fn record(&self, data: &Data) -> Result<array::Datatype, Error> {
+        let mut rules = Rules::new();
+        rules.order = Some(self.order);
+        (rules.complex_align, rules.tail_padding) = (self.complex_align, self.tail_padding);
+        let scope = Scope::new(self.values.to_vec());
+        let mut measure = Measure::to_list(self.layout, &rules, scope);
+        let subject = self.row().subject();
+        let mut made = || {
+            let element = measure.scope.element(self.layout, data, 0, |_| ())?;
+            of_base(&mut measure, element.base, self.order, &mut Vec::new(), &mut 0)
+        };
+        made().map_err(|trouble| to_error(self.layout, *trouble, subject))
+    }
+}
+
+impl MemberRow<'_> {
+    /// The datatype and the layout of this member in all instances, as [`Entry::strided`]. A member that is a
+    /// struct is refused: its own members are rows too, and the record of the item holds all of them.
+    ///
+    /// # Errors
+    /// As [`Entry::strided`].
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use dudley::{Layout, Order, Resolver};
+    ///
+    /// let layout = Layout::parse("x = { a = i1  b = f8[2] }[3]")?;
+    /// let resolver = Resolver::new(&layout).order(Order::Little);
+    /// let table = resolver.table()?;
+    /// let mut found = Vec::new();
+    /// resolver.walk(&table, table.rows(), |_, member| {
+    ///     found.extend(member.map(|member| member.strided(72)));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// let (datatype, strided) = found.remove(1)?;
+    /// assert_eq!((datatype.descr(), strided.offset()), ("'<f8'".to_owned(), 8));
+    /// assert_eq!((strided.shape(), strided.strides()), (&[3, 2][..], &[24, 8][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
+        let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path.clone(), reason });
+        let address = self.address.ok_or_else(|| fail("its address depends on the stream"))?;
+        if self.element.is_some_and(|element| element.is_compressed) {
+            return Err(fail("it is compressed"));
+        }
+        if self.element.is_some_and(|element| element.count.is_none()) {
+            return Err(fail("its shape depends on the stream"));
+        }
+        let Datatype::Primitive(primitive, order) = self.datatype else {
+            return Err(fail("it is a struct"));
+        };
+        let (instances, own) = self.shape.split_at(self.strides.len());
+        let mut own = own.to_vec();
+        let datatype = scalar(primitive, order, &mut own)?;
+        let itemsize = datatype.itemsize();
+        let signed = |&stride: &u64| i64::try_from(stride).unwrap_or(i64::MAX);
+        let mut strides: Vec<i64> = self.strides.iter().map(signed).collect();
+        strides.extend(c_strides(&own, itemsize).map_err(binio::Error::from)?);
+        let shape = [instances, &own].concat();
+        let strided = Strided::new(shape, strides, address, itemsize, len);
+        Ok((datatype, strided.map_err(binio::Error::from)?))
+    }
+}
+
+/// A primitive type; the last dimension of text is taken as its length.
+pub(crate) fn scalar(
+    primitive: Primitive,
+    order: Option<Order>,
+    shape: &mut Vec<u64>,
+) -> Result<array::Datatype, binio::Error> {
+    let kind = match (primitive.kind(), primitive.size()) {
+        (Kind::Signed, _) => array::ScalarKind::Int,
+        (Kind::Unsigned, _) => array::ScalarKind::Uint,
+        (Kind::Float, _) => array::ScalarKind::Float,
+        (Kind::Complex, _) => array::ScalarKind::Complex,
+        (Kind::Boolean, _) => array::ScalarKind::Bool,
+        (Kind::Byte, _) => array::ScalarKind::Bytes,
+        (Kind::Unicode, 1) => array::ScalarKind::Utf8,
+        (Kind::Unicode, 2) => array::ScalarKind::Utf16,
+        (Kind::Unicode, _) => array::ScalarKind::Unicode,
+    };
+    let is_text = matches!(primitive.kind(), Kind::Byte | Kind::Unicode);
+    let len = if is_text { shape.pop().unwrap_or(1) } else { 1 };
+    let endian = match order {
+        Some(Order::Big) => Endian::Big,
+        _ => Endian::Little,
+    };
+    let size = len.saturating_mul(primitive.size());
+    Ok(array::Datatype::Scalar(ScalarType::new(kind, size, endian)?))
+}
+
+/// The type of an element. `count` has the number of fields so far.
+pub(crate) fn of_base(
+    measure: &mut Measure<'_>,
+    base: Base,
+    order: Order,
+    shape: &mut Vec<u64>,
+    count: &mut usize,
+) -> scope::Result<array::Datatype> {
+    match base {
+        Base::Primitive(primitive, stated) => Ok(scalar(primitive, stated.or(Some(order)), shape)?),
+        Base::Struct(id, frame) => record(measure, id, frame, order, count),
+    }
+}
+
+/// The members of a struct whose free names have their values at `frame`. The nesting of types is limited, so the
+/// recursion is too.
+fn record<'r>(
+    measure: &mut Measure<'r>,
+    id: TypeId,
+    frame: Frame,
+    order: Order,
+    count: &mut usize,
+) -> scope::Result<array::Datatype> {
+    let mut fields = Vec::new();
+    let visit = &mut |measure: &mut Measure<'r>, visited: Visited| {
+        let StructField::Member(member) = visited.field else { return Ok(()) };
+        *count += 1;
+        if *count > MAX_FIELDS {
+            let message = format!("a record has more than {MAX_FIELDS} fields");
+            return Err(Trouble::Is(crate::diagnostic::Code::BeyondLimit, message).into());
+        }
+        let layout = measure.layout;
+        let data = layout.data(layout.member(member).data);
+        let inner = measure.scope.frame();
+        let mut shape = Vec::new();
+        let element = measure.scope.element(layout, data, frame, |len| shape.push(len))?;
+        let datatype = of_base(measure, element.base, order, &mut shape, count)?;
+        measure.scope.leave(inner);
+        let offset = visited.placed.offset.unwrap_or_default();
+        fields.push(Field::new(layout.member_name(member), datatype).with_shape(shape).at(offset));
+        Ok(())
+    };
+    let size = measure.fields(id, frame, None, Some(visit))?.unwrap_or_default();
+    let record = Record::new(fields, size).map_err(binio::Error::from)?;
+    Ok(record.into())
+}

@@ -1,0 +1,102 @@
+//! Values of stored parameters, given by the caller.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::layout::Layout;
+
+/// Values by name and by path. A path takes precedence.
+///
+/// ```
+/// use dudley::Values;
+///
+/// // Every stored parameter N is 3, but that of the dict `grid` is 4.
+/// let values = Values::new().with("N", 3).with("/grid/N", 4);
+/// assert!(values.with("/records[2].N", 5).get("N").is_some());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    given: HashMap<String, i64>,
+    has_paths: bool,
+    has_elements: bool,
+    /// Bytes of compressed arrays that are written, by path, the count included.
+    compressed: HashMap<String, u64>,
+}
+
+impl Values {
+    /// No values.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a value, for all stored parameters with a name, or for one by its path (`/dict/N`,
+    /// `/item.member.N`, `/item[2].N`).
+    #[must_use]
+    pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
+        let key = name_or_path.into();
+        self.has_paths |= key.starts_with('/');
+        self.has_elements |= key.starts_with('/') && key.contains(']');
+        self.given.insert(key, value);
+        self
+    }
+
+    /// The value for a name or path.
+    pub fn get(&self, name_or_path: &str) -> Option<i64> {
+        self.given.get(name_or_path).copied()
+    }
+
+    /// The names and paths that have a value.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.given.keys().map(String::as_str)
+    }
+
+    /// The names and paths, sorted, that are not a stored parameter of a layout.
+    ///
+    /// ```
+    /// use dudley::{Layout, Values};
+    ///
+    /// let layout = Layout::parse("N : i4  M : 3  x = {K : i1  a = u1[K]}[N]")?;
+    /// let values = Values::new().with("N", 1).with("M", 2).with("/x[0].K", 3).with("/x.L", 4);
+    /// assert_eq!(values.not_in(&layout), ["/x.L", "M"]);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn not_in(&self, layout: &Layout) -> Vec<&str> {
+        let stored = layout.params().filter(|&id| layout.param(id).value.is_stored());
+        let names: HashSet<&str> = stored.map(|id| layout.param_name(id)).collect();
+        let is_in = |key: &&str| names.contains(key) || layout.stores_param_at(key);
+        let mut rest: Vec<&str> = self.keys().filter(|key| !is_in(key)).collect();
+        rest.sort_unstable();
+        rest
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// Sets the bytes of a compressed array.
+    #[cfg(feature = "write")]
+    pub(crate) fn set_compressed(&mut self, path: String, len: u64) {
+        self.compressed.insert(path, len);
+    }
+
+    /// The bytes of a compressed array.
+    pub(crate) fn compressed_len(&self, path: impl FnOnce() -> String) -> Option<u64> {
+        if self.compressed.is_empty() { None } else { self.compressed.get(&path()).copied() }
+    }
+
+    /// Whether values are given by path.
+    pub(crate) fn has_paths(&self) -> bool {
+        self.has_paths
+    }
+
+    /// Whether instances of one array may differ.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.has_elements
+    }
+}
+
+impl<K: Into<String>> FromIterator<(K, i64)> for Values {
+    fn from_iter<I: IntoIterator<Item = (K, i64)>>(given: I) -> Self {
+        given.into_iter().fold(Self::new(), |values, (key, value)| values.with(key, value))
+    }
+}

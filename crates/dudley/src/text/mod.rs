@@ -1,0 +1,49 @@
+//! The low level: text to tokens to a syntax tree. Names are not resolved here.
+//!
+//! The tree is a list of nodes in order of the text, 12 bytes each. What encloses others has one node where
+//! it opens and one where it closes. A reader walks the list once.
+//!
+//! ```text
+//! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
+//! item     Top | Up | Name (Dict | Data data | Param param | list | struct | Extend place+ | Broken)
+//! list     ListOpen (Element (data | list | DictOpen item* DictClose | Broken))* ListClose
+//! struct   StructOpen [Align] member* StructClose
+//! member   Name (Data data | Param param | Broken) | Unnamed (Data data | Broken)
+//! data     ([Mark] Type | struct) (Dim | DimName [Suffix])* [(Compress | Reference) Argument*] [place]
+//! param    Integer | data
+//! place    At | Align
+//! ```
+//!
+//! `Broken` stands for what had an error; the rest of the tree is complete.
+
+mod expect;
+mod foreign;
+mod format;
+mod lex;
+mod parse;
+pub(crate) mod quote;
+mod tree;
+
+pub(crate) use expect::short;
+pub(crate) use foreign::primitive_of;
+pub(crate) use lex::is_word;
+pub(crate) use parse::Parser;
+
+pub use format::format;
+pub use lex::{Lexer, TokenKind};
+pub use tree::{Comment, Node, NodeKind, Token, Tree};
+
+pub use crate::source::{Encoding, Span};
+
+/// The value of an integer token; none above 2^63-1.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    if let [b'0', b'x' | b'X', ..] = bytes {
+        return i64::from_str_radix(&text[2..], 16).ok();
+    }
+    // 18 digits cannot be too large. Most have one or two, for which `parse` takes three times as long.
+    if bytes.len() > 18 {
+        return text.parse().ok();
+    }
+    Some(bytes.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
+}

@@ -1,0 +1,162 @@
+//! Tokens, nodes, and the tree that they make.
+
+use super::TokenKind;
+use crate::diagnostic::Diagnostic;
+use crate::options::Limits;
+use crate::source::Span;
+
+/// A token and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its kind.
+    pub kind: TokenKind,
+    /// Its first byte.
+    pub start: u32,
+    /// After its last byte.
+    pub end: u32,
+}
+
+impl Token {
+    /// Its place.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// The kind of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// The byte order of the layout.
+    Order,
+    /// `{` of the summary.
+    SummaryOpen,
+    /// `}` of the summary.
+    SummaryClose,
+    /// `/` where an item begins.
+    Top,
+    /// `..`
+    Up,
+    /// The name of what follows.
+    Name,
+    /// A member without a name.
+    Unnamed,
+    /// `/` after a name.
+    Dict,
+    /// `=`: data follow.
+    Data,
+    /// `:` or `:=`: a parameter follows.
+    Param,
+    /// Placements follow, each for one more element of a list.
+    Extend,
+    /// `[` of a list.
+    ListOpen,
+    /// `]` of a list.
+    ListClose,
+    /// The first token of an element.
+    Element,
+    /// `/` of a dict in a list.
+    DictOpen,
+    /// Before the `,` or `]` that ends it.
+    DictClose,
+    /// `{` of a struct.
+    StructOpen,
+    /// `}` of a struct.
+    StructClose,
+    /// A byte order before a type.
+    Mark,
+    /// The name of a type.
+    Type,
+    /// A dimension that is a number, with its sign.
+    Dim,
+    /// A dimension that is a parameter.
+    DimName,
+    /// The signs after it.
+    Suffix,
+    /// The name of a filter after `->`.
+    Compress,
+    /// The name of a filter after `<-`.
+    Reference,
+    /// An argument of a filter, with its sign.
+    Argument,
+    /// `@` and its number.
+    At,
+    /// `%` and its number.
+    Align,
+    /// The value of a fixed parameter, with its sign.
+    Integer,
+    /// Stands for what had an error. The last of all kinds.
+    Broken,
+}
+
+/// A node and its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its kind.
+    pub kind: NodeKind,
+    /// Its first byte.
+    pub start: u32,
+    /// After its last byte.
+    pub end: u32,
+}
+
+impl Node {
+    /// Its place.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// A documentation or attribute comment and its subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Comment {
+    /// The number of the node that it is about: `Name`, `Unnamed`, `Element`, `Top`, `Up` or
+    /// `SummaryOpen`; [`Comment::LAYOUT`] before all of them.
+    pub subject: u32,
+    /// From the first `#` to the end of the line.
+    pub start: u32,
+    /// After its last byte.
+    pub end: u32,
+    /// Whether it has attributes.
+    pub is_attributes: bool,
+}
+
+impl Comment {
+    /// The subject of comments before all items: the whole layout.
+    pub const LAYOUT: u32 = u32::MAX;
+
+    /// Its place.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// The syntax tree of a layout.
+///
+/// ```
+/// use dudley::text::{NodeKind, Tree};
+///
+/// let tree = Tree::parse("x = f8[3] ## (cm)", &dudley::Limits::default());
+/// let kinds: Vec<NodeKind> = tree.nodes.iter().map(|node| node.kind).collect();
+/// assert_eq!(kinds, [NodeKind::Name, NodeKind::Data, NodeKind::Type, NodeKind::Dim]);
+/// assert_eq!(tree.comments[0].subject, 0);
+/// assert!(tree.diagnostics.is_empty());
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Tree {
+    /// The nodes, in order of the text.
+    pub nodes: Vec<Node>,
+    /// Documentation and attribute comments, in order of the text.
+    pub comments: Vec<Comment>,
+    /// Errors, in order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Tree {
+    /// Parses a text. Returns a tree even if there are errors in [`diagnostics`](Self::diagnostics).
+    pub fn parse(text: &str, limits: &Limits) -> Self {
+        super::parse::parse(text, limits)
+    }
+}

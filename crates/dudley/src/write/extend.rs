@@ -1,0 +1,402 @@
+//! More data in a native file: the new layout after the old one, on a line of its own.
+//!
+//! | way | what happens |
+//! |---|---|
+//! | [`Safe`](ExtendMode::Safe) | the new data follow the old layout, which stays as a hole; the first new item has an `@` address |
+//! | [`InPlace`](ExtendMode::InPlace) | the new data begin where the old layout was, as the document of the language says |
+//!
+//! Both change the file through a journal ([`binio::write`]): a change that is interrupted is undone when the
+//! file is changed next, and readers see the old content until then.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::array::{self, Data, Element};
+use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
+use binio::{Context as _, ReadAt, Span};
+
+use super::writer::{WriteReport, Writer, layout_text};
+use crate::error::{Error, ErrorKind};
+use crate::file::{FileBytes, appended_text};
+use crate::filter::FilterRegistry;
+use crate::layout::{Declaration, Layout, Placement, Subject};
+use crate::options::{Limits, ParseOptions};
+use crate::place::{Resolver, Values, alignment, placement};
+use crate::signature::Signature;
+use crate::source::Source;
+use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
+
+/// Bytes of adjacent rows from which on the next row is written on its own.
+const MAX_JOINED: usize = 1 << 20;
+
+/// How a native file is extended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExtendMode {
+    /// The new data follow the old layout, which stays where it is, unused.
+    #[default]
+    Safe,
+    /// The new data overwrite the old layout.
+    InPlace,
+}
+
+/// More data for a native file. They are held in memory until [`commit`](Self::commit).
+///
+/// ```
+/// use dudley::write::{ExtendMode, Extension};
+/// use dudley::{File, Values};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("run.bdud");
+/// std::fs::write(&path, b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n")?;
+/// let mut more = Extension::open(&path, "y = i4[2]", ExtendMode::InPlace, &Values::new())?;
+/// more.put("y", &[8_i32, 9])?;
+/// more.commit_to(&path)?;
+/// let file = File::open(&path, None)?;
+/// assert_eq!(file.get("x")?.read::<i32>()?, [7]);
+/// assert_eq!(file.get("y")?.read::<i32>()?, [8, 9]);
+/// assert_eq!(dudley::file::appended_layout(&std::fs::read(&path)?)?, b"x = i4\ny = i4[2]\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Extension {
+    writer: Writer<'static>,
+    mode: ExtendMode,
+    signature: Signature,
+    /// Bytes of the file.
+    old_len: u64,
+    text: String,
+}
+
+impl Extension {
+    /// Begins to extend a file on the disk.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if the file cannot be read.
+    pub fn open(
+        path: impl AsRef<Path>,
+        more: &str,
+        mode: ExtendMode,
+        values: &Values,
+    ) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let source = FileBytes::open(path).with_context(|| path.display().to_string())?;
+        Self::new(&source, more, mode, values)
+    }
+
+    /// Begins to extend a native file by what a text declares. It continues in the scope where the old layout
+    /// ended: begin it with `/` to return to the top. The values are those of new stored parameters. Addresses
+    /// are found by the default rules, as [`File::open`](crate::File::open) does.
+    ///
+    /// # Errors
+    /// [`NoLayout`](ErrorKind::NoLayout) if the file has no layout at its end;
+    /// [`Extend`](ErrorKind::Extend) if the text changes what the file has, or if the mode does not allow it;
+    /// errors of the layout.
+    pub fn new(
+        file: &(impl ReadAt + ?Sized),
+        more: &str,
+        mode: ExtendMode,
+        values: &Values,
+    ) -> Result<Self, Error> {
+        let file: &dyn ReadAt = &file;
+        let signature = Signature::of(file)?.ok_or(ErrorKind::NotNative)?;
+        if signature.layout_address == 0 {
+            return Err(ErrorKind::NoLayout { is_native: true }.into());
+        }
+        let old = Layout::parse(appended_text(file, signature)?)?;
+        let start = match mode {
+            ExtendMode::Safe => file.len(),
+            ExtendMode::InPlace => signature.layout_address,
+        };
+        let data = Span::new(file, 0..signature.layout_address)?;
+        let table = resolver(&old, &data, values, signature).table()?;
+        let ends = table.rows().iter().filter_map(|row| Some(row.address()? + row.nbytes()?));
+        let data_end = ends.max().unwrap_or(Signature::LEN).max(Signature::LEN);
+
+        let first = layout_text(&old);
+        let second =
+            if more.ends_with(['\n', '\r']) { more.to_owned() } else { format!("{more}\n") };
+        let range = new_placement(&first, &second)?;
+        let mut text = first + &second;
+        let layout = parse_extended(&text)?;
+        let new = first_new(&layout, &old).zip(range);
+        let new = new.map(|(subject, range)| (subject, placement(&layout, subject), range));
+        match (mode, new) {
+            (_, None | Some((_, Some(Placement::Address(_)), _))) => {}
+            (ExtendMode::Safe, Some((subject, stated, range))) => {
+                let stated = match stated {
+                    Some(Placement::Align(align)) => align,
+                    _ => 1,
+                };
+                let align = alignment(&layout, subject).max(stated).max(1);
+                let address = start.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+                let blank = if text[..range.start].ends_with(' ') { "" } else { " " };
+                text.replace_range(range, &format!("{blank}@{address}"));
+            }
+            (ExtendMode::InPlace, Some(_)) if table.end() != Some(data_end) => {
+                let message = format!(
+                    "the data of the old layout do not end with its last item, because of `@` addresses: \
+                     the first new item needs an `@` of at least {data_end}"
+                );
+                return Err(ErrorKind::Extend { message }.into());
+            }
+            _ => {}
+        }
+        let layout = Arc::new(parse_extended(&text)?);
+        let kept = old.declarations();
+        if layout.declarations().get(..kept.len()) != Some(kept) {
+            let message = "the new text changes what the old layout declares".to_owned();
+            return Err(ErrorKind::Extend { message }.into());
+        }
+        // What the file has is known; the rest does not depend on its bytes.
+        let rules = resolver(Arc::clone(&layout), &data, values, signature).into_rules();
+        let rows = table.rows().len();
+        let before = (table.rows(), kept.len(), table.end());
+        let table = rules.table(Arc::clone(&layout), table.numbers(), before)?;
+        let free = match mode {
+            ExtendMode::Safe => start,
+            ExtendMode::InPlace => data_end,
+        };
+        for row in &table.rows()[rows..] {
+            if row.nbytes() != Some(0) && row.address().is_some_and(|address| address < free) {
+                let path = layout.subject_path(row.subject());
+                let message = format!("`{path}` would overwrite what the file has");
+                return Err(ErrorKind::Extend { message }.into());
+            }
+        }
+        let limits = binio::Limits::default();
+        let mut writer = Writer::in_memory(Arc::clone(&layout), rules, table, limits);
+        writer.keep(rows, kept.len(), before.2);
+        writer.put_params_from(rows)?;
+        Ok(Self { writer, mode, signature, old_len: file.len(), text })
+    }
+
+    /// The old layout and the new one.
+    pub fn layout(&self) -> &Layout {
+        &self.writer.layout
+    }
+
+    /// Sets the filters of compressed arrays and references. Default: those of this crate.
+    #[must_use]
+    pub fn filters(mut self, filters: FilterRegistry) -> Self {
+        self.writer.filters = filters;
+        self
+    }
+
+    /// As [`Writer::put`].
+    ///
+    /// # Errors
+    /// As [`Writer::put`].
+    pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
+        self.writer.put(path, elements)
+    }
+
+    /// As [`Writer::put_strings`].
+    ///
+    /// # Errors
+    /// As [`Writer::put_strings`].
+    pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
+        self.writer.put_strings(path, texts)
+    }
+
+    /// As [`Writer::put_array`].
+    ///
+    /// # Errors
+    /// As [`Writer::put_array`].
+    pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
+    where
+        Error: From<D::Error>,
+    {
+        self.writer.put_array(path, array)
+    }
+
+    /// Changes the file on the disk.
+    ///
+    /// # Errors
+    /// If the file is in use by another writer, or cannot be changed; then it is as it was.
+    pub fn commit_to(self, path: impl AsRef<Path>) -> Result<WriteReport, Error> {
+        let lock = FileLock::acquire(path)?;
+        lock.roll_back()?;
+        let mut storage = FileStorage::open(&lock)?;
+        self.commit(&mut storage)
+    }
+
+    /// Changes the file: data, then the layout, then the address of the layout, each on the disk before the
+    /// next. What is missing becomes zeros.
+    ///
+    /// # Errors
+    /// If the file cannot be changed, or is not the one that this was made for; then it is as it was.
+    pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
+        let Self { writer, mode, signature, old_len, text } = self;
+        if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
+            let message = "the file was changed meanwhile".to_owned();
+            return Err(ErrorKind::Extend { message }.into());
+        }
+        let (rows, range, missing) = writer.into_rows()?;
+        let end = range.end;
+        let layout_address = match mode {
+            ExtendMode::Safe => end.max(old_len),
+            ExtendMode::InPlace => end.max(signature.layout_address),
+        };
+        let len = layout_address + text.len() as u64;
+        let header = Signature { layout_address, ..signature }.to_bytes();
+        let overwritten = match mode {
+            ExtendMode::Safe => old_len..old_len,
+            // There may be unused bytes before the old layout.
+            ExtendMode::InPlace => signature.layout_address.min(range.start)..old_len,
+        };
+        let untouched = Signature::LEN..overwritten.start;
+        let plan = ChangePlan::new(untouched).overwrite(overwritten.clone()).marker(0, header);
+        let mut change = Change::begin(storage, &plan)?;
+        // What is missing, and the gaps between items, become zeros.
+        let gap = overwritten.start..layout_address.min(old_len);
+        let mut at = gap.start;
+        while at < gap.end {
+            let zeros = vec![0; usize::try_from(gap.end - at).unwrap_or(usize::MAX).min(1 << 16)];
+            change.write_all_at(&zeros, at)?;
+            at += zeros.len() as u64;
+        }
+        // Each write over old bytes waits for the journal, so write adjacent rows in one go.
+        let (mut start, mut joined) = (0, Vec::new());
+        for (address, bytes) in rows {
+            if address != start + joined.len() as u64 || joined.len() >= MAX_JOINED {
+                change.write_all_at(&joined, start)?;
+                joined.clear();
+                start = address;
+            }
+            joined.extend_from_slice(&bytes);
+        }
+        change.write_all_at(&joined, start)?;
+        change.sync()?;
+        change.write_all_at(text.as_bytes(), layout_address)?;
+        change.set_len(len)?;
+        change.sync()?;
+        change.write_all_at(&header, 0)?;
+        change.commit()?;
+        Ok(WriteReport { missing, layout_address: Some(layout_address), len })
+    }
+}
+
+fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
+    layout: L,
+    data: &'a dyn ReadAt,
+    values: &Values,
+    signature: Signature,
+) -> Resolver<'a, L> {
+    // The signature is that of the whole file, which is longer than the data.
+    Resolver::new(layout).values(values.clone()).native_stream(data, signature.order)
+}
+
+/// Parses the old layout and what follows it. Messages show lines of both.
+fn parse_extended(text: &str) -> Result<Layout, Error> {
+    ParseOptions::new().parse_source(Source::decode_named(text.as_bytes(), "extended layout")?)
+}
+
+/// The first item or parameter that only the longer of two layouts stores.
+fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
+    let new = layout.declarations().get(old.declarations().len()..).unwrap_or_default();
+    new.iter().find_map(|found| match *found {
+        Declaration::Item(id) => layout.data_of(id).map(|_| id.into()),
+        Declaration::Param(id) => layout.param(id).value.is_stored().then(|| id.into()),
+        Declaration::Type(..) => None,
+    })
+}
+
+/// Finds the text of the placement of the first data or stored parameter that the second text declares, or the empty
+/// range where it would be.
+fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Error> {
+    let limits = Limits::default();
+    let text = format!("{first}{second}");
+    let (old, all) = (Tree::parse(first, &limits), Tree::parse(&text, &limits));
+    let is_item = |node: &Node| matches!(node.kind, NodeKind::Name | NodeKind::Top | NodeKind::Up);
+    let begins = all.nodes.get(old.nodes.len());
+    if all.nodes.get(..old.nodes.len()) != Some(&old.nodes) || !begins.is_none_or(is_item) {
+        let message = "the new text would continue the last item of the old layout".to_owned();
+        return Err(ErrorKind::Extend { message }.into());
+    }
+    let mut at = old.nodes.len();
+    let node = |at: usize| all.nodes.get(at).copied();
+    let kind = |at: usize| node(at).map(|node| node.kind);
+    while let Some(this) = node(at) {
+        at += 1;
+        match this.kind {
+            // The body of a named type.
+            NodeKind::StructOpen => at = struct_end(&all, at),
+            NodeKind::Extend => return Ok(node(at).map(range)),
+            NodeKind::Param if kind(at) == Some(NodeKind::Integer) => {}
+            NodeKind::Data | NodeKind::Param | NodeKind::Element => {
+                if matches!(kind(at), Some(NodeKind::ListOpen | NodeKind::DictOpen)) {
+                    continue;
+                }
+                return Ok(placement_at(&all, &text, at));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The node after the `}` of a struct.
+fn struct_end(tree: &Tree, mut at: usize) -> usize {
+    let mut depth = 1;
+    while depth > 0 && at < tree.nodes.len() {
+        match tree.nodes[at].kind {
+            NodeKind::StructOpen => depth += 1,
+            NodeKind::StructClose => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The text of the placement of the data whose type begins at a node, or the empty range after these data.
+fn placement_at(tree: &Tree, text: &str, mut at: usize) -> Option<Range<usize>> {
+    let mut last = None;
+    while let Some(&node) = tree.nodes.get(at) {
+        match node.kind {
+            NodeKind::StructOpen => {
+                at = struct_end(tree, at + 1);
+                last = tree.nodes.get(at - 1).copied();
+                continue;
+            }
+            NodeKind::Mark
+            | NodeKind::Type
+            | NodeKind::Dim
+            | NodeKind::DimName
+            | NodeKind::Suffix
+            | NodeKind::Compress
+            | NodeKind::Reference
+            | NodeKind::Argument => last = Some(node),
+            NodeKind::At | NodeKind::Align => return Some(range(node)),
+            _ => break,
+        }
+        at += 1;
+    }
+    let last = last?;
+    let mut end = last.end as usize;
+    let closing = match last.kind {
+        NodeKind::Dim | NodeKind::DimName | NodeKind::Suffix => Some(TokenKind::CloseBracket),
+        NodeKind::Argument | NodeKind::Compress | NodeKind::Reference => {
+            Some(TokenKind::CloseParen)
+        }
+        _ => None,
+    };
+    if let Some(closing) = closing {
+        let tokens = Lexer::new(&text[end..]).filter(|token| !token.kind.is_comment());
+        for token in tokens.take(2) {
+            if token.kind == closing {
+                end += token.end as usize;
+                break;
+            }
+            if token.kind != TokenKind::OpenParen {
+                break;
+            }
+        }
+    }
+    Some(end..end)
+}
+
+fn range(node: Node) -> Range<usize> {
+    node.start as usize..node.end as usize
+}

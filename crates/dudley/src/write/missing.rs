@@ -1,0 +1,142 @@
+//! What was put, and what is missing.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::writer::Writer;
+use crate::error::Error;
+use crate::layout::{Field, Inside, push_name};
+use crate::place::{Inner, Outcome, Stored, to_error};
+
+/// What was put of a row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Put {
+    is_all: bool,
+    /// Of a struct.
+    parts: Vec<Vec<Inside>>,
+}
+
+impl Put {
+    /// Adds what is at the end of these steps; without any, all.
+    pub(super) fn add(&mut self, inside: Vec<Inside>) {
+        if inside.is_empty() {
+            (self.is_all, self.parts) = (true, Vec::new());
+        } else if !self.is_all {
+            self.parts.push(inside);
+        }
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        !self.is_all && self.parts.is_empty()
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.is_all
+    }
+}
+
+/// The paths of what was not put.
+pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
+    let layout = &*writer.layout;
+    let mut inner = Inner::new(layout, &writer.rules, writer.table.numbers());
+    let mut missing = Vec::new();
+    for (row, put) in writer.table.rows().iter().zip(put).filter(|(_, put)| !put.is_all) {
+        let entry = writer.table.entry(*row);
+        let is_empty = match row.nbytes() {
+            Some(nbytes) => nbytes == 0,
+            None => entry.shape().contains(&0),
+        };
+        if is_empty {
+            continue;
+        }
+        if put.is_nothing() {
+            missing.push(entry.path());
+            continue;
+        }
+        let parts: Vec<&[Inside]> = put.parts.iter().map(Vec::as_slice).collect();
+        let found = inner.of_row_at(&entry, Some(0)).and_then(|stored| {
+            missing_in(&mut inner, &stored, &parts, &entry.path(), &mut missing)
+        });
+        found.map_err(|trouble| to_error(layout, *trouble, row.subject()))?;
+    }
+    Ok(missing)
+}
+
+/// The same in what is stored somewhere, of which these parts were put. The nesting of types is limited, so
+/// the recursion is too.
+fn missing_in(
+    inner: &mut Inner<'_>,
+    stored: &Stored,
+    parts: &[&[Inside]],
+    path: &str,
+    missing: &mut Vec<String>,
+) -> Outcome<()> {
+    if parts.iter().any(|part| part.is_empty()) {
+        return Ok(());
+    }
+    if parts.is_empty() {
+        missing.push(path.to_owned());
+        return Ok(());
+    }
+    let mut instances: BTreeMap<u64, Vec<&[Inside]>> = BTreeMap::new();
+    let mut fields = Vec::new();
+    for part in parts {
+        match part.split_first() {
+            Some((&Inside::Instance(index), rest)) => {
+                instances.entry(index).or_default().push(rest);
+            }
+            _ => fields.push(*part),
+        }
+    }
+    if !instances.is_empty() {
+        let mut next = 0;
+        for (index, mut parts) in instances {
+            missing_between(inner, stored, next..index, &fields, path, missing)?;
+            parts.extend(&fields);
+            let instance = inner.step(stored, Inside::Instance(index))?;
+            if let Some(instance) = instance {
+                missing_in(inner, &instance, &parts, &format!("{path}[{index}]"), missing)?;
+            }
+            next = index + 1;
+        }
+        let end = stored.count().unwrap_or(next);
+        return missing_between(inner, stored, next..end, &fields, path, missing);
+    }
+    for part in inner.members(stored)? {
+        let Field::Member(id) = part.field else { continue };
+        if part.nbytes == Some(0) {
+            continue;
+        }
+        let inside = |found: &&[Inside]| match found.split_first() {
+            Some((&Inside::Field(field), _)) => field == part.field,
+            _ => false,
+        };
+        let parts: Vec<&[Inside]> =
+            fields.iter().copied().filter(inside).map(|found| &found[1..]).collect();
+        let mut path = format!("{path}.");
+        push_name(&mut path, inner.layout().member_name(id));
+        missing_in(inner, &part.stored, &parts, &path, missing)?;
+    }
+    Ok(())
+}
+
+/// The same in instances of which none was put by its number.
+fn missing_between(
+    inner: &mut Inner<'_>,
+    stored: &Stored,
+    range: Range<u64>,
+    fields: &[&[Inside]],
+    path: &str,
+    missing: &mut Vec<String>,
+) -> Outcome<()> {
+    let (start, end) = (range.start, range.end);
+    if start >= end {
+        return Ok(());
+    }
+    let Some(instance) = inner.step(stored, Inside::Instance(start))? else { return Ok(()) };
+    let path = match end - start {
+        1 => format!("{path}[{start}]"),
+        _ => format!("{path}[{start}..{end}]"),
+    };
+    missing_in(inner, &instance, fields, &path, missing)
+}

@@ -1,0 +1,145 @@
+//! Other values in a file, in place.
+
+use std::path::Path;
+
+use binio::array::{self, Data, Element};
+use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
+use binio::{Bytes, ReadAt};
+
+use super::convert::convert;
+use super::target::put_fields;
+use crate::error::{Error, ErrorKind};
+use crate::file::value::File;
+
+/// Bytes of a file that are needed to recognise it.
+const WITNESS: u64 = 64 << 10;
+
+/// New bytes for a part of a file.
+///
+/// ```
+/// use dudley::{File, Layout};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("data.bin");
+/// std::fs::write(&path, [0, 1, 2, 3, 4, 5])?;
+/// let layout = Layout::parse("v = { a = u1  b = u1[2] }[2]")?;
+/// let patch = File::open(&path, layout)?.patch("/v.b", &[9_u8, 9, 8, 8])?;
+/// patch.commit_to(&path)?;
+/// assert_eq!(std::fs::read(&path)?, [0, 9, 9, 3, 8, 8]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Patch {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// What they replace.
+    before: Bytes,
+    /// Bytes of the file.
+    len: u64,
+}
+
+impl File {
+    /// Prepares to replace the numbers at a path by others, in C order. Nothing is written yet.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`Mismatch`](ErrorKind::Mismatch) if their number or type is wrong. What sizes
+    /// depend on, parameters and compressed arrays, cannot be replaced.
+    pub fn patch<T: Element>(&self, path: &str, elements: &[T]) -> Result<Patch, Error> {
+        let shape = self.get(path)?.shape().to_vec();
+        let datatype = array::Datatype::of::<T>();
+        let data = Bytes::from(array::to_bytes(elements));
+        let (len, size) = (data.len() as u64, datatype.itemsize());
+        if array::count(&shape) != Some(elements.len() as u64) {
+            let message = format!("{} elements are given, expected {shape:?}", elements.len());
+            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
+        }
+        let strided = array::Strided::packed(shape, array::Order::C, 0, size, len)?;
+        self.patch_array(path, &array::Array::new(data, datatype, strided, *self.limits())?)
+    }
+
+    /// Prepares to replace the array at a path by another of the same shape.
+    ///
+    /// # Errors
+    /// As [`patch`](Self::patch), and if the array cannot be read.
+    pub fn patch_array<D: Data>(&self, path: &str, array: &array::Array<D>) -> Result<Patch, Error>
+    where
+        Error: From<D::Error>,
+    {
+        let mismatch = |message| Error::new(ErrorKind::Mismatch { path: path.to_owned(), message });
+        if self.is_param(path)? {
+            return Err(mismatch("the value of a parameter determines where data are".to_owned()));
+        }
+        let place = self.get(path)?;
+        if !place.data().is_same(self.source()) {
+            return Err(mismatch("a compressed array cannot be replaced".to_owned()));
+        }
+        if place.shape() != array.shape() {
+            let (found, expected) = (array.shape(), place.shape());
+            return Err(mismatch(format!("the shape is {found:?}, expected {expected:?}")));
+        }
+        let packed = convert(array, place.datatype())?;
+        let extent = place.layout().extent();
+        let size = extent.end - extent.start;
+        self.limits().check_alloc("an item", size)?;
+        let len = usize::try_from(size).unwrap_or(usize::MAX);
+        let before = ReadAt::bytes_at(self.source(), extent.start, len)?;
+        let mut bytes = before.to_vec();
+        let (shape, strides) = (place.shape().to_vec(), place.strides().to_vec());
+        let offset = place.layout().offset().saturating_sub(extent.start);
+        let itemsize = place.datatype().itemsize();
+        let strided = array::Strided::new(shape.clone(), strides, offset, itemsize, size)?;
+        let order = array::Order::C;
+        let whole = array::Strided::packed(shape, order, 0, itemsize, packed.len() as u64)?;
+        let datatype = place.datatype().clone();
+        let packed = array::Array::new(Bytes::from(packed), datatype, whole, *self.limits())?;
+        put_fields(&strided, &packed, &mut bytes)?;
+        Ok(Patch { offset: extent.start, bytes, before, len: self.source().len() })
+    }
+}
+
+impl Patch {
+    /// The first byte that is replaced.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The new bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Changes the file on the disk.
+    ///
+    /// # Errors
+    /// If the file is in use by another writer, or cannot be changed; then it is as it was.
+    pub fn commit_to(self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let lock = FileLock::acquire(path)?;
+        lock.roll_back()?;
+        self.commit(&mut FileStorage::open(&lock)?)
+    }
+
+    /// Changes the file.
+    ///
+    /// # Errors
+    /// If the file cannot be changed, or is not the one that this was made for; then it is as it was.
+    pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
+        let Self { offset, bytes, before, len } = self;
+        // Bytes between those that are replaced are written too, so they have to be the same still.
+        if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
+            let message = "the file was changed meanwhile".to_owned();
+            return Err(ErrorKind::Extend { message }.into());
+        }
+        let end = offset + bytes.len() as u64;
+        // The file is recognised by the bytes before or after; or else by what is replaced.
+        let before = offset.saturating_sub(WITNESS)..offset;
+        let after = end..len.min(end.saturating_add(WITNESS));
+        let untouched = if before.is_empty() { after } else { before };
+        let mut plan = ChangePlan::new(untouched.clone());
+        if untouched.is_empty() {
+            plan = plan.marker(offset, bytes[..bytes.len().min(4096)].to_vec());
+        }
+        let mut change = Change::begin(storage, &plan.overwrite(offset..end))?;
+        change.write_all_at(&bytes, offset)?;
+        Ok(change.commit()?)
+    }
+}

@@ -1,0 +1,103 @@
+//! Data in order of addresses, for what cannot go back.
+
+use std::io::{self, Write};
+
+use binio::Context as _;
+
+use crate::error::{Error, ErrorKind};
+use crate::place::AddressTable;
+
+/// Zeros that are written at once.
+const ZEROS: [u8; 4096] = [0; 4096];
+
+/// A stream, and whose turn it is.
+pub(super) struct Sequential<'w> {
+    out: &'w mut dyn Write,
+    /// Bytes written.
+    at: u64,
+    /// The numbers of the rows with bytes, in order of addresses.
+    turns: Option<Vec<usize>>,
+    next: usize,
+}
+
+impl<'w> Sequential<'w> {
+    pub(super) fn new(out: &'w mut dyn Write) -> Self {
+        Self { out, at: 0, turns: None, next: 0 }
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Writes the signature. From here on all addresses are known.
+    pub(super) fn begin(
+        &mut self,
+        header: Option<&[u8; 16]>,
+        table: &AddressTable,
+    ) -> Result<(), Error> {
+        let mut end = header.map_or(0, |header| header.len() as u64);
+        let rows = table.rows().iter().enumerate();
+        let placed = |(index, row): (usize, &crate::place::Row)| {
+            Some((row.address()?, row.nbytes().filter(|&nbytes| nbytes > 0)?, index))
+        };
+        let mut turns: Vec<_> = rows.filter_map(placed).collect();
+        turns.sort_unstable();
+        for &(address, nbytes, index) in &turns {
+            if address < end {
+                let path = table.entry(table.rows()[index]).path();
+                let message =
+                    "it overlaps what is before it, so the data cannot be written in order"
+                        .to_owned();
+                return Err(ErrorKind::Mismatch { path, message }.into());
+            }
+            end = address + nbytes;
+        }
+        self.turns = Some(turns.into_iter().map(|(.., index)| index).collect());
+        self.put(header.map(|header| &header[..]).unwrap_or_default())
+    }
+
+    /// The row that is written next.
+    pub(super) fn next(&self) -> Option<usize> {
+        self.turns.as_ref()?.get(self.next).copied()
+    }
+
+    /// Writes that row, or zeros in its place.
+    pub(super) fn write(
+        &mut self,
+        address: u64,
+        nbytes: u64,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<(), Error> {
+        self.fill(address)?;
+        if let Some(bytes) = bytes {
+            self.put(&bytes)?;
+        }
+        self.next += 1;
+        self.fill(address.saturating_add(nbytes))
+    }
+
+    /// Writes the layout after the data.
+    pub(super) fn end(&mut self, end: u64, text: &[u8]) -> Result<(), Error> {
+        self.fill(end)?;
+        self.put(text)?;
+        self.done(|out| out.flush())
+    }
+
+    fn fill(&mut self, to: u64) -> Result<(), Error> {
+        while self.at < to {
+            let len = usize::try_from(to - self.at).unwrap_or(usize::MAX).min(ZEROS.len());
+            self.put(&ZEROS[..len])?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.done(|out| out.write_all(bytes))?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn done(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+        Ok(write(self.out).map_err(binio::Error::from).context("write")?)
+    }
+}

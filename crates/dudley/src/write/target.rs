@@ -1,0 +1,132 @@
+//! Where something is put: in which row, and where in the bytes of the row.
+
+use binio::Bytes;
+use binio::array::{self, ByteOrder, Datatype, Record, Strided};
+
+use super::writer::Writer;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Field, Found, Inside, ItemKind};
+use crate::place::{Inner, Outcome, Stored, to_error};
+
+/// Where something is put.
+pub(super) struct Place {
+    /// The row.
+    pub(super) index: usize,
+    pub(super) inside: Vec<Inside>,
+    pub(super) datatype: Datatype,
+    pub(super) shape: Vec<u64>,
+    /// In the bytes of the row; none if it is compressed.
+    pub(super) strided: Option<Strided>,
+}
+
+impl Writer<'_> {
+    /// The type and shape of what is put at a path.
+    pub(super) fn expected(&self, path: &str) -> Result<(Datatype, Vec<u64>), Error> {
+        let place = self.place(path)?;
+        Ok((place.datatype, place.shape))
+    }
+
+    /// Where the data at a path lie.
+    pub(super) fn place(&self, path: &str) -> Result<Place, Error> {
+        let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
+        let (found, mut inside) = self.layout.trace(path)?;
+        let item = match found {
+            Found::Item(id, _) => match self.layout.kind(id) {
+                ItemKind::Dict(_) => return Err(not_data("a dict")),
+                ItemKind::List(_) => return Err(not_data("a list")),
+                ItemKind::Data(_) => id,
+            },
+            Found::Param(_) => {
+                return Err(not_data("a parameter, whose value is given when the file is created"));
+            }
+        };
+        let index = self.table.index_of(item).ok_or_else(|| not_data("nothing that is stored"))?;
+        let row = self.table.rows()[index];
+        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
+        let reason = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
+        let mut inner = Inner::new(&self.layout, &self.rules, self.table.numbers());
+        let entry = self.table.entry(row);
+        let mut stored = inner.of_row_at(&entry, Some(0)).map_err(|trouble| fail(*trouble))?;
+        for &step in &inside {
+            let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
+            stored = next.ok_or_else(|| reason("no such instance or member"))?;
+        }
+        if stored.is_ragged(&self.layout) && stored.is_single() {
+            if let Some(member) = stored.only_member(&self.layout) {
+                let next = inner.step(&stored, member).map_err(|trouble| fail(*trouble))?;
+                stored = next.ok_or_else(|| reason("no such member"))?;
+                inside.push(member);
+            }
+        }
+        let plain = stored.without_filter();
+        let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
+        let (datatype, own) =
+            found.ok_or_else(|| reason("the instances of its struct differ in size"))?;
+        if stored.is_compressed() {
+            if !inside.is_empty() {
+                return Err(reason("it is compressed in a struct"));
+            }
+            return Ok(Place { index, inside, datatype, shape: own, strided: None });
+        }
+        let len = row.nbytes().ok_or_else(|| reason("its size depends on what is not known"))?;
+        let strided = inner.strided(&stored, len).map_err(|trouble| fail(*trouble))?;
+        let (datatype, strided) = strided.map_err(reason)?;
+        let shape = strided.shape().to_vec();
+        Ok(Place { index, inside, datatype, shape, strided: Some(strided) })
+    }
+}
+
+/// Puts packed elements in their places, field by field, so that parameters between them stay.
+pub(super) fn put_fields(
+    strided: &Strided,
+    packed: &array::Array<Bytes>,
+    bytes: &mut [u8],
+) -> Result<(), Error> {
+    let Some(record) = packed.datatype().as_record() else {
+        let elements = packed.read_bytes(array::Order::C, ByteOrder::Stored)?;
+        let order = array::Order::C;
+        return array::write_bytes(
+            strided,
+            packed.datatype(),
+            &elements,
+            order,
+            ByteOrder::Stored,
+            bytes,
+        )
+        .map_err(|error| binio::Error::from(error).into());
+    };
+    for field in Record::fields(record) {
+        let place = strided.field(field).map_err(binio::Error::from)?;
+        let part = packed.field(field.name()).map_err(binio::Error::from)?;
+        put_fields(&place, &part, bytes)?;
+    }
+    Ok(())
+}
+
+/// Puts the values of parameters that the instances of a struct store.
+pub(super) fn put_struct_params(
+    inner: &mut Inner<'_>,
+    stored: &Stored,
+    bytes: &mut [u8],
+) -> Outcome<()> {
+    if stored.struct_type().is_none() || stored.is_compressed() {
+        return Ok(());
+    }
+    if stored.is_ragged(inner.layout()) && !stored.is_single() {
+        return inner
+            .each_instance(stored, |inner, instance| put_struct_params(inner, instance, bytes));
+    }
+    for part in inner.members(stored)? {
+        if part.nbytes == Some(0) {
+            continue;
+        }
+        match part.field {
+            Field::Member(_) => put_struct_params(inner, &part.stored, bytes)?,
+            Field::Param(_) => {
+                let Some(value) = part.value else { continue };
+                inner.put_integer(&part.stored, value, bytes)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,548 @@
+//! A file that is being written: arrays in any order.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::Bytes;
+use binio::array::{self, Data, Datatype, Element, ScalarType, Strided};
+use binio::write::{AtomicFile, FileTarget, WriteAt};
+
+use super::convert::convert;
+use super::missing::{Put, missing};
+use super::sequential::Sequential;
+use super::target::{put_fields, put_struct_params};
+use crate::diagnostic::Code;
+use crate::error::{Error, ErrorKind};
+use crate::filter::{Declared, FilterRegistry};
+use crate::layout::{Layout, Order, Param, ParamValue, Subject};
+use crate::place::{AddressTable, Inner, Row, Rules, Trouble, integer_bytes, to_error};
+use crate::signature::Signature;
+
+/// Where a file is written.
+pub(super) enum Target<'w> {
+    File(AtomicFile, FileTarget),
+    At(&'w mut dyn WriteAt),
+    Stream(Sequential<'w>),
+    /// Everything is held.
+    Memory,
+}
+
+impl Target<'_> {
+    fn at(&mut self) -> Option<&mut dyn WriteAt> {
+        match self {
+            Self::File(_, target) => Some(target),
+            Self::At(target) => Some(*target),
+            Self::Stream(_) | Self::Memory => None,
+        }
+    }
+}
+
+/// A file that is being written.
+pub struct Writer<'w> {
+    pub(super) layout: Arc<Layout>,
+    pub(super) rules: Rules<'static>,
+    pub(super) table: AddressTable,
+    target: Target<'w>,
+    /// The rows that the file has already: their number, that of their declarations, and where they end.
+    kept: (usize, usize, Option<u64>),
+    /// By number of the row.
+    put: Vec<Put>,
+    /// The bytes of rows that cannot be written yet.
+    held: BTreeMap<usize, Vec<u8>>,
+    pub(super) signature: Option<Order>,
+    pub(super) appends_layout: bool,
+    pub(super) is_strict: bool,
+    pub(super) filters: FilterRegistry,
+    limits: binio::Limits,
+}
+
+/// What [`Writer::finish`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriteReport {
+    /// The paths of data that were not put, and of stored parameters without a value: they are zeros.
+    pub missing: Vec<String>,
+    /// Where the layout was appended.
+    pub layout_address: Option<u64>,
+    /// Bytes of the file.
+    pub len: u64,
+}
+
+impl<'w> Writer<'w> {
+    pub(super) fn new(
+        layout: Arc<Layout>,
+        rules: Rules<'static>,
+        table: AddressTable,
+        target: Target<'w>,
+        limits: binio::Limits,
+    ) -> Self {
+        let put = vec![Put::default(); table.rows().len()];
+        Self {
+            layout,
+            rules,
+            table,
+            target,
+            kept: (0, 0, None),
+            put,
+            held: BTreeMap::new(),
+            signature: None,
+            appends_layout: false,
+            is_strict: false,
+            filters: FilterRegistry::new(),
+            limits,
+        }
+    }
+
+    /// A writer that holds all it is given.
+    pub(super) fn in_memory(
+        layout: Arc<Layout>,
+        rules: Rules<'static>,
+        table: AddressTable,
+        limits: binio::Limits,
+    ) -> Self {
+        Writer::new(layout, rules, table, Target::Memory, limits)
+    }
+
+    /// The addresses. Those after a compressed array are known when the file is finished.
+    pub fn table(&self) -> &AddressTable {
+        &self.table
+    }
+
+    /// Puts numbers in C order at a path, as [`File::get`](crate::File::get) knows them. Numbers of another
+    /// type are converted; one that the type in the file cannot hold is an error.
+    ///
+    /// # Errors
+    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements or their type is wrong; those of paths, as
+    /// [`File::get`](crate::File::get); if the file cannot be written.
+    pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
+        let mismatch =
+            |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
+        let bytes = array::to_bytes(elements);
+        let datatype = Datatype::of::<T>();
+        self.put_with(path, |expected, shape| {
+            let count = array::count(shape).unwrap_or(u64::MAX);
+            let found = elements.len() as u64;
+            let each = bytes_per_element::<T>(expected);
+            if count.checked_mul(each) != Some(found) {
+                let message = format!("{found} elements are given, expected {shape:?}");
+                return Err(mismatch(message));
+            }
+            let data = Bytes::from(bytes);
+            if each > 1 || expected.as_scalar().is_some_and(ScalarType::is_text) {
+                return Ok(Given { datatype: expected.clone(), shape: shape.to_vec(), data });
+            }
+            Ok(Given { datatype: datatype.clone(), shape: shape.to_vec(), data })
+        })
+    }
+
+    /// Puts texts at a path.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put), and if a text is longer than the room for it.
+    pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(1);
+        let mut bytes = vec![0; longest * texts.len()];
+        for (text, place) in texts.iter().zip(bytes.chunks_exact_mut(longest)) {
+            place[..text.len()].copy_from_slice(text.as_bytes());
+        }
+        let kind = array::ScalarKind::Utf8;
+        let scalar = ScalarType::new(kind, longest as u64, binio::Endian::Little);
+        let datatype = Datatype::from(scalar.map_err(binio::Error::from)?);
+        let count = texts.len() as u64;
+        self.put_with(path, |_, shape| {
+            let data = Bytes::from(bytes);
+            let shape =
+                if array::count(shape) == Some(count) { shape.to_vec() } else { vec![count] };
+            Ok(Given { datatype, shape, data })
+        })
+    }
+
+    /// Puts an array at a path: of a `.npy` file, of another Dudley file, of anything that
+    /// [`binio::array`] reads. Records are taken apart by the names of their fields.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put), and if the array cannot be read.
+    pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
+    where
+        Error: From<D::Error>,
+    {
+        self.put_converted(path, array.shape(), |datatype| Ok(convert(array, datatype)?))
+    }
+
+    fn put_with(
+        &mut self,
+        path: &str,
+        given: impl FnOnce(&Datatype, &[u64]) -> Result<Given, Error>,
+    ) -> Result<(), Error> {
+        let (datatype, shape) = self.expected(path)?;
+        let Given { datatype, shape, data } = given(&datatype, &shape)?;
+        let len = data.len() as u64;
+        let strided = Strided::packed(shape, array::Order::C, 0, datatype.itemsize(), len)
+            .map_err(binio::Error::from)?;
+        let array = array::Array::new(data, datatype, strided, self.limits);
+        self.put_array(path, &array.map_err(binio::Error::from)?)
+    }
+
+    /// Puts what `convert` makes of an array of a shape for the type in the file.
+    fn put_converted(
+        &mut self,
+        path: &str,
+        shape: &[u64],
+        convert: impl FnOnce(&Datatype) -> Result<Vec<u8>, Error>,
+    ) -> Result<(), Error> {
+        let place = self.place(path)?;
+        if place.shape != shape {
+            let message = format!("the shape is {shape:?}, expected {:?}", place.shape);
+            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
+        }
+        let is_in_stream = matches!(self.target, Target::Stream(_));
+        let is_written = self.put[place.index].is_all() && !self.held.contains_key(&place.index);
+        if place.index < self.kept.0 || is_in_stream && is_written {
+            let message = "it is written already".to_owned();
+            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
+        }
+        let packed = convert(&place.datatype)?;
+        let row = self.table.rows()[place.index];
+        let Some(strided) = place.strided else {
+            let bytes = self.encode(row, &place.datatype, &place.shape, packed)?;
+            self.put[place.index].add(Vec::new());
+            return self.store(place.index, bytes);
+        };
+        let is_whole = place.inside.is_empty();
+        if is_whole && place.datatype.as_scalar().is_some() {
+            self.put[place.index].add(Vec::new());
+            return self.store(place.index, packed);
+        }
+        let mut bytes = self.take(place.index)?;
+        let len = packed.len() as u64;
+        let itemsize = place.datatype.itemsize();
+        let whole = Strided::packed(place.shape, array::Order::C, 0, itemsize, len);
+        let whole = whole.map_err(binio::Error::from)?;
+        let packed = array::Array::new(Bytes::from(packed), place.datatype, whole, self.limits);
+        put_fields(&strided, &packed.map_err(binio::Error::from)?, &mut bytes)?;
+        self.put[place.index].add(place.inside);
+        self.store(place.index, bytes)
+    }
+
+    /// The count and the compressed bytes.
+    fn encode(
+        &self,
+        row: Row,
+        datatype: &Datatype,
+        shape: &[u64],
+        packed: Vec<u8>,
+    ) -> Result<Vec<u8>, Error> {
+        if packed.is_empty() {
+            return Ok(packed);
+        }
+        let found = self.table.entry(row);
+        let Some(filter) = found.filter() else { return Ok(packed) };
+        let (len, arguments) = (packed.len() as u64, &*filter.arguments);
+        let declared = Declared { datatype, shape, arguments, len };
+        let encoded = self.filters.encode(&filter.name, &declared, &packed);
+        let encoded = encoded.map_err(|error| ErrorKind::Filter {
+            path: found.path(),
+            filter: filter.name.clone(),
+            address: row.address().unwrap_or_default(),
+            message: error.to_string(),
+        })?;
+        let count = (encoded.len() as u64).to_le_bytes();
+        let mut bytes = match self.table.order() {
+            Order::Little => count.to_vec(),
+            Order::Big => count.iter().rev().copied().collect(),
+        };
+        bytes.extend(encoded);
+        Ok(bytes)
+    }
+
+    /// The bytes of a row so far.
+    fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
+        if let Some(bytes) = self.held.remove(&index) {
+            return Ok(bytes);
+        }
+        let row = self.table.rows()[index];
+        let nbytes = row.nbytes().unwrap_or_default();
+        self.limits.check_alloc("an item", nbytes)?;
+        let len = usize::try_from(nbytes).unwrap_or(usize::MAX);
+        if !self.put[index].is_nothing() {
+            if let (Some(target), Some(address)) = (self.target.at(), row.address()) {
+                return Ok(target.bytes_at(address, len)?.into());
+            }
+        }
+        let mut bytes = binio::memory::reserve("an item", nbytes)?;
+        bytes.resize(len, 0);
+        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
+        let mut inner = Inner::new(&self.layout, &self.rules, self.table.numbers());
+        let stored = inner.of_row_at(&self.table.entry(row), Some(0));
+        let stored = stored.map_err(|trouble| fail(*trouble))?;
+        put_struct_params(&mut inner, &stored, &mut bytes).map_err(|trouble| fail(*trouble))?;
+        Ok(bytes)
+    }
+
+    /// Writes the bytes of a row, or holds them until they can be written.
+    fn store(&mut self, index: usize, bytes: Vec<u8>) -> Result<(), Error> {
+        let row = self.table.rows()[index];
+        // The length of a compressed array is known only when the file is finished: until then, it may be put
+        // again.
+        if let (Some(target), Some(address), Some(_)) =
+            (self.target.at(), row.address(), row.nbytes())
+        {
+            return Ok(target.write_all_at(&bytes, address)?);
+        }
+        self.held.insert(index, bytes);
+        self.advance(false)
+    }
+
+    /// Begins the file: the signature, where it is written first, and the values of parameters.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        if let Some(target) = self.target.at() {
+            target.set_len(0)?;
+        }
+        self.begin_stream()?;
+        self.put_params_from(0)
+    }
+
+    /// Puts the values of parameters of dicts, from a row on.
+    pub(super) fn put_params_from(&mut self, first: usize) -> Result<(), Error> {
+        for index in first..self.table.rows().len() {
+            let Subject::Param(id) = self.table.rows()[index].subject() else { continue };
+            let Some(value) = self.table.value(id) else { continue };
+            self.put[index].add(Vec::new());
+            let &Param { value: ParamValue::Stored { integer, order, .. }, .. } =
+                self.layout.param(id)
+            else {
+                continue;
+            };
+            let bytes = integer_bytes(value, integer, order.unwrap_or(self.table.order()));
+            let bytes = bytes.ok_or_else(|| ErrorKind::Mismatch {
+                path: self.layout.subject_path(id.into()),
+                message: format!("{value} is not a valid {integer}"),
+            })?;
+            self.store(index, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Sets that a file has the first rows already, the last of which ends there.
+    pub(super) fn keep(&mut self, rows: usize, declarations: usize, end: Option<u64>) {
+        self.kept = (rows, declarations, end);
+        self.put[..rows].iter_mut().for_each(|put| put.add(Vec::new()));
+    }
+
+    /// Finds the addresses after compressed arrays, and fills what is missing.
+    fn complete(&mut self) -> Result<Vec<String>, Error> {
+        let missing = missing(self, &self.put)?;
+        if self.is_strict && !missing.is_empty() {
+            return Err(ErrorKind::Missing { paths: missing }.into());
+        }
+        let mut is_unknown = false;
+        for index in self.kept.0..self.table.rows().len() {
+            let row = self.table.rows()[index];
+            let entry = self.table.entry(row);
+            if entry.is_compressed() {
+                let path = entry.path();
+                if self.put[index].is_nothing() {
+                    let (datatype, shape) = self.expected(&path)?;
+                    let len = array::byte_size(&shape, datatype.itemsize()).unwrap_or(u64::MAX);
+                    self.limits.check_alloc("an item", len)?;
+                    let zeros = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+                    let bytes = self.encode(row, &datatype, &shape, zeros)?;
+                    self.held.insert(index, bytes);
+                }
+                let held = self.held.get(&index).map(|bytes| bytes.len() as u64);
+                is_unknown |= row.nbytes().is_none();
+                self.rules.set_compressed(path, held.or(row.nbytes()).unwrap_or_default());
+            } else if self.put[index].is_nothing() && self.has_params(row) {
+                let bytes = self.take(index)?;
+                self.put[index].add(Vec::new());
+                self.store(index, bytes)?;
+            }
+        }
+        if is_unknown {
+            self.place_all()?;
+        }
+        for row in self.table.rows() {
+            if row.address().is_none() || row.nbytes().is_none() {
+                return Err(self.unknown(*row));
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Why the address or the size of something is not known: mostly a parameter of its structs has no value.
+    fn unknown(&self, row: Row) -> Error {
+        let data = match row.subject() {
+            Subject::Item(id) => self.layout.data_of(id),
+            _ => None,
+        };
+        let stored = data.map(|data| self.layout.stored_params(data)).unwrap_or_default();
+        let unknown = stored
+            .into_iter()
+            .find(|&id| self.rules.values().get(self.layout.param_name(id)).is_none());
+        let Some(id) = unknown else {
+            let path = self.layout.subject_path(row.subject());
+            let reason = "its address depends on what is not known";
+            return ErrorKind::NotStrided { path, reason }.into();
+        };
+        let name = self.layout.param_name(id);
+        let message = format!("the value of parameter `{name}` is not known");
+        let trouble = Trouble::Param(Code::ValueUnknown, id, message);
+        to_error(&self.layout, trouble, row.subject())
+    }
+
+    /// Finds all addresses, once the lengths of compressed arrays are known.
+    fn place_all(&mut self) -> Result<(), Error> {
+        let (rows, declarations, end) = self.kept;
+        let kept = (&self.table.rows()[..rows], declarations, end);
+        let table = self.rules.table(Arc::clone(&self.layout), self.table.numbers(), kept)?;
+        for (old, new) in self.table.rows().iter().zip(table.rows()) {
+            let is_moved = |old: Option<u64>, new: Option<u64>| old.is_some() && old != new;
+            if is_moved(old.address(), new.address()) || is_moved(old.nbytes(), new.nbytes()) {
+                let path = self.layout.subject_path(old.subject());
+                let reason = "its size depends on the stream, and compressed data follow";
+                return Err(ErrorKind::NotStrided { path, reason }.into());
+            }
+        }
+        self.table = table;
+        Ok(())
+    }
+
+    fn has_params(&self, row: Row) -> bool {
+        let Subject::Item(id) = row.subject() else { return false };
+        row.nbytes() != Some(0)
+            && self
+                .layout
+                .data_of(id)
+                .is_some_and(|data| !self.layout.stored_params(data).is_empty())
+    }
+
+    /// Where the data end.
+    fn data_end(&self) -> u64 {
+        let start = if self.signature.is_some() { Signature::LEN } else { 0 };
+        let ends = self.table.rows().iter().filter_map(|row| {
+            row.nbytes()
+                .filter(|&nbytes| nbytes > 0)
+                .and_then(|nbytes| Some(row.address()? + nbytes))
+        });
+        ends.max().unwrap_or(start).max(start)
+    }
+
+    fn header(&self, layout_address: u64) -> Option<[u8; 16]> {
+        let order = self.signature?;
+        Some(Signature { order, layout_address }.to_bytes())
+    }
+
+    /// In a stream, writes the signature as soon as the address of the layout is known.
+    fn begin_stream(&mut self) -> Result<(), Error> {
+        let is_known = |row: &Row| row.address().is_some() && row.nbytes().is_some();
+        if !self.table.rows().iter().all(is_known) {
+            return Ok(());
+        }
+        let header = self.header(if self.appends_layout { self.data_end() } else { 0 });
+        if let Target::Stream(stream) = &mut self.target {
+            stream.begin(header.as_ref(), &self.table)?;
+        }
+        self.advance(false)
+    }
+
+    /// In a stream, writes the rows whose turn it is.
+    fn advance(&mut self, is_last: bool) -> Result<(), Error> {
+        let Target::Stream(stream) = &mut self.target else { return Ok(()) };
+        while let Some(index) = stream.next() {
+            if !self.put[index].is_all() && !is_last {
+                break;
+            }
+            let row = self.table.rows()[index];
+            let bytes = self.held.remove(&index);
+            stream.write(
+                row.address().unwrap_or_default(),
+                row.nbytes().unwrap_or_default(),
+                bytes,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left: zeros for what was not put, the layout, the signature. A file then appears under
+    /// its name, and is on the disk.
+    ///
+    /// # Errors
+    /// If the file cannot be written, and [`Missing`](ErrorKind::Missing) if data are missing that
+    /// [`strict`](crate::WriteOptions::strict) demands. Then no file appears.
+    pub fn finish(mut self) -> Result<WriteReport, Error> {
+        let missing = self.complete()?;
+        let end = self.data_end();
+        let text = if self.appends_layout { layout_text(&self.layout) } else { String::new() };
+        let layout_address = self.appends_layout.then_some(end);
+        let header = self.header(layout_address.unwrap_or(0));
+        let len = end + text.len() as u64;
+        let report = WriteReport { missing, layout_address, len };
+        if let Target::Stream(stream) = &mut self.target {
+            if !stream.has_begun() {
+                stream.begin(header.as_ref(), &self.table)?;
+            }
+            self.advance(true)?;
+            if let Target::Stream(stream) = &mut self.target {
+                stream.end(end, text.as_bytes())?;
+            }
+            return Ok(report);
+        }
+        let held = std::mem::take(&mut self.held);
+        let Some(target) = self.target.at() else { return Ok(report) };
+        for (index, bytes) in held {
+            let address = self.table.rows()[index].address().unwrap_or_default();
+            target.write_all_at(&bytes, address)?;
+        }
+        target.set_len(end)?;
+        target.write_all_at(text.as_bytes(), end)?;
+        if let Some(header) = header {
+            target.write_all_at(&header, 0)?;
+        }
+        if let Target::File(file, _) = self.target {
+            file.commit()?;
+        }
+        Ok(report)
+    }
+
+    /// The rows that were put, with their addresses; where the new rows lie; and what is missing.
+    pub(super) fn into_rows(mut self) -> Result<NewRows, Error> {
+        let missing = self.complete()?;
+        let rows = self.table.rows();
+        let new = rows[self.kept.0..].iter().filter(|row| row.nbytes() != Some(0));
+        let end = self.data_end();
+        let start = new.filter_map(Row::address).min().unwrap_or(end);
+        let at = |(index, bytes): (usize, Vec<u8>)| Some((rows[index].address()?, bytes));
+        let held = self.held.into_iter().filter_map(at).collect();
+        Ok((held, start..end, missing))
+    }
+}
+
+/// The bytes of rows with their addresses, where all new rows lie, and the paths of what is missing.
+pub(super) type NewRows = (Vec<(u64, Vec<u8>)>, Range<u64>, Vec<String>);
+
+/// Packed elements in C order.
+struct Given {
+    datatype: Datatype,
+    shape: Vec<u64>,
+    data: Bytes,
+}
+
+/// How many of a Rust type one element takes: more than one for text.
+fn bytes_per_element<T: Element>(datatype: &Datatype) -> u64 {
+    match datatype.as_scalar() {
+        Some(scalar) if scalar.is_text() => {
+            scalar.size().checked_div(Datatype::of::<T>().itemsize()).unwrap_or(1)
+        }
+        _ => 1,
+    }
+}
+
+/// The text of a layout as it is appended.
+pub(super) fn layout_text(layout: &Layout) -> String {
+    let mut text = layout.source().text().to_owned();
+    if !text.is_empty() && !text.ends_with(['\n', '\r']) {
+        text.push('\n');
+    }
+    text
+}
