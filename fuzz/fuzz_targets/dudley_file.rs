@@ -5,13 +5,15 @@
 #![no_main]
 
 use binio::ReadAt as _;
-use dudley::{File, Layout, Limits, OpenOptions};
+use dudley::{File, Layout, Limits, OpenOptions, Rules};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let options = || {
         let limits = binio::Limits::default().max_alloc(1 << 20);
-        OpenOptions::new().limits(limits).resolving(Limits::default().max_steps(20_000))
+        OpenOptions::new()
+            .limits(limits)
+            .rules(Rules::new().limits(Limits::default().max_steps(20_000)))
     };
     let mut native = b"\x8d<BD\r\n\x1a\n".to_vec();
     native.extend(data);

@@ -7,7 +7,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(formatted) = dudley::text::format(data) else { return };
-    let again = dudley::text::format(&formatted).unwrap_or_else(|error| panic!("{error}\n{formatted}"));
+    let again =
+        dudley::text::format(&formatted).unwrap_or_else(|error| panic!("{error}\n{formatted}"));
     assert_eq!(again, formatted);
     let source = Source::decode(data).expect("it was formatted");
     assert_eq!(comments(source.text()), comments(&formatted));

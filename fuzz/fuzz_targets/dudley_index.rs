@@ -7,7 +7,7 @@
 
 use binio::Bytes;
 use dudley::index::CompiledLayout;
-use dudley::{Layout, Limits, OpenOptions, Resolver};
+use dudley::{Layout, Limits, OpenOptions, Resolver, Rules};
 use libfuzzer_sys::fuzz_target;
 
 /// Rows that are looked up.
@@ -24,7 +24,10 @@ fuzz_target!(|data: &[u8]| {
     let stream = rest.to_vec();
     let compiled = CompiledLayout::from_bytes(bytes.clone()).expect("it was compiled");
     let limits = Limits::default().max_steps(20_000);
-    let Ok(resolver) = Resolver::new(&layout).limits(limits).stream(&stream) else { return };
+    let Ok(resolver) = Resolver::new(&layout).rules(Rules::new().limits(limits)).stream(&stream)
+    else {
+        return;
+    };
     let (table, _) = resolver.partial_table();
     let mut paths = Vec::new();
     for row in table.iter().take(MANY) {
@@ -51,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
 fn search(bytes: Vec<u8>, paths: &[String], stream: &[u8]) {
     let Ok(compiled) = CompiledLayout::from_bytes(Bytes::from(bytes)) else { return };
     let limits = Limits::default().max_steps(20_000);
-    let options = OpenOptions::new().resolving(limits).compiled(compiled.clone());
+    let options = OpenOptions::new().rules(Rules::new().limits(limits)).compiled(compiled.clone());
     for path in paths {
         let _ = compiled.locate(path, None);
         if let Ok(file) = options.from_bytes(stream.to_vec()) {

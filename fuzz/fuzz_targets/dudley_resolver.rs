@@ -7,10 +7,10 @@
 
 use std::ops::ControlFlow;
 
+use dudley::diagnostic::Code;
 use dudley::layout::{Declaration, Subject};
 use dudley::place::{ComplexAlign, Origin, Row};
-use dudley::diagnostic::Code;
-use dudley::{AddressTable, Layout, Limits, Resolver, Values};
+use dudley::{AddressTable, Layout, Limits, Resolver, Rules, Values};
 use libfuzzer_sys::fuzz_target;
 
 /// Fields of structs that are visited.
@@ -30,26 +30,30 @@ fuzz_target!(|data: &[u8]| {
     let printed = layout.to_string();
     let again = Layout::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
     for other in [false, true] {
-        let of_values = |layout| limited(layout, other).values(values(layout, &stream));
+        let of_values = |layout| {
+            let given = values(layout, &stream);
+            Resolver::new(layout).rules(limited(other).values(given)).native(other)
+        };
+        let of_stream = |layout| Resolver::new(layout).rules(limited(other)).stream(&stream);
         let rows = check(&of_values(&layout));
         assert_eq!(check(&of_values(&layout)), rows, "{printed}");
         assert_eq!(check(&of_values(&again)), rows, "{printed}");
-        if let Ok(resolver) = limited(&layout, other).stream(&stream) {
+        if let Ok(resolver) = of_stream(&layout) {
             let rows = check(&resolver);
-            let again = limited(&again, other).stream(&stream).expect("as before");
+            let again = of_stream(&again).expect("as before");
             assert_eq!(check(&again), rows, "{printed}");
         }
     }
 });
 
-/// A resolver with low limits; with all other options if `other`.
-fn limited(layout: &Layout, other: bool) -> Resolver<'_> {
-    let resolver = Resolver::new(layout).limits(Limits::default().max_steps(STEPS));
+/// Rules with low limits; with all other options if `other`.
+fn limited(other: bool) -> Rules {
+    let rules = Rules::new().limits(Limits::default().max_steps(STEPS));
     if other {
-        let resolver = resolver.native(true).origin(Origin::Data).tail_padding(false);
-        return resolver.complex_align(ComplexAlign::Part);
+        let rules = rules.origin(Origin::Data).tail_padding(false);
+        return rules.complex_align(ComplexAlign::Part);
     }
-    resolver
+    rules
 }
 
 /// A value for every name of a parameter, and for some by path.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};
-use dudley::{Layout, Limits, OpenOptions, Values, WriteOptions};
+use dudley::{Layout, Limits, OpenOptions, Rules, Values, WriteOptions};
 use libfuzzer_sys::fuzz_target;
 
 /// Bytes of a file.
@@ -15,7 +15,9 @@ fuzz_target!(|data: &[u8]| {
     let values: Values = names.collect();
     let limits = binio::Limits::default().max_alloc(1 << 20);
     let resolving = Limits::default().max_steps(20_000);
-    let options = WriteOptions::new().values(values.clone()).limits(limits).resolving(resolving);
+    let options = WriteOptions::new()
+        .rules(Rules::new().values(values.clone()).limits(resolving))
+        .limits(limits);
 
     let mut pipe = Limited(Vec::new());
     let Ok(writer) = options.stream(&mut pipe, layout.clone()) else { return };
@@ -32,7 +34,10 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     }
-    let opened = OpenOptions::new().limits(limits).resolving(resolving).from_bytes(pipe.0.clone());
+    let opened = OpenOptions::new()
+        .limits(limits)
+        .rules(Rules::new().limits(resolving))
+        .from_bytes(pipe.0.clone());
     let Ok(file) = opened else { return };
     if file.stopped().is_some() {
         return;

@@ -29,7 +29,7 @@ use dudley::file::{Family, Summaries, Template};
 use dudley::index::CompiledLayout;
 use dudley::layout::Found;
 use dudley::text::Tree;
-use dudley::{File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Source, Values};
+use dudley::{File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Rules, Source, Values};
 
 /// The array that is read of each file of a family.
 const OF_FAMILY: &str = "/te";
@@ -81,7 +81,8 @@ fn main() -> Outcome {
         }),
         "resolve" => {
             let values = layout.params().map(|id| (layout.param_name(id).to_owned(), 3));
-            let resolver = Resolver::new(&layout).values(values.collect::<Values>());
+            let resolver =
+                Resolver::new(&layout).rules(Rules::new().values(values.collect::<Values>()));
             timed(times, || {
                 black_box(resolver.table()?);
                 Ok(())

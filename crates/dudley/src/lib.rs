@@ -33,6 +33,7 @@ pub use layout::model::ItemId;
 pub use layout::primitive::Order;
 pub use options::{Limits, ParseOptions};
 pub use place::resolver::Resolver;
+pub use place::rules::Rules;
 pub use place::table::AddressTable;
 pub use place::values::Values;
 pub use signature::Signature;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use dudley::{Error, Layout, OpenOptions, Order, Resolver, Values};
+use dudley::{Error, Layout, OpenOptions, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
 /// The bytes of a stream.
@@ -38,7 +38,10 @@ fn rows(case: &Value) -> Result<Vec<Value>, Error> {
         shown
     };
     if let Some(stream) = stream(case) {
-        let file = OpenOptions::new().order(order(case)).layout(layout).from_bytes(stream)?;
+        let file = OpenOptions::new()
+            .rules(Rules::new().order(order(case)))
+            .layout(layout)
+            .from_bytes(stream)?;
         if let Some(error) = file.stopped() {
             return Err(error.clone());
         }
@@ -56,7 +59,7 @@ fn rows(case: &Value) -> Result<Vec<Value>, Error> {
     }
     let given = case["params"].as_object().into_iter().flatten();
     let values: Values = given.map(|(name, value)| (name, value.as_i64().unwrap())).collect();
-    let resolver = Resolver::new(&layout).values(values).order(order(case));
+    let resolver = Resolver::new(&layout).rules(Rules::new().values(values).order(order(case)));
     let table = resolver.native(case["native"] == true).table()?;
     Ok(table.iter().map(|entry| shown(json!(entry), None)).collect())
 }

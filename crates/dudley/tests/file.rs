@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use dudley::array::Slice;
-use dudley::{Error, ErrorKind, File, Layout, OpenOptions, Order, ReadAt as _, Values};
+use dudley::{Error, ErrorKind, File, Layout, OpenOptions, Order, ReadAt as _, Rules, Values};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.split_whitespace().collect::<String>();
@@ -15,7 +15,10 @@ fn hex(text: &str) -> Vec<u8> {
 
 /// A file in memory, little-endian unless it says otherwise.
 fn open(layout: &str, bytes: &[u8]) -> Result<File, Error> {
-    OpenOptions::new().order(Order::Little).parse(layout)?.from_bytes(bytes.to_vec())
+    OpenOptions::new()
+        .rules(Rules::new().order(Order::Little))
+        .parse(layout)?
+        .from_bytes(bytes.to_vec())
 }
 
 fn json(file: &File, path: &str) -> Result<String, Error> {
@@ -244,7 +247,10 @@ fn values_that_the_file_does_not_hold_are_given() {
     let options = OpenOptions::new().parse(layout).unwrap();
     let without = options.from_bytes(vec![1, 2, 3]).unwrap();
     assert!(without.get("y").is_err());
-    let file = options.values(Values::new().with("N", 2)).from_bytes(vec![1, 2, 3]).unwrap();
+    let file = options
+        .rules(Rules::new().values(Values::new().with("N", 2)))
+        .from_bytes(vec![1, 2, 3])
+        .unwrap();
     assert_eq!(file.get("y").unwrap().read::<u8>().unwrap(), [2, 3]);
     assert_eq!(file.param("N").unwrap(), 2);
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use dudley::array::{Array, Datatype, Strided};
-use dudley::{ErrorKind, Layout, Order, Resolver, Values};
+use dudley::{ErrorKind, Layout, Order, Resolver, Rules, Values};
 
 /// The array of a row or of a member in a stream.
 fn array(stream: &[u8], (datatype, strided): (Datatype, Strided)) -> Array<&[u8]> {
@@ -43,7 +43,7 @@ fn a_struct_is_a_record_with_the_offsets_of_its_members() {
          p = { t = f4  in = inner[2]  name = S1[3]  mesh = {=u1[M]}[2] }[2]",
     )
     .unwrap();
-    let table = Resolver::new(&layout).order(Order::Little).table().unwrap();
+    let table = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).table().unwrap();
     let p = table.find("/p").unwrap();
     let (datatype, strided) = p.strided(p.nbytes().unwrap()).unwrap();
     let inner = "{'names':['a','b'],'formats':['|u1',('>u2',(2,))],'offsets':[0,2],'itemsize':6}";
@@ -91,7 +91,7 @@ fn members_are_views_with_the_stride_of_the_instances() {
 #[test]
 fn the_last_dimension_of_text_is_its_length() {
     let layout = Layout::parse("a = S1[2, 4]  b = >U2[3]  c = U4  d = U1[0]").unwrap();
-    let table = Resolver::new(&layout).order(Order::Little).table().unwrap();
+    let table = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).table().unwrap();
     let shown = |path| {
         let (datatype, strided) = table.find(path).unwrap().strided(100).unwrap();
         (datatype.as_scalar().unwrap().to_string(), strided.shape().to_vec())
@@ -107,7 +107,10 @@ fn what_has_no_strides_is_refused_with_the_reason() {
     let layout =
         Layout::parse("a = f8 -> gzip  b = f8  c = { N : i4  d = u1[N] }[2] @64  e = f8[3] @100")
             .unwrap();
-    let table = Resolver::new(&layout).values(Values::new().with("N", 1)).table().unwrap();
+    let table = Resolver::new(&layout)
+        .rules(Rules::new().values(Values::new().with("N", 1)))
+        .table()
+        .unwrap();
     let reason = |path| {
         let error = table.find(path).unwrap().strided(100).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::NotStrided { .. } | ErrorKind::Read(_)));

@@ -87,9 +87,9 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
             _ => None,
         });
         let given: Vec<ParamId> = given.collect();
-        let alignments = Alignments::of(layout, self.rules.complex_align);
-        let measure = Measure::new(layout, alignments, self.rules.tail_padding, &given);
-        let (base, start) = self.rules.begin();
+        let alignments = Alignments::of(layout, self.inputs.rules.complex_align);
+        let measure = Measure::new(layout, alignments, self.inputs.rules.tail_padding, &given);
+        let (base, start) = self.inputs.begin();
         let mut lister =
             Lister { measure, given, found: Vec::new(), members: 0, base: Sum::constant(base) };
         let mut cursor = Some(Sum::constant(start));

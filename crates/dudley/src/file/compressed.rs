@@ -75,9 +75,10 @@ impl File {
     /// As [`get`](Self::get), and [`NotData`](ErrorKind::NotData) if it is not compressed.
     ///
     /// ```
-    /// use dudley::{File, Layout, OpenOptions, Order};
+    /// use dudley::{File, Layout, OpenOptions, Order, Rules};
     ///
-    /// let options = OpenOptions::new().order(Order::Little).layout(Layout::parse("x = f4[9] -> mine")?);
+    /// let rules = Rules::new().order(Order::Little);
+    /// let options = OpenOptions::new().rules(rules).layout(Layout::parse("x = f4[9] -> mine")?);
     /// let file = options.from_bytes(b"\x03\0\0\0\0\0\0\0abc".to_vec())?;
     /// assert_eq!(file.raw_bytes("/x")?, "abc");
     /// let error = file.get("/x").unwrap_err().to_string();
@@ -86,8 +87,8 @@ impl File {
     /// ```
     pub fn raw_bytes(&self, path: &str) -> Result<Bytes, Error> {
         let (row, inside) = self.find(path)?;
-        let rules = self.rules();
-        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
+        let inputs = self.inputs();
+        let stored = self.follow(&mut self.inner(&inputs), row, &inside, path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         match stored.address() {
             _ if !stored.is_compressed() || !stored.is_alone() => Err(not_data("not compressed")),

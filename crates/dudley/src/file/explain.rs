@@ -169,8 +169,8 @@ impl File {
     }
 
     fn explain_in(&self, row: Row, address: u64) -> Result<Explanation, Error> {
-        let rules = self.rules();
-        let mut inner = self.inner(&rules);
+        let inputs = self.inputs();
+        let mut inner = self.inner(&inputs);
         let mut path = self.layout().subject_path(row.subject());
         let mut stored = self.follow(&mut inner, row, &[], &path)?;
         loop {

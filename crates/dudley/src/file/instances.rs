@@ -51,8 +51,8 @@ impl File {
     /// ```
     pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
         let (row, inside) = self.find(path)?;
-        let rules = self.rules();
-        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
+        let inputs = self.inputs();
+        let stored = self.follow(&mut self.inner(&inputs), row, &inside, path)?;
         Instances::new(self, row, stored, path)
     }
 }
@@ -98,8 +98,8 @@ impl<'f> Instances<'f> {
             let reason = "no such instance";
             return Err(ErrorKind::NotStrided { path, reason }.into());
         }
-        let rules = self.file.rules();
-        let mut inner = self.file.inner(&rules);
+        let inputs = self.file.inputs();
+        let mut inner = self.file.inner(&inputs);
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let last = addresses.len() as u64 - 1;
@@ -182,8 +182,8 @@ impl<'f> Instance<'f> {
     /// # Errors
     /// As [`File::get`].
     pub fn get(&self, name: &str) -> Result<Array, Error> {
-        let rules = self.file.rules();
-        let mut inner = self.file.inner(&rules);
+        let inputs = self.file.inputs();
+        let mut inner = self.file.inner(&inputs);
         self.file.to_array(&mut inner, self.part(name)?, self.row, &self.path_of(name))
     }
 

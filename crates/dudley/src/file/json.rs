@@ -54,13 +54,13 @@ impl File {
         path: &str,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        let rules = self.rules();
-        let mut inner = self.inner(&rules);
+        let inputs = self.inputs();
+        let mut inner = self.inner(&inputs);
         let stored = self.follow(&mut inner, row, inside, path)?;
         if stored.is_ragged(self.layout()) {
             // So that nothing is written of what cannot be read.
             Values { file: self, row, path, out: &mut io::sink() }.value(&mut inner, &stored)?;
-            let mut inner = self.inner(&rules);
+            let mut inner = self.inner(&inputs);
             return Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop);
         }
         Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop)

@@ -10,11 +10,12 @@ use crate::layout::{Found, ItemId, ItemKind};
 /// The elements of a list, as arrays that are made when they are asked for.
 ///
 /// ```
-/// use dudley::{File, Layout};
+/// use dudley::{Layout, OpenOptions, Order, Rules};
 ///
 /// let layout = Layout::parse("time [u1]  rho [u2[2]]  time %0 rho %0  time %0 rho %0")?;
 /// let bytes = vec![1, 0, 10, 0, 11, 0, 2, 0, 20, 0, 21, 0, 3, 0, 30, 0, 31, 0];
-/// let file = dudley::OpenOptions::new().order(dudley::Order::Little).layout(layout).from_bytes(bytes)?;
+/// let rules = Rules::new().order(Order::Little);
+/// let file = OpenOptions::new().rules(rules).layout(layout).from_bytes(bytes)?;
 ///
 /// let rho = file.list("/rho")?;
 /// assert_eq!(rho.get(1)?.read::<u16>()?, [20, 21]);

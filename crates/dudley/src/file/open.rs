@@ -12,18 +12,19 @@ use super::value::{Compiled, File, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::filter::FilterRegistry;
 use crate::index::CompiledLayout;
-use crate::layout::{Layout, Order};
-use crate::options::{Limits, ParseOptions};
-use crate::place::{ComplexAlign, Origin, Resolver, Values};
+use crate::layout::Layout;
+use crate::options::ParseOptions;
+use crate::place::Rules;
 use crate::signature::Signature;
 use crate::source::Source;
 
 /// How a file is opened.
 ///
 /// ```
-/// use dudley::{OpenOptions, Order, Values};
+/// use dudley::{OpenOptions, Order, Rules};
 ///
-/// let options = OpenOptions::new().parse("N : u2  x = f4[N]")?.order(Order::Big);
+/// let rules = Rules::new().order(Order::Big);
+/// let options = OpenOptions::new().parse("N : u2  x = f4[N]")?.rules(rules);
 /// let file = options.from_bytes(vec![0, 1, 0, 0, 0x3f, 0x80, 0, 0])?;
 /// assert_eq!(file.get("x")?.read::<f32>()?, [1.0]);
 /// # Ok::<(), dudley::Error>(())
@@ -33,12 +34,7 @@ pub struct OpenOptions {
     layout: Option<Arc<Layout>>,
     compiled: Option<CompiledLayout>,
     parse: ParseOptions,
-    values: Values,
-    order: Option<Order>,
-    complex_align: ComplexAlign,
-    origin: Origin,
-    tail_padding: Option<bool>,
-    resolving: Limits,
+    rules: Rules,
     mmap: bool,
     limits: binio::Limits,
     filters: FilterRegistry,
@@ -58,12 +54,12 @@ impl OpenOptions {
         ///
         /// ```
         /// use dudley::index::CompiledLayout;
-        /// use dudley::{Layout, OpenOptions, Order};
+        /// use dudley::{Layout, OpenOptions, Order, Rules};
         ///
         /// let text = "a = i2[2]  b = i2[2]";
         /// let compiled = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
         /// let options = OpenOptions::new().compiled(CompiledLayout::from_bytes(compiled)?);
-        /// let file = options.order(Order::Little).from_bytes(vec![1, 0, 2, 0, 3, 0, 4, 0])?;
+        /// let file = options.rules(Rules::new().order(Order::Little)).from_bytes(vec![1, 0, 2, 0, 3, 0, 4, 0])?;
         /// assert_eq!(file.get("/b")?.read::<i16>()?, [3, 4]);
         /// # Ok::<(), dudley::Error>(())
         /// ```
@@ -87,18 +83,8 @@ impl OpenOptions {
     }
 
     binio::setters! {
-        /// Sets values of parameters that the file does not hold. What it holds takes precedence.
-        values: Values;
-        /// Sets the byte order for a layout and a file that state none. Default: that of this machine.
-        order: Order => Some(order);
-        /// Sets the alignment of complex types.
-        complex_align: ComplexAlign;
-        /// Sets the origin of addresses in a native file.
-        origin: Origin;
-        /// Sets whether the size of a struct is rounded up to its alignment. Default: yes.
-        tail_padding: bool => Some(tail_padding);
-        /// Sets the limits of finding addresses.
-        resolving: Limits;
+        /// Sets the rules by which addresses are found, with values of parameters that the file does not hold.
+        rules: Rules;
         /// Sets whether the file is mapped into memory: then views of arrays are free. If another program
         /// cuts the file meanwhile, the system ends this process. Default: no, the file is read by position.
         /// Without the feature `mmap` it is always read.
@@ -176,7 +162,8 @@ impl OpenOptions {
     ) -> Result<File, Error> {
         let signature = Signature::of(asked)?;
         if let Some(layout) = self.compiled.clone() {
-            let compiled = Compiled { layout, options: self.clone() };
+            let (parse, rules) = (self.parse.clone(), self.rules.clone());
+            let compiled = Compiled { layout, parse, rules };
             let file = File::with_compiled(source, signature, compiled, self.limits);
             return Ok(file.with_filters(self.filters.clone()));
         }
@@ -192,36 +179,9 @@ impl OpenOptions {
             }
             _ => return Err(ErrorKind::NoLayout { is_native: signature.is_some() }.into()),
         };
-        let resolved = self.resolve(layout, asked)?;
+        let resolved = Resolved::of(layout, &self.rules, asked)?;
         let file = File::new(source, signature, resolved, self.limits);
         Ok(file.with_filters(self.filters.clone()))
-    }
-
-    /// The addresses in a file.
-    fn resolve(&self, layout: Arc<Layout>, source: &dyn ReadAt) -> Result<Resolved, Error> {
-        let resolver = self.resolver(Arc::clone(&layout)).stream(source)?;
-        let (table, stopped) = resolver.partial_table();
-        let rules = resolver.into_rules();
-        Ok(Resolved { layout, table, stopped, rules, is_invalid: false })
-    }
-
-    /// The text of a compiled layout, and the addresses in a file.
-    pub(super) fn resolve_compiled(
-        &self,
-        compiled: &CompiledLayout,
-        source: &FileBytes,
-    ) -> Resolved {
-        let layout = compiled.parse(&self.parse).map(Arc::new);
-        let resolved = layout.and_then(|layout| self.resolve(layout, source));
-        resolved.unwrap_or_else(Resolved::invalid)
-    }
-
-    /// Whether addresses are found by the rules of a compiled layout.
-    pub(super) fn has_default_rules(&self) -> bool {
-        self.values.is_empty()
-            && self.complex_align == ComplexAlign::default()
-            && self.origin == Origin::default()
-            && self.tail_padding.unwrap_or(true)
     }
 
     /// The layout that was set, with its text or compiled.
@@ -243,22 +203,9 @@ impl OpenOptions {
         &self.limits
     }
 
-    /// The byte order for a layout and a file that state none.
-    pub(super) fn stated_order(&self) -> Option<Order> {
-        self.order
-    }
-
-    pub(super) fn resolver<'a>(&self, layout: Arc<Layout>) -> Resolver<'a, Arc<Layout>> {
-        let resolver = Resolver::new(layout)
-            .values(self.values.clone())
-            .complex_align(self.complex_align)
-            .origin(self.origin)
-            .tail_padding(self.tail_padding.unwrap_or(true))
-            .limits(self.resolving);
-        match self.order {
-            Some(order) => resolver.order(order),
-            None => resolver,
-        }
+    /// The rules by which addresses are found.
+    pub(super) fn given_rules(&self) -> &Rules {
+        &self.rules
     }
 }
 

@@ -11,7 +11,7 @@ use super::open::OpenOptions;
 use super::value::{File, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Declaration, Found, ItemKind, Layout, ParamValue, Placement, Subject};
-use crate::place::{Row, Steps};
+use crate::place::{Resolver, Row, Steps};
 use crate::signature::Signature;
 
 /// Bytes that are read at once.
@@ -84,8 +84,9 @@ impl OpenOptions {
         let window = Arc::new(Window::new(input, self.reading_limits().max_alloc));
         window.fill(Signature::LEN)?;
         let signature = Signature::of(&*window)?;
-        let mut rules = self.resolver(Arc::clone(&layout)).stream(&*window)?.into_rules();
-        let reading = rules.with_stream(&*window);
+        let resolver = Resolver::new(Arc::clone(&layout)).rules(self.given_rules().clone());
+        let mut inputs = resolver.stream(&*window)?.into_inputs();
+        let reading = inputs.with_stream(&*window);
         let mut steps = Steps::new(&layout, &reading);
         let source = FileBytes::new(Arc::clone(&window));
         loop {
@@ -106,12 +107,12 @@ impl OpenOptions {
             let Some(row) = row.transpose()? else { return Ok(()) };
             if is_wanted(&row) {
                 let (layout, table) = (Arc::clone(&layout), steps.lend(Arc::clone(&layout)));
-                let resolved = Resolved { layout, table, stopped: None, rules, is_invalid: false };
+                let resolved = Resolved { layout, table, stopped: None, inputs, is_invalid: false };
                 let file = File::new(source.clone(), signature, resolved, *self.reading_limits());
                 let file = file.with_filters(self.registered().clone());
                 let outcome = visit(&file, row)?;
                 let resolved = file.into_resolved();
-                rules = resolved.rules;
+                inputs = resolved.inputs;
                 steps.take_back(resolved.table);
                 if outcome.is_break() || only.is_some() {
                     return Ok(());

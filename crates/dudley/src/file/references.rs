@@ -1,5 +1,5 @@
-//! References to items: `<- ref`. The stored array is plain data; each number means an item, which the filter knows. Nothing is followed
-//! until it is asked for.
+//! References to items: `<- ref`. The stored array is plain data; the filter says which item each
+//! number means. Nothing is followed until it is asked for.
 
 use std::collections::HashSet;
 
@@ -13,11 +13,11 @@ use crate::layout::{Filter, FilterKind, Found, ItemId, ItemKind, Subject};
 /// The references that an array holds.
 ///
 /// ```
-/// use dudley::{File, Layout, OpenOptions, Order};
+/// use dudley::{File, Layout, OpenOptions, Order, Rules};
 ///
 /// let layout = Layout::parse("a = u1[2]  g/ b = u1  / r = i2[3] <- ref")?;
 /// let bytes = vec![7, 8, 9, 0, 1, 0, 0, 0, 2, 0];
-/// let file = OpenOptions::new().order(Order::Little).layout(layout).from_bytes(bytes)?;
+/// let file = OpenOptions::new().rules(Rules::new().order(Order::Little)).layout(layout).from_bytes(bytes)?;
 /// let references = file.references("/r")?;
 /// assert_eq!(references.get(0)?.unwrap().array()?.read::<u8>()?, [7, 8]);
 /// assert!(references.get(1)?.is_none());
@@ -48,8 +48,8 @@ impl File {
     pub fn references(&self, path: &str) -> Result<References<'_>, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (row, inside) = self.find(path)?;
-        let rules = self.rules();
-        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
+        let inputs = self.inputs();
+        let stored = self.follow(&mut self.inner(&inputs), row, &inside, path)?;
         let filter = stored.filter().map(|id| self.layout().filter_of(id));
         let filter = filter.filter(|filter| filter.kind == FilterKind::Reference);
         let Some(Filter { name, .. }) = filter else {

@@ -8,13 +8,14 @@ use binio::array::{self, ElementsError};
 
 use super::appended::appended_text;
 use super::bytes::FileBytes;
-use super::open::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::filter::FilterRegistry;
 use crate::index::CompiledLayout;
 use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
+use crate::options::ParseOptions;
 use crate::place::{
-    AddressTable, Change, Inner, Location, Resolver, Row, Rules, Stored, contradiction, to_error,
+    AddressTable, Change, Inner, Inputs, Location, Resolver, Row, Rules, Stored, contradiction,
+    to_error,
 };
 use crate::signature::Signature;
 
@@ -57,7 +58,7 @@ pub(super) struct Resolved {
     pub(super) layout: Arc<Layout>,
     pub(super) table: AddressTable,
     pub(super) stopped: Option<Error>,
-    pub(super) rules: Rules<'static>,
+    pub(super) inputs: Inputs<'static>,
     /// Whether the text of a compiled layout is not a layout: `stopped` has the reason.
     pub(super) is_invalid: bool,
 }
@@ -65,16 +66,29 @@ pub(super) struct Resolved {
 /// A compiled layout, and how its text is parsed and resolved.
 pub(super) struct Compiled {
     pub(super) layout: CompiledLayout,
-    pub(super) options: OpenOptions,
+    pub(super) parse: ParseOptions,
+    pub(super) rules: Rules,
 }
 
 impl Resolved {
+    /// Finds the addresses in a file.
+    pub(super) fn of(
+        layout: Arc<Layout>,
+        rules: &Rules,
+        source: &dyn ReadAt,
+    ) -> Result<Self, Error> {
+        let resolver = Resolver::new(Arc::clone(&layout)).rules(rules.clone()).stream(source)?;
+        let (table, stopped) = resolver.partial_table();
+        let inputs = resolver.into_inputs();
+        Ok(Self { layout, table, stopped, inputs, is_invalid: false })
+    }
+
     /// Of a file without a layout.
     fn empty(error: Option<Error>) -> Self {
         let resolver = Resolver::new(Arc::new(Layout::default()));
         let (table, _) = resolver.partial_table();
         let (layout, is_invalid) = (Arc::default(), error.is_some());
-        Self { layout, table, stopped: error, rules: resolver.into_rules(), is_invalid }
+        Self { layout, table, stopped: error, inputs: resolver.into_inputs(), is_invalid }
     }
 
     /// Of a file whose layout has errors.
@@ -84,9 +98,16 @@ impl Resolved {
 }
 
 impl Compiled {
+    /// Parses the text of the layout, and finds the addresses in a file.
+    fn resolve(&self, source: &FileBytes) -> Resolved {
+        let layout = self.layout.parse(&self.parse).map(Arc::new);
+        let resolved = layout.and_then(|layout| Resolved::of(layout, &self.rules, source));
+        resolved.unwrap_or_else(Resolved::invalid)
+    }
+
     fn locate(&self, path: &str, source: &FileBytes) -> Result<Option<Location>, Error> {
-        if self.options.has_default_rules() {
-            self.layout.locate_in(path, Some(source), self.options.stated_order())
+        if self.rules.are_default() {
+            self.layout.locate_in(path, Some(source), self.rules.order)
         } else {
             Ok(None)
         }
@@ -121,7 +142,7 @@ impl File {
     /// The layout and the addresses; of a compiled layout the text is parsed now.
     fn resolved(&self) -> &Resolved {
         self.resolved.get_or_init(|| match &self.compiled {
-            Some(compiled) => compiled.options.resolve_compiled(&compiled.layout, &self.source),
+            Some(compiled) => compiled.resolve(&self.source),
             None => Resolved::empty(None),
         })
     }
@@ -250,8 +271,8 @@ impl File {
             return Ok(Location::new(entry.shape().into_vec(), entry.dtype(), datatype, &strided));
         }
         let fail = |trouble| to_error(self.layout(), trouble, row.subject());
-        let rules = self.rules();
-        let mut inner = self.inner(&rules);
+        let inputs = self.inputs();
+        let mut inner = self.inner(&inputs);
         let mut stored = self.follow(&mut inner, row, &inside, path)?;
         while stored.is_ragged(self.layout()) && stored.is_single() {
             let Some(only) = stored.only_member(self.layout()) else { break };
@@ -288,8 +309,8 @@ impl File {
             let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
             return self.array(datatype, strided);
         }
-        let rules = self.rules();
-        let mut inner = self.inner(&rules);
+        let inputs = self.inputs();
+        let mut inner = self.inner(&inputs);
         let stored = self.follow(&mut inner, row, inside, path)?;
         self.to_array(&mut inner, &stored, row, path)
     }
@@ -347,12 +368,12 @@ impl File {
         Ok(is_of_struct || matches!(found, Found::Param(_)))
     }
 
-    pub(super) fn rules(&self) -> Rules<'_> {
-        self.resolved().rules.with_stream(&self.source)
+    pub(super) fn inputs(&self) -> Inputs<'_> {
+        self.resolved().inputs.with_stream(&self.source)
     }
 
-    pub(super) fn inner<'r>(&'r self, rules: &'r Rules<'r>) -> Inner<'r> {
-        Inner::new(self.layout(), rules, self.table().numbers())
+    pub(super) fn inner<'r>(&'r self, inputs: &'r Inputs<'r>) -> Inner<'r> {
+        Inner::new(self.layout(), inputs, self.table().numbers())
     }
 
     /// What is stored after some steps into the data of a row.

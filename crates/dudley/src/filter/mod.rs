@@ -25,8 +25,6 @@ mod jpeg;
 #[cfg(feature = "png")]
 mod png;
 mod registry;
-#[cfg(all(test, feature = "gzip", feature = "write"))]
-mod tests;
 #[cfg(feature = "zfp")]
 mod zfp;
 

@@ -9,9 +9,9 @@ use crate::layout::{
     Binding, Data, Datatype, Declaration, Dim, FilterKind, ItemId, Layout, ParamId, ParamValue,
     Placement, Scope as Owner, Subject,
 };
-use crate::place::Rules;
 use crate::place::measure::Measure;
 use crate::place::scope::{Scope, add, multiply};
+use crate::place::{Inputs, Rules};
 use crate::signature::Signature;
 
 /// Bytes of a path that is found without the text. All paths together are at most so many times larger than the
@@ -41,7 +41,7 @@ struct Maker<'a> {
 
 /// The compiled layout of a text.
 pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
-    let rules = Rules::new();
+    let inputs = Inputs::new(Rules::new());
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
@@ -50,7 +50,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     };
     let mut maker = Maker {
         layout,
-        measure: Measure::new(layout, &rules, scope),
+        measure: Measure::new(layout, &inputs, scope),
         rows: Vec::new(),
         dims: Vec::new(),
         params: layout.params().map(param).collect(),

@@ -30,16 +30,16 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn diagnose(&self, table: &AddressTable<L>) -> Vec<Diagnostic> {
-        let mut alignments = Alignments::of(self.layout(), self.rules.complex_align);
+        let mut alignments = Alignments::of(self.layout(), self.inputs.rules.complex_align);
         let mut found = Vec::new();
         let mut is_after_unknown = false;
-        let enough = self.rules.limits.max_diagnostics as usize;
+        let enough = self.inputs.rules.limits.max_diagnostics as usize;
         for row in table.rows() {
             if found.len() >= enough {
                 break;
             }
             match row.address() {
-                None if !is_after_unknown && self.rules.stream.is_none() => {
+                None if !is_after_unknown && self.inputs.stream.is_none() => {
                     found.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
@@ -60,7 +60,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Reports the bytes between the last data and the end of all data, unless they may be there for alignment or
     /// some address or size is not known.
     pub(crate) fn unexplained_tail(&self, table: &AddressTable<L>, end: u64) -> Option<Diagnostic> {
-        let (mut last, mut last_end) = (None, self.rules.start);
+        let (mut last, mut last_end) = (None, self.inputs.start);
         for row in table.rows() {
             let row_end = row.address()?.saturating_add(row.nbytes()?);
             if row.nbytes() != Some(0) && row_end >= last_end {
@@ -104,13 +104,13 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
         let is_past = |row: &&Row| {
             // Data without bytes are nowhere.
-            row.nbytes() != Some(0) && end(row).is_some_and(|end| end > self.rules.end)
+            row.nbytes() != Some(0) && end(row).is_some_and(|end| end > self.inputs.end)
         };
         let row = table.rows().iter().find(is_past)?;
         let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
         let message =
-            format!("`{path}` ends at {end}, after the end of the stream at {}", self.rules.end);
+            format!("`{path}` ends at {end}, after the end of the stream at {}", self.inputs.end);
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
@@ -128,9 +128,9 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
-        let (mut end, mut before) = (self.rules.start, None);
+        let (mut end, mut before) = (self.inputs.start, None);
         for (address, nbytes, row) in rows {
-            if found.len() >= self.rules.limits.max_diagnostics as usize {
+            if found.len() >= self.inputs.rules.limits.max_diagnostics as usize {
                 break;
             }
             let place = placement(layout, row.subject());

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 
 use super::member::MemberRow;
 use super::resolver::Resolver;
+use super::rules::Rules;
 use super::table::filter_text;
 use super::table::{AddressTable, Row};
 use super::values::Values;
@@ -316,10 +317,9 @@ impl Seeing<'_, '_> {
 fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
-    let resolver = Resolver::new(layout)
-        .order(order)
-        .values(values.clone())
-        .limits(Limits::default().max_steps(steps));
+    let resolver = Resolver::new(layout).rules(
+        Rules::new().order(order).values(values.clone()).limits(Limits::default().max_steps(steps)),
+    );
     let max_bytes = MAX_BYTES + 16 * layout.source().text().len();
     let table = resolver.table()?;
     let since = DefaultHasher::new();

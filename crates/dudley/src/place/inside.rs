@@ -2,10 +2,10 @@
 
 use binio::array::{self, Strided, c_strides};
 
+use super::inputs::Inputs;
 #[cfg(feature = "write")]
 use super::integer::integer_bytes;
 use super::measure::{Measure, Step, Visited};
-use super::rules::Rules;
 use super::scope::{Base, Element, Number, Result, Scope, Trouble, add, multiply};
 use super::strided::{of_base, scalar};
 use super::table::{Entry, dtype};
@@ -141,9 +141,9 @@ impl Stored {
 }
 
 impl<'r> Inner<'r> {
-    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>, values: &[Number]) -> Self {
-        let measure = Measure::new(layout, rules, Scope::new(values.to_vec()));
-        Self { measure, order: rules.default_order(layout) }
+    pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>, values: &[Number]) -> Self {
+        let measure = Measure::new(layout, inputs, Scope::new(values.to_vec()));
+        Self { measure, order: inputs.default_order(layout) }
     }
 
     /// The name of the type of its elements.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use binio::ReadAt;
 
 use super::align::{Alignments, COUNT_LEN};
+use super::inputs::Inputs;
 use super::integer::read;
-use super::rules::Rules;
 use super::scope::{Base, Element, Frame, Number, Result, Scope, Trouble, add, multiply, round_up};
 use super::values::Values;
 use crate::diagnostic::Code;
@@ -88,26 +88,31 @@ pub(crate) type Visit<'v, 'r> = dyn FnMut(&mut Measure<'r>, Visited) -> Result<(
 
 impl<'r> Measure<'r> {
     /// For resolving: few steps, so that a hostile layout is rejected soon.
-    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope) -> Self {
-        let read = rules.stream.map_or(0, |stream| stream.len().saturating_mul(STEPS_PER_BYTE));
+    pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
+        let read = inputs.stream.map_or(0, |stream| stream.len().saturating_mul(STEPS_PER_BYTE));
         let steps = STEPS.saturating_add(read);
-        Self::with_steps(layout, rules, scope, steps.min(rules.limits.max_steps.into()))
+        Self::with_steps(layout, inputs, scope, steps.min(inputs.rules.limits.max_steps.into()))
     }
 
     /// For listing members, each of which is a step.
-    pub(crate) fn to_list(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope) -> Self {
-        Self::with_steps(layout, rules, scope, rules.limits.max_steps.into())
+    pub(crate) fn to_list(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
+        Self::with_steps(layout, inputs, scope, inputs.rules.limits.max_steps.into())
     }
 
-    fn with_steps(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope, max_steps: u64) -> Self {
+    fn with_steps(
+        layout: &'r Layout,
+        inputs: &'r Inputs<'r>,
+        scope: Scope,
+        max_steps: u64,
+    ) -> Self {
         Self {
             layout,
             scope,
-            alignments: Alignments::of(layout, rules.complex_align),
-            stream: rules.stream,
-            values: &rules.values,
-            order: rules.default_order(layout),
-            tail_padding: rules.tail_padding,
+            alignments: Alignments::of(layout, inputs.rules.complex_align),
+            stream: inputs.stream,
+            values: &inputs.rules.values,
+            order: inputs.default_order(layout),
+            tail_padding: inputs.rules.tail_padding,
             sizes: vec![UNMEASURED; layout.type_count()],
             sizes_by_values: HashMap::new(),
             remembered: 0,

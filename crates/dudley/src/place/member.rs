@@ -84,7 +84,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         mut visit: impl FnMut(Row, Option<MemberRow<'r>>) -> ControlFlow<()>,
     ) -> std::result::Result<(), Error> {
         let scope = Scope::new(table.values.clone());
-        let mut measure = Measure::to_list(&self.layout, &self.rules, scope);
+        let mut measure = Measure::to_list(&self.layout, &self.inputs, scope);
         for &row in rows {
             if visit(row, None).is_break() {
                 return Ok(());

@@ -15,12 +15,13 @@
 //! unless a stream is given.
 //!
 //! The size of a struct depends on the values of its free names, which are the same for many uses. So it is
-//! computed once for each type and set of values, without listing members. [`Limits::max_steps`](crate::Limits::max_steps) bounds the
+//! computed once for each type and set of values, without listing members. [`max_steps`](crate::Limits::max_steps) bounds the
 //! work for hostile layouts.
 
 pub(crate) mod align;
 pub(crate) mod diagnose;
 mod diff;
+pub(crate) mod inputs;
 #[cfg(feature = "read")]
 pub(crate) mod inside;
 pub(crate) mod integer;
@@ -52,6 +53,8 @@ pub(crate) use diagnose::TAIL_ALIGN;
 pub(crate) use diagnose::{alignment, placement};
 #[cfg(feature = "read")]
 pub(crate) use diff::contradiction;
+#[cfg(feature = "read")]
+pub(crate) use inputs::Inputs;
 #[cfg(feature = "read")]
 pub(crate) use inside::{Inner, Part, Stored};
 #[cfg(feature = "write")]

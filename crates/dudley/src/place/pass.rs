@@ -3,8 +3,8 @@
 use std::ops::{Deref, Range};
 
 use super::diagnose::short_path;
+use super::inputs::Inputs;
 use super::measure::{Measure, Placed};
-use super::rules::Rules;
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -16,7 +16,7 @@ use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, S
 pub(crate) struct Pass<'r> {
     measure: Measure<'r>,
     layout: &'r Layout,
-    rules: &'r Rules<'r>,
+    inputs: &'r Inputs<'r>,
     /// The origin of addresses, and the end of the last item from there.
     base: u64,
     cursor: Option<u64>,
@@ -24,10 +24,10 @@ pub(crate) struct Pass<'r> {
 }
 
 impl<'r> Pass<'r> {
-    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
+    pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>) -> Self {
         let mut scope = Scope::of(layout);
-        if rules.stream.is_none() {
-            let values = &rules.values;
+        if inputs.stream.is_none() {
+            let values = &inputs.rules.values;
             for id in layout.params() {
                 let param = layout.param(id);
                 let is_dicts = matches!(param.scope, ParamScope::Dict(_));
@@ -48,9 +48,9 @@ impl<'r> Pass<'r> {
                 }
             }
         }
-        let measure = Measure::new(layout, rules, scope);
-        let (base, start) = rules.begin();
-        Self { measure, layout, rules, base, cursor: Some(start), rows: Vec::new() }
+        let measure = Measure::new(layout, inputs, scope);
+        let (base, start) = inputs.begin();
+        Self { measure, layout, inputs, base, cursor: Some(start), rows: Vec::new() }
     }
 
     /// The declarations on which the address of an item depends; the last is that of the item.
@@ -59,7 +59,7 @@ impl<'r> Pass<'r> {
         let declarations = self.layout.declarations();
         let is_it = |found: &Declaration| *found == Declaration::Item(item);
         let at = declarations.iter().position(is_it)?;
-        if self.rules.stream.is_some() {
+        if self.inputs.stream.is_some() {
             return Some(0..at + 1);
         }
         let is_placed = |found: &Declaration| {
@@ -134,12 +134,12 @@ impl<'r> Pass<'r> {
 
     pub(crate) fn into_table<L: Deref<Target = Layout>>(self, layout: L) -> AddressTable<L> {
         let end = self.cursor.map(|cursor| cursor + self.base);
-        AddressTable::new(layout, self.rules, self.rows, end, self.measure.scope.params)
+        AddressTable::new(layout, self.inputs, self.rows, end, self.measure.scope.params)
     }
 }
 
 #[cfg(feature = "write")]
-impl Rules<'_> {
+impl Inputs<'_> {
     /// The addresses for these rules and the first values of parameters, after rows that are known: those of
     /// the first declarations, and where the last of them ends.
     pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
@@ -169,8 +169,8 @@ pub(crate) struct Steps<'r> {
 
 #[cfg(feature = "read")]
 impl<'r> Steps<'r> {
-    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
-        let pass = Pass::new(layout, rules);
+    pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>) -> Self {
+        let pass = Pass::new(layout, inputs);
         let before = (0, pass.cursor);
         Self { pass, next: 0, before }
     }
@@ -206,7 +206,7 @@ impl<'r> Steps<'r> {
     pub(crate) fn lend<L: Deref<Target = Layout>>(&mut self, layout: L) -> AddressTable<L> {
         let rows = std::mem::take(&mut self.pass.rows);
         let values = std::mem::take(&mut self.pass.measure.scope.params);
-        AddressTable::new(layout, self.pass.rules, rows, self.end(), values)
+        AddressTable::new(layout, self.pass.inputs, rows, self.end(), values)
     }
 
     pub(crate) fn take_back<L>(&mut self, table: AddressTable<L>) {

@@ -5,27 +5,26 @@ use std::sync::OnceLock;
 
 use binio::ReadAt;
 
+use super::inputs::Inputs;
 use super::pass::Pass;
-use super::rules::{ComplexAlign, Origin, Rules};
+use super::rules::Rules;
 use super::table::{AddressTable, Row};
-use super::values::Values;
 use crate::error::Error;
 use crate::layout::{ItemId, Layout, Order};
-use crate::options::Limits;
 use crate::signature::Signature;
 
 /// Finds the addresses of a layout, for given values of its parameters or for a stream.
 ///
 /// ```
-/// use dudley::{Layout, Resolver, Values};
+/// use dudley::{Layout, Resolver, Rules, Values};
 ///
 /// let layout = Layout::parse("N : i2  x = f8[N]  y = i4")?;
-/// let table = Resolver::new(&layout).values(Values::new().with("N", 3)).table()?;
+/// let table = Resolver::new(&layout).rules(Rules::new().values(Values::new().with("N", 3))).table()?;
 /// let x = table.find("/x")?;
 /// assert_eq!((x.address(), &x.shape()[..], x.nbytes()), (Some(8), &[3][..], Some(24)));
 ///
 /// let stream = vec![2_u8, 0, 0, 0];
-/// let resolver = Resolver::new(&layout).order(dudley::Order::Little).stream(&stream)?;
+/// let resolver = Resolver::new(&layout).rules(Rules::new().order(dudley::Order::Little)).stream(&stream)?;
 /// assert_eq!(resolver.table()?.find("/y")?.address(), Some(24));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -33,7 +32,7 @@ use crate::signature::Signature;
 /// The layout is borrowed, or shared: then the table that it makes holds the layout too.
 pub struct Resolver<'a, L = &'a Layout> {
     pub(crate) layout: L,
-    pub(crate) rules: Rules<'a>,
+    pub(crate) inputs: Inputs<'a>,
     /// The addresses in the stream, once an item was located.
     passed: OnceLock<(AddressTable<L>, Option<Error>)>,
 }
@@ -41,36 +40,31 @@ pub struct Resolver<'a, L = &'a Layout> {
 impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// A resolver without values.
     pub fn new(layout: L) -> Self {
-        Self { layout, rules: Rules::new(), passed: OnceLock::new() }
+        Self { layout, inputs: Inputs::new(Rules::new()), passed: OnceLock::new() }
     }
 
-    /// The rules without the stream.
+    /// The inputs without the stream.
     #[cfg(feature = "read")]
-    pub(crate) fn into_rules(self) -> Rules<'static> {
-        Rules { stream: None, ..self.rules }
+    pub(crate) fn into_inputs(self) -> Inputs<'static> {
+        self.inputs.without_stream()
     }
 
     /// Reads values from the data of a native file, without its layout.
     #[cfg(feature = "write")]
     pub(crate) fn native_stream(self, data: &'a dyn ReadAt, order: Order) -> Self {
-        self.with(|rules| {
-            (rules.signed_order, rules.start, rules.end) =
-                (Some(order), Signature::LEN, data.len());
-            rules.stream = Some(data);
-        })
+        self.with(|inputs| inputs.set_stream(data, Some(order), Signature::LEN, data.len()))
     }
 
-    fn with(self, change: impl FnOnce(&mut Rules<'a>)) -> Self {
-        let Self { layout, mut rules, .. } = self;
-        change(&mut rules);
-        Self { layout, rules, passed: OnceLock::new() }
+    fn with(self, change: impl FnOnce(&mut Inputs<'a>)) -> Self {
+        let Self { layout, mut inputs, .. } = self;
+        change(&mut inputs);
+        Self { layout, inputs, passed: OnceLock::new() }
     }
 
-    /// Sets the values of stored parameters. Of a stream they are used for parameters that it does not hold,
-    /// because it ends before them or because their addresses are not known.
+    /// Sets the rules, and the values that they depend on.
     #[must_use]
-    pub fn values(self, values: Values) -> Self {
-        self.with(|rules| rules.values = values)
+    pub fn rules(self, rules: Rules) -> Self {
+        self.with(|inputs| inputs.rules = rules)
     }
 
     /// Reads the values of stored parameters, and whatever else is needed, from a stream. If the stream
@@ -83,79 +77,18 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
             Some(signature) => (Some(signature.order), Signature::LEN, signature.data_end(stream)),
             None => (None, 0, stream.len()),
         };
-        Ok(self.with(|rules| {
-            (rules.signed_order, rules.start, rules.end) = (order, start, end);
-            rules.stream = Some(stream);
-        }))
+        Ok(self.with(|inputs| inputs.set_stream(stream, order, start, end)))
     }
 
     /// Sets whether data begin after the signature of a native file. Ignored for a stream, which shows it.
     #[must_use]
     pub fn native(self, native: bool) -> Self {
-        self.with(|rules| {
-            if rules.stream.is_none() {
-                rules.start = if native { Signature::LEN } else { 0 };
-            }
-        })
-    }
-
-    /// Sets the byte order for a layout and a signature that state none. Default: that of this machine.
-    #[must_use]
-    pub fn order(self, order: Order) -> Self {
-        self.with(|rules| rules.order = Some(order))
-    }
-
-    /// Sets the alignment of complex types.
-    #[must_use]
-    pub fn complex_align(self, align: ComplexAlign) -> Self {
-        self.with(|rules| rules.complex_align = align)
-    }
-
-    /// Sets the origin of addresses in a native file.
-    ///
-    /// ```
-    /// use dudley::place::Origin;
-    /// use dudley::{Layout, Resolver};
-    ///
-    /// let layout = Layout::parse("a = i1  b = i1 @8  c = f8 %32")?;
-    /// let addresses = |origin| -> Result<Vec<_>, dudley::Error> {
-    ///     let table = Resolver::new(&layout).native(true).origin(origin).table()?;
-    ///     Ok(table.rows().iter().filter_map(|row| row.address()).collect())
-    /// };
-    /// assert_eq!(addresses(Origin::Signature)?, [16, 8, 32]);
-    /// assert_eq!(addresses(Origin::Data)?, [16, 24, 48]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn origin(self, origin: Origin) -> Self {
-        self.with(|rules| rules.origin = origin)
-    }
-
-    /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise it ends
-    /// with its last member, and the next instance of an array follows directly, aligned or not.
-    ///
-    /// ```
-    /// use dudley::{Layout, Resolver};
-    ///
-    /// let layout = Layout::parse("x = { a = f8  b = i1 }[2]  y = i1")?;
-    /// let end = |padding| Resolver::new(&layout).tail_padding(padding).table().map(|it| it.end());
-    /// assert_eq!((end(true)?, end(false)?), (Some(33), Some(19)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn tail_padding(self, padding: bool) -> Self {
-        self.with(|rules| rules.tail_padding = padding)
-    }
-
-    /// Sets the limits, of which [`max_steps`](Limits::max_steps) bounds the work.
-    #[must_use]
-    pub fn limits(self, limits: Limits) -> Self {
-        self.with(|rules| rules.limits = limits)
+        self.with(|inputs| inputs.set_native(native))
     }
 
     /// The byte order of types without a prefix.
     pub fn default_order(&self) -> Order {
-        self.rules.default_order(&self.layout)
+        self.inputs.default_order(&self.layout)
     }
 
     /// The layout.
@@ -192,7 +125,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// # Ok::<(), dudley::Error>(())
     /// ```
     pub fn partial_table(&self) -> (AddressTable<L>, Option<Error>) {
-        let mut pass = Pass::new(&self.layout, &self.rules);
+        let mut pass = Pass::new(&self.layout, &self.inputs);
         let error = pass.run(0..self.layout.declarations().len()).err();
         (pass.into_table(self.layout.clone()), error)
     }
@@ -213,7 +146,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn locate(&self, item: ItemId) -> Result<Option<Row>, Error> {
-        if self.rules.stream.is_none() {
+        if self.inputs.stream.is_none() {
             return Ok(self.table_to(item)?.and_then(|table| table.row_of(item)));
         }
         if self.layout.data_of(item).is_none() {
@@ -235,18 +168,18 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     ///
     /// ```
     /// use dudley::layout::Found;
-    /// use dudley::{Layout, Resolver, Values};
+    /// use dudley::{Layout, Resolver, Rules, Values};
     ///
     /// let layout = Layout::parse("N : i4  a = f8[N]  g/ b = {x = i2}[N, 2] @100  c = f8")?;
     /// let Found::Item(b, _) = layout.find("/g/b")? else { panic!() };
-    /// let resolver = Resolver::new(&layout).values(Values::new().with("N", 3));
+    /// let resolver = Resolver::new(&layout).rules(Rules::new().values(Values::new().with("N", 3)));
     /// let table = resolver.table_to(b)?.unwrap();
     /// assert_eq!(table.rows().len(), 1);
     /// assert_eq!(table.iter().last().unwrap().shape()[..], [3, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<L>>, Error> {
-        let mut pass = Pass::new(&self.layout, &self.rules);
+        let mut pass = Pass::new(&self.layout, &self.inputs);
         let Some(range) = pass.needed_for(item) else { return Ok(None) };
         pass.run(range)?;
         Ok(Some(pass.into_table(self.layout.clone())))

@@ -1,9 +1,7 @@
 //! The rules by which addresses are found.
 
-use binio::ReadAt;
-
 use super::values::Values;
-use crate::layout::{Layout, Order};
+use crate::layout::Order;
 use crate::options::Limits;
 
 /// The alignment of the complex types except `c16`, whose alignment is always 8.
@@ -29,67 +27,98 @@ pub enum Origin {
     Data,
 }
 
-/// By what rules addresses are found, and from which values.
-#[derive(Clone)]
-pub(crate) struct Rules<'a> {
-    /// Where the values of stored parameters are, and all else that determines sizes.
-    pub(crate) stream: Option<&'a dyn ReadAt>,
-    /// Values for a stream that does not hold them.
+/// The rules by which addresses are found, and the values that they depend on. A resolver, a file that is opened and a
+/// file that is written take the same rules.
+///
+/// ```
+/// use dudley::{Layout, Order, Resolver, Rules, Values};
+///
+/// let layout = Layout::parse("N : i2  x = f8[N]")?;
+/// let rules = Rules::new().values(Values::new().with("N", 3)).order(Order::Big);
+/// let table = Resolver::new(&layout).rules(rules).table()?;
+/// assert_eq!((table.find("/x")?.dtype(), table.end()), (">f8".to_owned(), Some(32)));
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rules {
     pub(crate) values: Values,
     pub(crate) order: Option<Order>,
-    pub(crate) signed_order: Option<Order>,
-    pub(crate) start: u64,
-    /// Where data end: at the layout that is appended to the stream, or at the end of the stream.
-    pub(crate) end: u64,
-    pub(crate) origin: Origin,
     pub(crate) complex_align: ComplexAlign,
+    pub(crate) origin: Origin,
     pub(crate) tail_padding: bool,
     pub(crate) limits: Limits,
 }
 
-impl Rules<'_> {
-    pub(crate) fn new() -> Self {
+impl Default for Rules {
+    fn default() -> Self {
         Self {
-            stream: None,
             values: Values::new(),
             order: None,
-            signed_order: None,
-            start: 0,
-            end: u64::MAX,
-            origin: Origin::default(),
             complex_align: ComplexAlign::default(),
+            origin: Origin::default(),
             tail_padding: true,
             limits: Limits::default(),
         }
     }
+}
 
+impl Rules {
+    /// The defaults: those of the document of the language.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    binio::setters! {
+        /// Sets the values of stored parameters. A file that is read takes precedence: they are used for parameters
+        /// that it does not hold, because it ends before them or because their addresses are not known.
+        values: Values;
+        /// Sets the byte order of types without a prefix, for a layout and a signature that state none. Default: that
+        /// of this machine.
+        order: Order => Some(order);
+        /// Sets the alignment of complex types.
+        complex_align: ComplexAlign;
+        /// Sets the origin of addresses in a native file.
+        ///
+        /// ```
+        /// use dudley::place::Origin;
+        /// use dudley::{Layout, Resolver, Rules};
+        ///
+        /// let layout = Layout::parse("a = i1  b = i1 @8  c = f8 %32")?;
+        /// let addresses = |origin| -> Result<Vec<_>, dudley::Error> {
+        ///     let rules = Rules::new().origin(origin);
+        ///     let table = Resolver::new(&layout).native(true).rules(rules).table()?;
+        ///     Ok(table.rows().iter().filter_map(|row| row.address()).collect())
+        /// };
+        /// assert_eq!(addresses(Origin::Signature)?, [16, 8, 32]);
+        /// assert_eq!(addresses(Origin::Data)?, [16, 24, 48]);
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        origin: Origin;
+        /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise it ends
+        /// with its last member, and the next instance of an array follows directly, aligned or not. Default: yes.
+        ///
+        /// ```
+        /// use dudley::{Layout, Resolver, Rules};
+        ///
+        /// let layout = Layout::parse("x = { a = f8  b = i1 }[2]  y = i1")?;
+        /// let end = |padding| {
+        ///     let rules = Rules::new().tail_padding(padding);
+        ///     Resolver::new(&layout).rules(rules).table().map(|table| table.end())
+        /// };
+        /// assert_eq!((end(true)?, end(false)?), (Some(33), Some(19)));
+        /// # Ok::<(), Box<dyn std::error::Error>>(())
+        /// ```
+        tail_padding: bool;
+        /// Sets the limits, of which [`max_steps`](Limits::max_steps) bounds the work.
+        limits: Limits;
+    }
+
+    /// Returns `true` if addresses are those of a compiled layout: nothing but the byte order is set.
     #[cfg(feature = "read")]
-    pub(crate) fn with_stream<'a>(&self, stream: &'a dyn ReadAt) -> Rules<'a> {
-        Rules { stream: Some(stream), values: self.values.clone(), ..*self }
-    }
-
-    /// The values that are given.
-    #[cfg(feature = "write")]
-    pub(crate) fn values(&self) -> &Values {
-        &self.values
-    }
-
-    /// Sets the bytes of a compressed array that is written.
-    #[cfg(feature = "write")]
-    pub(crate) fn set_compressed(&mut self, path: String, len: u64) {
-        self.values.set_compressed(path, len);
-    }
-
-    pub(crate) fn default_order(&self, layout: &Layout) -> Order {
-        let stated = layout.order().or(self.signed_order).or(self.order);
-        stated.unwrap_or_else(Order::native)
-    }
-
-    /// The origin of addresses, and where the cursor begins, counted from there.
-    pub(crate) fn begin(&self) -> (u64, u64) {
-        match self.origin {
-            Origin::Signature => (0, self.start),
-            Origin::Data => (self.start, 0),
-        }
+    pub(crate) fn are_default(&self) -> bool {
+        self.values.is_empty()
+            && self.complex_align == ComplexAlign::default()
+            && self.origin == Origin::default()
+            && self.tail_padding
     }
 }

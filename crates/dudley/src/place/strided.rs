@@ -3,6 +3,7 @@
 use binio::Endian;
 use binio::array::{self, Field, Record, ScalarType, Strided, c_strides};
 
+use super::inputs::Inputs;
 use super::measure::{Measure, Visited};
 use super::member::MemberRow;
 use super::pass::to_error;
@@ -26,10 +27,10 @@ impl Entry<'_> {
     /// differ in size.
     ///
     /// ```
-    /// use dudley::{Layout, Order, Resolver};
+    /// use dudley::{Layout, Order, Resolver, Rules};
     ///
     /// let layout = Layout::parse("names = S1[5, 16]  p = { x = u1  y = f4[2] }[3]")?;
-    /// let table = Resolver::new(&layout).order(Order::Little).table()?;
+    /// let table = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).table()?;
     /// let types = table.iter().map(|entry| entry.array_type()).collect::<Result<Vec<_>, _>>()?;
     /// assert_eq!((types[0].0.descr(), &types[0].1), ("'|S16'".to_owned(), &vec![5]));
     /// let record = types[1].0.as_record().unwrap();
@@ -93,11 +94,10 @@ impl Entry<'_> {
 
     /// The record that the struct of this array is.
     fn record(&self, data: &Data) -> Result<array::Datatype, Error> {
-        let mut rules = Rules::new();
-        rules.order = Some(self.order);
-        (rules.complex_align, rules.tail_padding) = (self.complex_align, self.tail_padding);
+        let rules = Rules::new().order(self.order).complex_align(self.complex_align);
+        let inputs = Inputs::new(rules.tail_padding(self.tail_padding));
         let scope = Scope::new(self.values.to_vec());
-        let mut measure = Measure::to_list(self.layout, &rules, scope);
+        let mut measure = Measure::to_list(self.layout, &inputs, scope);
         let subject = self.row().subject();
         let mut made = || {
             let element = measure.scope.element(self.layout, data, 0, |_| ())?;
@@ -116,10 +116,10 @@ impl MemberRow<'_> {
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use dudley::{Layout, Order, Resolver};
+    /// use dudley::{Layout, Order, Resolver, Rules};
     ///
     /// let layout = Layout::parse("x = { a = i1  b = f8[2] }[3]")?;
-    /// let resolver = Resolver::new(&layout).order(Order::Little);
+    /// let resolver = Resolver::new(&layout).rules(Rules::new().order(Order::Little));
     /// let table = resolver.table()?;
     /// let mut found = Vec::new();
     /// resolver.walk(&table, table.rows(), |_, member| {

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::inputs::Inputs;
 use super::rules::{ComplexAlign, Rules};
 use super::scope::{Base, Element, Number, Scope};
 use crate::error::{Error, ErrorKind};
@@ -88,13 +89,13 @@ impl<L> AddressTable<L> {
 impl<L: Deref<Target = Layout>> AddressTable<L> {
     pub(crate) fn new(
         layout: L,
-        rules: &Rules<'_>,
+        inputs: &Inputs<'_>,
         rows: Vec<Row>,
         end: Option<u64>,
         values: Vec<Number>,
     ) -> Self {
-        let &Rules { complex_align, tail_padding, .. } = rules;
-        let order = rules.default_order(&layout);
+        let Rules { complex_align, tail_padding, .. } = inputs.rules;
+        let order = inputs.default_order(&layout);
         Self { layout, order, rows, end, values, complex_align, tail_padding }
     }
 

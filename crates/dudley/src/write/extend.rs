@@ -22,7 +22,7 @@ use crate::file::{FileBytes, appended_text};
 use crate::filter::FilterRegistry;
 use crate::layout::{Declaration, Layout, Placement, Subject};
 use crate::options::{Limits, ParseOptions};
-use crate::place::{Resolver, Values, alignment, placement};
+use crate::place::{Resolver, Rules, Values, alignment, placement};
 use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
@@ -149,10 +149,10 @@ impl Extension {
             return Err(ErrorKind::Extend { message }.into());
         }
         // What the file has is known; the rest does not depend on its bytes.
-        let rules = resolver(Arc::clone(&layout), &data, values, signature).into_rules();
+        let inputs = resolver(Arc::clone(&layout), &data, values, signature).into_inputs();
         let rows = table.rows().len();
         let before = (table.rows(), kept.len(), table.end());
-        let table = rules.table(Arc::clone(&layout), table.numbers(), before)?;
+        let table = inputs.table(Arc::clone(&layout), table.numbers(), before)?;
         let free = match mode {
             ExtendMode::Safe => start,
             ExtendMode::InPlace => data_end,
@@ -165,7 +165,7 @@ impl Extension {
             }
         }
         let limits = binio::Limits::default();
-        let mut writer = Writer::in_memory(Arc::clone(&layout), rules, table, limits);
+        let mut writer = Writer::in_memory(Arc::clone(&layout), inputs, table, limits);
         writer.keep(rows, kept.len(), before.2);
         writer.put_params_from(rows)?;
         Ok(Self { writer, mode, signature, old_len: file.len(), text })
@@ -284,7 +284,9 @@ fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
     signature: Signature,
 ) -> Resolver<'a, L> {
     // The signature is that of the whole file, which is longer than the data.
-    Resolver::new(layout).values(values.clone()).native_stream(data, signature.order)
+    Resolver::new(layout)
+        .rules(Rules::new().values(values.clone()))
+        .native_stream(data, signature.order)
 }
 
 /// Parses the old layout and what follows it. Messages show lines of both.

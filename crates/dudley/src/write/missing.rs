@@ -38,7 +38,7 @@ impl Put {
 /// The paths of what was not put.
 pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
     let layout = &*writer.layout;
-    let mut inner = Inner::new(layout, &writer.rules, writer.table.numbers());
+    let mut inner = Inner::new(layout, &writer.inputs, writer.table.numbers());
     let mut missing = Vec::new();
     for (row, put) in writer.table.rows().iter().zip(put).filter(|(_, put)| !put.is_all) {
         let entry = writer.table.entry(*row);

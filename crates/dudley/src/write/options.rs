@@ -11,18 +11,12 @@ use super::writer::{Target, Writer};
 use crate::error::Error;
 use crate::filter::FilterRegistry;
 use crate::layout::{Layout, Order};
-use crate::options::Limits;
-use crate::place::{ComplexAlign, Origin, Resolver, Values};
+use crate::place::{Resolver, Rules};
 
 /// How a file is written.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
-    values: Values,
-    order: Option<Order>,
-    complex_align: ComplexAlign,
-    origin: Origin,
-    tail_padding: Option<bool>,
-    resolving: Limits,
+    rules: Rules,
     apart: bool,
     foreign: bool,
     strict: bool,
@@ -37,19 +31,9 @@ impl WriteOptions {
     }
 
     binio::setters! {
-        /// Sets the values of stored parameters.
-        values: Values;
-        /// Sets the byte order of the signature, which is that of types without a prefix if the layout
-        /// states none. Default: that of the layout, else that of this machine.
-        order: Order => Some(order);
-        /// Sets the alignment of complex types.
-        complex_align: ComplexAlign;
-        /// Sets the origin of addresses.
-        origin: Origin;
-        /// Sets whether the size of a struct is rounded up to its alignment. Default: yes.
-        tail_padding: bool => Some(tail_padding);
-        /// Sets the limits of finding addresses.
-        resolving: Limits;
+        /// Sets the rules by which addresses are found, with the values of stored parameters. Their byte order is that
+        /// of the signature; without one, that of the layout, else that of this machine.
+        rules: Rules;
         /// Sets whether the layout is in a file of its own. Default: no, it is appended.
         apart: bool;
         /// Sets whether the file has no signature, as files of other programs. Then no layout is appended.
@@ -69,12 +53,12 @@ impl WriteOptions {
     /// If the file cannot be created; if the layout has no addresses with the given values.
     ///
     /// ```
-    /// use dudley::{File, Layout, Values, WriteOptions};
+    /// use dudley::{File, Layout, Rules, Values, WriteOptions};
     ///
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("run.bdud");
     /// let layout = Layout::parse("N : i4  x = f8[N]  p = { id = i4  pos = f4[2] }[N]")?;
-    /// let options = WriteOptions::new().values(Values::new().with("N", 2));
+    /// let options = WriteOptions::new().rules(Rules::new().values(Values::new().with("N", 2)));
     /// let mut writer = options.create(&path, layout)?;
     /// writer.put("/p.id", &[7_i32, 8])?;
     /// writer.put("/x", &[0.5, 1.5])?;
@@ -114,10 +98,10 @@ impl WriteOptions {
     /// As [`create`](Self::create); and if data overlap.
     ///
     /// ```
-    /// use dudley::{File, Layout, Values, WriteOptions};
+    /// use dudley::{File, Layout, Rules, Values, WriteOptions};
     ///
     /// let mut pipe = Vec::new();
-    /// let options = WriteOptions::new().values(Values::new().with("N", 2));
+    /// let options = WriteOptions::new().rules(Rules::new().values(Values::new().with("N", 2)));
     /// let layout = Layout::parse("N : i4  x = u2[N]")?;
     /// let mut writer = options.stream(&mut pipe, layout)?;
     /// writer.put("x", &[5_u16, 6])?;
@@ -134,17 +118,12 @@ impl WriteOptions {
     }
 
     fn begin<'w>(&self, layout: Arc<Layout>, target: Target<'w>) -> Result<Writer<'w>, Error> {
-        let order = self.order.or(layout.order()).unwrap_or_else(Order::native);
+        let order = self.rules.order.or(layout.order()).unwrap_or_else(Order::native);
         let resolver = Resolver::new(Arc::clone(&layout))
-            .values(self.values.clone())
-            .native(!self.foreign)
-            .order(order)
-            .complex_align(self.complex_align)
-            .origin(self.origin)
-            .tail_padding(self.tail_padding.unwrap_or(true))
-            .limits(self.resolving);
+            .rules(self.rules.clone().order(order))
+            .native(!self.foreign);
         let table = resolver.table()?;
-        let mut writer = Writer::new(layout, resolver.into_rules(), table, target, self.limits);
+        let mut writer = Writer::new(layout, resolver.into_inputs(), table, target, self.limits);
         writer.signature = (!self.foreign).then_some(order);
         writer.appends_layout = !self.foreign && !self.apart;
         writer.is_strict = self.strict;

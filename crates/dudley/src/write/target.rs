@@ -44,7 +44,7 @@ impl Writer<'_> {
         let row = self.table.rows()[index];
         let fail = |trouble| to_error(&self.layout, trouble, row.subject());
         let reason = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
-        let mut inner = Inner::new(&self.layout, &self.rules, self.table.numbers());
+        let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
         let entry = self.table.entry(row);
         let mut stored = inner.of_row_at(&entry, Some(0)).map_err(|trouble| fail(*trouble))?;
         for &step in &inside {

@@ -16,7 +16,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Declared, FilterRegistry};
 use crate::layout::{Layout, Order, Param, ParamValue, Subject};
-use crate::place::{AddressTable, Inner, Row, Rules, Trouble, integer_bytes, to_error};
+use crate::place::{AddressTable, Inner, Inputs, Row, Trouble, integer_bytes, to_error};
 use crate::signature::Signature;
 
 /// Where a file is written.
@@ -41,7 +41,7 @@ impl Target<'_> {
 /// A file that is being written.
 pub struct Writer<'w> {
     pub(super) layout: Arc<Layout>,
-    pub(super) rules: Rules<'static>,
+    pub(super) inputs: Inputs<'static>,
     pub(super) table: AddressTable,
     target: Target<'w>,
     /// The rows that the file has already: their number, that of their declarations, and where they end.
@@ -72,7 +72,7 @@ pub struct WriteReport {
 impl<'w> Writer<'w> {
     pub(super) fn new(
         layout: Arc<Layout>,
-        rules: Rules<'static>,
+        inputs: Inputs<'static>,
         table: AddressTable,
         target: Target<'w>,
         limits: binio::Limits,
@@ -80,7 +80,7 @@ impl<'w> Writer<'w> {
         let put = vec![Put::default(); table.rows().len()];
         Self {
             layout,
-            rules,
+            inputs,
             table,
             target,
             kept: (0, 0, None),
@@ -97,11 +97,11 @@ impl<'w> Writer<'w> {
     /// A writer that holds all it is given.
     pub(super) fn in_memory(
         layout: Arc<Layout>,
-        rules: Rules<'static>,
+        inputs: Inputs<'static>,
         table: AddressTable,
         limits: binio::Limits,
     ) -> Self {
-        Writer::new(layout, rules, table, Target::Memory, limits)
+        Writer::new(layout, inputs, table, Target::Memory, limits)
     }
 
     /// The addresses. Those after a compressed array are known when the file is finished.
@@ -273,7 +273,7 @@ impl<'w> Writer<'w> {
         let mut bytes = binio::memory::reserve("an item", nbytes)?;
         bytes.resize(len, 0);
         let fail = |trouble| to_error(&self.layout, trouble, row.subject());
-        let mut inner = Inner::new(&self.layout, &self.rules, self.table.numbers());
+        let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
         let stored = inner.of_row_at(&self.table.entry(row), Some(0));
         let stored = stored.map_err(|trouble| fail(*trouble))?;
         put_struct_params(&mut inner, &stored, &mut bytes).map_err(|trouble| fail(*trouble))?;
@@ -352,7 +352,10 @@ impl<'w> Writer<'w> {
                 }
                 let held = self.held.get(&index).map(|bytes| bytes.len() as u64);
                 is_unknown |= row.nbytes().is_none();
-                self.rules.set_compressed(path, held.or(row.nbytes()).unwrap_or_default());
+                self.inputs
+                    .rules
+                    .values
+                    .set_compressed(path, held.or(row.nbytes()).unwrap_or_default());
             } else if self.put[index].is_nothing() && self.has_params(row) {
                 let bytes = self.take(index)?;
                 self.put[index].add(Vec::new());
@@ -379,7 +382,7 @@ impl<'w> Writer<'w> {
         let stored = data.map(|data| self.layout.stored_params(data)).unwrap_or_default();
         let unknown = stored
             .into_iter()
-            .find(|&id| self.rules.values().get(self.layout.param_name(id)).is_none());
+            .find(|&id| self.inputs.rules.values.get(self.layout.param_name(id)).is_none());
         let Some(id) = unknown else {
             let path = self.layout.subject_path(row.subject());
             let reason = "its address depends on what is not known";
@@ -395,7 +398,7 @@ impl<'w> Writer<'w> {
     fn place_all(&mut self) -> Result<(), Error> {
         let (rows, declarations, end) = self.kept;
         let kept = (&self.table.rows()[..rows], declarations, end);
-        let table = self.rules.table(Arc::clone(&self.layout), self.table.numbers(), kept)?;
+        let table = self.inputs.table(Arc::clone(&self.layout), self.table.numbers(), kept)?;
         for (old, new) in self.table.rows().iter().zip(table.rows()) {
             let is_moved = |old: Option<u64>, new: Option<u64>| old.is_some() && old != new;
             if is_moved(old.address(), new.address()) || is_moved(old.nbytes(), new.nbytes()) {

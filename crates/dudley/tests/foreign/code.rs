@@ -7,7 +7,7 @@ use std::process::Command;
 
 use dudley::codegen::Language;
 use dudley::layout::{Declaration, ParamId};
-use dudley::{Layout, Resolver, Values};
+use dudley::{Layout, Resolver, Rules, Values};
 use serde_json::Value;
 
 /// Values of parameters, in order of declaration.
@@ -58,7 +58,8 @@ impl Case {
                 .zip(given)
                 .map(|(&id, &value)| (self.layout.subject_path(id.into()), value))
                 .collect();
-            let resolver = Resolver::new(&self.layout).values(values).native(self.native);
+            let resolver =
+                Resolver::new(&self.layout).rules(Rules::new().values(values)).native(self.native);
             let Ok(table) = resolver.table() else { continue };
             let mut seen = HashSet::new();
             for entry in table.iter() {

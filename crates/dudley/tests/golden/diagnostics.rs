@@ -15,7 +15,7 @@
 use std::fmt::Write as _;
 
 use dudley::diagnostic::Code;
-use dudley::{Limits, Order, ParseOptions, Resolver, Source, Values};
+use dudley::{Limits, Order, ParseOptions, Resolver, Rules, Source, Values};
 
 #[test]
 fn every_diagnostic_is_shown_as_recorded() {
@@ -84,7 +84,8 @@ fn shown(head: &str, layout: &str) -> String {
     let is_resolved = words.contains(&"resolve") || values != Values::new();
     let stream = stated("stream").map(bytes);
     if is_resolved || stream.is_some() {
-        let resolver = Resolver::new(&layout).order(Order::Little).values(values).limits(limits);
+        let resolver = Resolver::new(&layout)
+            .rules(Rules::new().order(Order::Little).values(values).limits(limits));
         let resolver = match &stream {
             Some(stream) => resolver.stream(stream).unwrap(),
             None => resolver,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use dudley::diagnostic::Diagnostic;
 use dudley::place::{ComplexAlign, Origin};
-use dudley::{Layout, Order, ParseOptions, Resolver, Source, Values};
+use dudley::{Layout, Order, ParseOptions, Resolver, Rules, Source, Values};
 use serde_json::{Map, Value, json};
 use testdata::Case;
 
@@ -79,17 +79,17 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
     let values: Values =
         params.map(|(name, value)| (name.as_str(), value.as_i64().unwrap())).collect();
     assert_eq!(values.not_in(layout), [""; 0], "{}", case.name);
-    let mut resolver = Resolver::new(layout)
+    let mut rules = Rules::new()
         .order(Order::Little)
         .values(values)
-        .native(entry["native"] == true)
         .tail_padding(entry["tail_padding"] != false);
     if entry["complex_align"] == "part" {
-        resolver = resolver.complex_align(ComplexAlign::Part);
+        rules = rules.complex_align(ComplexAlign::Part);
     }
     if entry["origin"] == "data" {
-        resolver = resolver.origin(Origin::Data);
+        rules = rules.origin(Origin::Data);
     }
+    let resolver = Resolver::new(layout).rules(rules).native(entry["native"] == true);
     let resolved = match &stream {
         Some(stream) => resolver.stream(stream),
         None => Ok(resolver),

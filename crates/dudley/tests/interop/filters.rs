@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use dudley::{File, Layout, Order, WriteOptions};
+use dudley::{File, Layout, Order, Rules, WriteOptions};
 use serde_json::Value;
 
 #[test]
@@ -37,7 +37,7 @@ fn filters_read_what_the_reference_tools_write() {
         let plain = Layout::parse(text.split(" -> ").next().unwrap()).unwrap();
         let given = File::from_bytes(array, plain).unwrap().get("x").unwrap();
         let mut out = Vec::new();
-        let options = WriteOptions::new().order(Order::Little).foreign(true);
+        let options = WriteOptions::new().rules(Rules::new().order(Order::Little)).foreign(true);
         let mut writer = options.write_at(&mut out, layout.clone()).unwrap();
         writer.put_array("x", &given).unwrap();
         writer.finish().unwrap();

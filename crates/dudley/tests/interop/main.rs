@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use dudley::place::ComplexAlign;
-use dudley::{Layout, Order, Resolver, Values};
+use dudley::{Layout, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
 /// A field, as numpy and we describe it. numpy has no name for a field that is a record.
@@ -102,15 +102,17 @@ fn addresses_are_those_of_aligned_numpy_records() {
     for case in &cases {
         let text = case["layout"].as_str().unwrap();
         let layout = Layout::parse(text).unwrap_or_else(|error| panic!("{error}"));
-        let resolver =
-            || Resolver::new(&layout).order(Order::Little).complex_align(ComplexAlign::Part);
+        let rules = || Rules::new().order(Order::Little).complex_align(ComplexAlign::Part);
         let values = case["values"].as_object().unwrap();
         let values: Values =
             values.iter().map(|(name, value)| (name.clone(), value.as_i64().unwrap())).collect();
         let stream = bytes(case["stream"].as_str().unwrap());
 
         let expected = of_numpy(case);
-        for resolver in [resolver().values(values), resolver().stream(&stream).unwrap()] {
+        for resolver in [
+            Resolver::new(&layout).rules(rules().values(values)),
+            Resolver::new(&layout).rules(rules()).stream(&stream).unwrap(),
+        ] {
             let (found, end) = of_layout(&resolver);
             assert_eq!(found, expected, "{text}");
             assert_eq!(json!(end), case["end"], "{text}");
@@ -122,7 +124,8 @@ fn addresses_are_those_of_aligned_numpy_records() {
             let datatype = dudley::array::Datatype::parse(descr).unwrap();
             let text = dudley::import::from_numpy("x", &datatype, &[]).unwrap();
             let layout = Layout::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-            let (mut found, end) = of_layout(&Resolver::new(&layout).order(Order::Little));
+            let (mut found, end) =
+                of_layout(&Resolver::new(&layout).rules(Rules::new().order(Order::Little)));
             found.retain(|path, _| path != "/x" && !path.contains(".padding"));
             assert_eq!(found, of_numpy(record), "{descr}\n{text}");
             assert_eq!(json!(end), record["size"], "{descr}\n{text}");

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use dudley::diagnostic::Code;
 use dudley::layout::Subject;
-use dudley::{Layout, Order, Resolver, Values};
+use dudley::{Layout, Order, Resolver, Rules, Values};
 
 use crate::{codes, parse};
 
@@ -21,9 +21,11 @@ fn tree(text: &str) -> String {
 /// is `?`.
 fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
     let layout = parse(text);
-    let resolver = Resolver::new(&layout)
-        .order(Order::Little)
-        .values(values.iter().map(|&(name, value)| (name, value)).collect::<Values>());
+    let resolver = Resolver::new(&layout).rules(
+        Rules::new()
+            .order(Order::Little)
+            .values(values.iter().map(|&(name, value)| (name, value)).collect::<Values>()),
+    );
     let table = resolver.table().unwrap();
     let rows = table.iter().map(|row| {
         let address = row.address().map_or("?".to_owned(), |address| address.to_string());
@@ -96,7 +98,7 @@ fn a_byte_order_for_everything() {
         ("< a = f8  b = >i4  c = |i2  d = b1", ["<f8", ">i4", "<i2", "b1"]),
     ] {
         let layout = parse(text);
-        let table = Resolver::new(&layout).order(Order::Big).table().unwrap();
+        let table = Resolver::new(&layout).rules(Rules::new().order(Order::Big)).table().unwrap();
         assert_eq!(table.iter().map(|row| row.dtype()).collect::<Vec<_>>(), dtypes);
         assert_eq!(addresses(text, &[])[1..4], ["/b 8 []", "/c 12 []", "/d 14 []"]);
     }
@@ -463,7 +465,8 @@ fn addresses_of_the_state_template() {
     // In a native file, everything is 16 bytes further.
     let layout = parse(TEMPLATE);
     let values: Values = sizes(4, 3, 2).into_iter().collect();
-    let table = Resolver::new(&layout).values(values).native(true).table().unwrap();
+    let table =
+        Resolver::new(&layout).rules(Rules::new().values(values)).native(true).table().unwrap();
     let r = table.find("/r").unwrap();
     assert_eq!((r.address(), table.end()), (Some(48), Some(648)));
 }
@@ -513,7 +516,7 @@ gb = f8[NGROUP+]
     let values = [&sizes(4, 3, 2)[..], &[("NREC", 5)]].concat();
     assert_eq!(addresses(text, &values)[4..], ["/gb 32 [3]", "/\"\" 56 [5]", "end 2976"]);
     // Each member is a view of all records.
-    let resolver = Resolver::new(&layout).values(values.into_iter().collect());
+    let resolver = Resolver::new(&layout).rules(Rules::new().values(values.into_iter().collect()));
     let table = resolver.table().unwrap();
     let mut members = Vec::new();
     let outcome = resolver.walk(&table, table.rows(), |_, member| {

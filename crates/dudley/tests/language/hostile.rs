@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use dudley::diagnostic::Code;
-use dudley::{Layout, ParseOptions};
+use dudley::{Layout, ParseOptions, Rules};
 
 use crate::{codes, errors};
 
@@ -60,7 +60,8 @@ fn the_deepest_types_resolve_on_a_small_stack() {
         let layout = ParseOptions::new().limits(limits).parse(text + "x = t399[2]").unwrap();
         assert!(serde_json::json!(layout).is_object());
         let stream = vec![2_u8; 100];
-        let given = dudley::Resolver::new(&layout).values(dudley::Values::new().with("N", 2));
+        let given = dudley::Resolver::new(&layout)
+            .rules(Rules::new().values(dudley::Values::new().with("N", 2)));
         for resolver in [given, dudley::Resolver::new(&layout).stream(&stream).unwrap()] {
             let table = resolver.table().unwrap();
             assert_eq!(table.end(), Some(24));
@@ -109,7 +110,8 @@ fn long_names_are_not_repeated_for_everything_below_them() {
     let strings = format!("{deep} {}", items("s#={N:i1 a=u1[N]} "));
     let layout = Layout::parse(strings).unwrap();
     let values = dudley::Values::new().with("N", 1).with("/nothing.N", 2);
-    let error = dudley::Resolver::new(&layout).values(values).table().err().unwrap();
+    let error =
+        dudley::Resolver::new(&layout).rules(Rules::new().values(values)).table().err().unwrap();
     assert_eq!(error.code(), Some(Code::BeyondLimit));
     assert!(error.to_string().len() < 10_000);
 }
@@ -129,7 +131,9 @@ fn limits_of_zero_are_harmless() {
         let options = ParseOptions::new().limits(none);
         let _ = options.format(text);
         match options.parse(text) {
-            Ok(layout) => drop(dudley::Resolver::new(&layout).limits(none).table()),
+            Ok(layout) => {
+                drop(dudley::Resolver::new(&layout).rules(Rules::new().limits(none)).table());
+            }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use dudley::diagnostic::Place;
 use dudley::layout::Found;
 use dudley::text::{Lexer, Tree};
-use dudley::{Layout, Limits, Order, Resolver, Values};
+use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
 /// Pieces of hostile texts: most are tokens, so that many texts parse for a while.
@@ -264,13 +264,13 @@ proptest! {
         };
         let names = layout.params().map(|id| layout.param_name(id).to_owned());
         let values: Values = names.map(|name| (name.clone(), value(&name))).collect();
-        let given = Resolver::new(&layout).order(Order::Little).values(values.clone());
+        let given = Resolver::new(&layout).rules(Rules::new().order(Order::Little).values(values.clone()));
         let Some((rows, end)) = resolved(&given) else { return Ok(()) };
         let printed = Layout::parse(layout.to_string()).unwrap();
-        let again = Resolver::new(&printed).order(Order::Little).values(values);
+        let again = Resolver::new(&printed).rules(Rules::new().order(Order::Little).values(values));
         prop_assert_eq!(resolved(&again), Some((rows.clone(), end)));
         let Some(stream) = stream_of(&layout, &rows, value) else { return Ok(()) };
-        let read = Resolver::new(&layout).order(Order::Little).stream(&stream).unwrap();
+        let read = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).stream(&stream).unwrap();
         prop_assert_eq!(resolved(&read), Some((rows, end)), "{}", text);
         for row in given.table().unwrap().rows() {
             let dudley::layout::Subject::Item(id) = row.subject() else { continue };

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use dudley::diagnostic::{Code, Severity};
-use dudley::{Layout, Order, Resolver, Values};
+use dudley::{Layout, Order, Resolver, Rules, Values};
 use serde_json::Value;
 
 const PAGE: &str = include_str!("../../LANGUAGE.md");
@@ -79,8 +79,7 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
     for example in examples() {
         let Ok(layout) = Layout::parse(&example.layout) else { continue };
         let resolver = Resolver::new(&layout)
-            .order(Order::Little)
-            .values(example.values())
+            .rules(Rules::new().order(Order::Little).values(example.values()))
             .native(example.has("native"));
         let table = match resolver.table() {
             Ok(table) => table,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use dudley::{Error, Layout, Order, Resolver, Values};
+use dudley::{Error, Layout, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
 use crate::corpus::{OF_VALUES, cases, text};
@@ -46,8 +46,7 @@ fn resolver<'a>(
         .map(|(name, value)| (name.clone(), value.as_i64().unwrap()))
         .collect();
     let resolver = Resolver::new(layout)
-        .order(Order::Little)
-        .values(values)
+        .rules(Rules::new().order(Order::Little).values(values))
         .native(case["native"].as_bool().unwrap());
     match stream {
         Some(stream) => resolver.stream(stream),
@@ -125,7 +124,7 @@ fn every_address_is_as_the_case_states() {
 fn table_of(layout: &str, values: &[(&str, i64)]) -> Result<Vec<Value>, Error> {
     let layout = Layout::parse(layout).unwrap();
     let values: Values = values.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    let resolver = Resolver::new(&layout).order(Order::Little).values(values);
+    let resolver = Resolver::new(&layout).rules(Rules::new().order(Order::Little).values(values));
     Ok(resolver.table()?.iter().map(|row| json!(row)).collect())
 }
 
@@ -141,7 +140,8 @@ fn code(layout: &str, values: &[(&str, i64)]) -> String {
 fn complex_numbers_are_aligned_by_size_or_by_part() {
     let layout = Layout::parse("a = i1  b = c4  c = i1  d = c8  e = i1  f = c16").unwrap();
     let addresses = |align| {
-        let table = Resolver::new(&layout).complex_align(align).table().unwrap();
+        let table =
+            Resolver::new(&layout).rules(Rules::new().complex_align(align)).table().unwrap();
         table.rows().iter().map(|row| row.address().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!(addresses(dudley::place::ComplexAlign::Size), [0, 4, 8, 16, 24, 32]);
@@ -216,20 +216,19 @@ fn doubled(first: &str) -> Layout {
 #[test]
 fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     let limits = dudley::Limits::default().max_steps(100_000);
-    let code = |resolver: Resolver<'_>| {
-        resolver.limits(limits).table().err().and_then(|error| error.code())
-    };
+    let code = |resolver: Resolver<'_>| resolver.table().err().and_then(|error| error.code());
+    let given = |values| Rules::new().limits(limits).values(values);
     let strings = doubled("N : i1  a = u1[N]");
-    let resolver = || Resolver::new(&strings);
+    let resolver = || Resolver::new(&strings).rules(given(Values::new()));
     assert_eq!(resolver().table().unwrap().end(), None);
     let overflow = Some(dudley::diagnostic::Code::Overflow);
-    assert_eq!(code(resolver().values(Values::new().with("N", 3))), overflow);
+    assert_eq!(code(resolver().rules(given(Values::new().with("N", 3)))), overflow);
     let stream = vec![1_u8; 10_000];
     let short = Some(dudley::diagnostic::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
     // With indices, each instance is different.
     let beyond = Some(dudley::diagnostic::Code::BeyondLimit);
-    assert_eq!(code(resolver().values(Values::new().with("N", 0).with("/x.a.N", 1))), beyond);
+    assert_eq!(code(resolver().rules(given(Values::new().with("N", 0).with("/x.a.N", 1)))), beyond);
 
     let empty = doubled("a = f8[0] -> gzip");
     let stream = vec![];
@@ -239,7 +238,9 @@ fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     // The first instance is read; the others are the same bytes again.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
-    assert!(code(Resolver::new(&over).stream(&stream).unwrap()).is_some());
+    assert!(
+        code(Resolver::new(&over).rules(given(Values::new())).stream(&stream).unwrap()).is_some()
+    );
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn types_that_double_with_other_values_each_time_end_at_a_limit() {
     }
     let layout = Layout::parse(text + "x = t40").unwrap();
     let limits = dudley::Limits::default().max_steps(400_000);
-    let error = Resolver::new(&layout).limits(limits).table().err().unwrap();
+    let error = Resolver::new(&layout).rules(Rules::new().limits(limits)).table().err().unwrap();
     assert_eq!(error.code().unwrap().as_str(), "E005");
     assert_eq!(
         code("t { N : i1  a = u1[N] }  x = t[0x100000000000000]", &[("N", 1), ("/x[5].N", 2)]),
@@ -342,7 +343,10 @@ fn counts_and_lengths_beyond_the_stream_are_errors() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
-        let resolver = Resolver::new(&layout).order(Order::Little).stream(&stream).unwrap();
+        let resolver = Resolver::new(&layout)
+            .rules(Rules::new().order(Order::Little))
+            .stream(&stream)
+            .unwrap();
         let found = resolver.table().map(|table| table.end());
         found.map_err(|error| error.to_string())
     };

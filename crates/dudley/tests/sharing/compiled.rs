@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 use binio::source::ReadLog;
 use dudley::index::CompiledLayout;
 use dudley::layout::Subject;
-use dudley::{Bytes, ErrorKind, File, Layout, OpenOptions, Order, ParseOptions, ReadAt, Resolver};
+use dudley::{
+    Bytes, ErrorKind, File, Layout, OpenOptions, Order, ParseOptions, ReadAt, Resolver, Rules,
+};
 
 fn compiled(text: &str) -> Vec<u8> {
     CompiledLayout::compile(&Layout::parse(text).unwrap(), text.as_bytes(), None).unwrap()
@@ -198,9 +200,10 @@ fn options_that_change_addresses_use_the_text() {
         options.from_bytes(bytes()).unwrap().locate("/c").unwrap().address()
     };
     assert_eq!(address(&options), 8);
-    assert_eq!(address(&options.clone().complex_align(dudley::place::ComplexAlign::Part)), 4);
+    let of_parts = Rules::new().complex_align(dudley::place::ComplexAlign::Part);
+    assert_eq!(address(&options.clone().rules(of_parts)), 4);
     let values = dudley::Values::new().with("N", 1);
-    let short = options.values(values).from_bytes(Vec::new()).unwrap();
+    let short = options.rules(Rules::new().values(values)).from_bytes(Vec::new()).unwrap();
     assert_eq!(short.locate("/x").unwrap().shape(), [1]);
 }
 

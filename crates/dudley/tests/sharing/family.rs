@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dudley::array::Slice;
 use dudley::file::{Family, Summaries, Template};
-use dudley::{ErrorKind, Layout, Order, Resolver, Values, WriteOptions};
+use dudley::{ErrorKind, Layout, Order, Resolver, Rules, Values, WriteOptions};
 
 const TEMPLATE: &str = "#: dudley_files=\"run_{:03}.bd\"
 { IMAX : i8  JMAX : i4  time = f8 }
@@ -22,7 +22,8 @@ fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathB
     let mut times = Vec::new();
     for (number, &(imax, jmax)) in shapes.iter().enumerate() {
         let values = Values::new().with("IMAX", imax).with("JMAX", jmax);
-        let options = WriteOptions::new().values(values).order(Order::Little).apart(true);
+        let options =
+            WriteOptions::new().rules(Rules::new().values(values).order(Order::Little)).apart(true);
         let mut bytes = Vec::new();
         let layout = template.layout().clone();
         let mut writer = options.write_at(&mut bytes, layout).unwrap();
@@ -58,8 +59,10 @@ fn an_array_is_located_for_values_without_a_file() {
     let values = Values::new().with("IMAX", 4).with("JMAX", 3);
     for is_native in [true, false] {
         let template = template.clone().native(is_native);
-        let resolver = Resolver::new(&**template.layout()).values(values.clone()).native(is_native);
-        let table = resolver.order(Order::Little).table().unwrap();
+        let resolver = Resolver::new(&**template.layout())
+            .rules(Rules::new().values(values.clone()).order(Order::Little))
+            .native(is_native);
+        let table = resolver.table().unwrap();
         for row in table.iter() {
             let found = template.locate(&values, &row.path()).unwrap();
             assert_eq!(Some(found.address()), row.address());

@@ -7,11 +7,11 @@ mod family;
 use std::sync::Arc;
 
 use binio::source::ReadLog;
-use dudley::{AddressTable, Layout, Order, Resolver, Values};
+use dudley::{AddressTable, Layout, Order, Resolver, Rules, Values};
 
 fn table(text: &str, values: Values) -> AddressTable {
     let layout = Arc::new(Layout::parse(text).unwrap());
-    Resolver::new(layout).values(values).order(Order::Little).table().unwrap()
+    Resolver::new(layout).rules(Rules::new().values(values).order(Order::Little)).table().unwrap()
 }
 
 #[test]
@@ -82,7 +82,8 @@ fn a_given_value_is_used_where_the_stream_holds_none() {
     let layout = Layout::parse("N : i2  a = i1[N]  K : i2 @100  b = i1[K]").unwrap();
     let stream = vec![3, 0, 1, 2, 3];
     let shapes = |values| {
-        let resolver = Resolver::new(&layout).order(Order::Little).values(values);
+        let resolver =
+            Resolver::new(&layout).rules(Rules::new().order(Order::Little).values(values));
         let table = resolver.stream(&stream)?.table()?;
         Ok::<_, dudley::Error>(["/a", "/b"].map(|path| table.find(path).unwrap().shape().to_vec()))
     };

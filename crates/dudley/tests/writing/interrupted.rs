@@ -9,7 +9,7 @@ use dudley::file::FileBytes;
 use dudley::write::{ExtendMode, Extension};
 use dudley::{ErrorKind, File, Layout, OpenOptions, Order, ReadAt, Values};
 
-use super::{example_a, options};
+use super::{example_a, with_values};
 
 /// A target that fails from some write on.
 struct Failing {
@@ -55,7 +55,7 @@ impl WriteAt for Failing {
 fn a_new_file_has_its_signature_only_when_it_is_whole() {
     let layout = "N : u2  a = { K : u1  v = u2[K] }[N]  z = u1[50] -> gzip  x = f8[N]";
     let values = Values::new().with("N", 2).with("K", 3);
-    let options = options(Order::Little).values(values);
+    let options = with_values(Order::Little, values);
     for left in 0.. {
         let mut target = Failing { bytes: Vec::new(), left };
         let write = |target: &mut Failing| {

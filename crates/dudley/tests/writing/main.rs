@@ -7,7 +7,7 @@ mod random;
 use binio::write::MemoryStorage;
 use dudley::array::{Array, Datatype, Order as Axes, Strided};
 use dudley::write::{ExtendMode, Extension, WriteReport};
-use dudley::{Bytes, Error, ErrorKind, File, Layout, Order, Values, WriteOptions};
+use dudley::{Bytes, Error, ErrorKind, File, Layout, Order, Rules, Values, WriteOptions};
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.split_whitespace().collect::<String>();
@@ -16,7 +16,11 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 fn options(order: Order) -> WriteOptions {
-    WriteOptions::new().order(order)
+    WriteOptions::new().rules(Rules::new().order(order))
+}
+
+fn with_values(order: Order, values: Values) -> WriteOptions {
+    WriteOptions::new().rules(Rules::new().order(order).values(values))
 }
 
 /// What a writer makes in memory.
@@ -38,7 +42,7 @@ fn the_worked_hex_dumps_are_written_byte_for_byte() {
     let values = Values::new().with("N", 3);
     let put = |writer: &mut dudley::Writer<'_>| writer.put("x", &[1.0, 2.0, -0.5]);
     let layout = "N : i2  x = f8[N]  ## (cm) demo";
-    let little = options(Order::Little).values(values.clone());
+    let little = with_values(Order::Little, values.clone());
     let (bytes, report) = written(&little, layout, put).unwrap();
     let mut expected = hex("8d3c42440d0a1a0a 3000000000000000 0300000000000000 000000000000f03f
          0000000000000040 000000000000e0bf");
@@ -47,7 +51,7 @@ fn the_worked_hex_dumps_are_written_byte_for_byte() {
     assert_eq!((report.layout_address, report.len), (Some(48), 80));
     assert!(report.missing.is_empty());
 
-    let big = options(Order::Big).values(values).apart(true);
+    let big = with_values(Order::Big, values).apart(true);
     let (bytes, _) = written(&big, layout, put).unwrap();
     let expected = "8d3e42440d0a1a0a 0000000000000000 0003000000000000 3ff0000000000000
         4000000000000000 bfe0000000000000";
@@ -94,14 +98,14 @@ fn a_compressed_array_is_written_and_read_back() {
 }
 
 fn example_a() -> (Vec<u8>, WriteReport) {
-    let options = options(Order::Little).values(Values::new().with("N", 3));
+    let options = with_values(Order::Little, Values::new().with("N", 3));
     written(&options, "N : i2  x = f8[N]  ## (cm) demo", |w| w.put("x", &[1.0, 2.0, -0.5])).unwrap()
 }
 
 #[test]
 fn items_are_put_in_any_order_and_what_is_missing_is_zeros_and_reported() {
     let layout = "N : i4  a = u1[N]  g/ b = i2[2] ..  c = { x = u1  y = u2 }[N]  z = f8[0]";
-    let options = options(Order::Little).values(Values::new().with("N", 2));
+    let options = with_values(Order::Little, Values::new().with("N", 2));
     let (bytes, report) = written(&options, layout, |writer| {
         writer.put("/c.y", &[5_u16, 6])?;
         writer.put("/a", &[1_u8, 2])
@@ -146,7 +150,7 @@ fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
     assert_eq!(report.missing, ["/K"]);
     let error = written(&options(Order::Little), "K : i4  a = u1[K]", |_| Ok(())).unwrap_err();
     assert_eq!(error.code(), Some(dudley::diagnostic::Code::ValueUnknown));
-    let too_large = options(Order::Little).values(Values::new().with("K", 300));
+    let too_large = with_values(Order::Little, Values::new().with("K", 300));
     let error = written(&too_large, "K : i1  a = u1", |_| Ok(())).unwrap_err();
     assert!(error.to_string().contains("300 is not a valid i1"), "{error}");
 }
@@ -154,7 +158,7 @@ fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
 #[test]
 fn ragged_data_are_written_with_the_values_of_their_parameters() {
     let values = Values::new().with("/x[0].N", 2).with("/x[1].N", 0).with("/x[2].N", 1);
-    let options = options(Order::Little).values(values.with("/s.L", 3));
+    let options = with_values(Order::Little, values.with("/s.L", 3));
     let layout = "x = { N : u1  id = u1  v = u2[N] }[3]  s = { L : u4  \"\" = S1[L] }";
     let (bytes, report) = written(&options, layout, |writer| {
         writer.put("/x[0].v", &[10_u16, 11])?;
@@ -177,7 +181,7 @@ fn ragged_data_are_written_with_the_values_of_their_parameters() {
 
 #[test]
 fn parameters_between_members_keep_their_values() {
-    let options = options(Order::Big).values(Values::new().with("K", 9));
+    let options = with_values(Order::Big, Values::new().with("K", 9));
     let layout = "p = { a = u1  K : u1  b = u2 }[2]";
     let (bytes, _) = written(&options, layout, |writer| {
         let record = Datatype::parse("[('b', '<u2'), ('a', '|u1')]")?;
@@ -244,7 +248,7 @@ fn numbers_are_converted_if_they_keep_their_values() {
 #[test]
 fn a_pipe_is_written_in_order_and_equals_the_file() {
     let layout = "N : i4  a = u2[N]  b = u1  c = f8[N] @64  d = { x = u1  K : u2 }[N]";
-    let options = options(Order::Little).values(Values::new().with("N", 2).with("K", 3));
+    let options = with_values(Order::Little, Values::new().with("N", 2).with("K", 3));
     let fill = |writer: &mut dudley::Writer<'_>| {
         writer.put("d.x", &[8_u8, 9])?;
         writer.put("c", &[0.5, 1.5])?;
@@ -335,7 +339,7 @@ fn a_file_that_is_extended_by_an_empty_array_only_is_valid() {
 #[test]
 fn lists_grow_record_by_record() {
     let layout = "N : i4  time [f8]  rho [f4[N]]";
-    let options = options(Order::Little).values(Values::new().with("N", 2));
+    let options = with_values(Order::Little, Values::new().with("N", 2));
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
         let (mut bytes, _) = written(&options, layout, |writer| {
             writer.put("/time[0]", &[0.0])?;
@@ -416,7 +420,7 @@ fn an_extension_that_would_change_the_file_is_refused() {
 fn an_extension_may_hold_compressed_arrays_and_follow_ragged_ones() {
     let layout = "N : u1  x = { K : u1  v = u2[K] }[N]  z = u1[100] -> gzip";
     let values = Values::new().with("N", 2).with("/x[0].K", 1).with("/x[1].K", 3);
-    let options = options(Order::Big).values(values);
+    let options = with_values(Order::Big, values);
     let (bytes, _) = written(&options, layout, |writer| {
         writer.put("/x[1].v", &[1_u16, 2, 3])?;
         writer.put("/z", &[9_u8; 100])

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use dudley::{File, Layout, Order, Resolver, Values};
+use dudley::{File, Layout, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
-use super::options;
+use super::with_values;
 
 /// An item of a random layout: its declaration, its members, and the values that are put.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ proptest! {
             let _ = writeln!(layout, "d{}/ v{number} = {} /", number % 3, item.text);
         }
         let values = Values::new().with("N", 2).with("M", 1).with("Z", -1).with("K", 5);
-        let options = options(order).values(values);
+        let options = with_values(order, values);
         let layout = Layout::parse(layout).unwrap();
         let mut bytes = Vec::new();
         let mut pipe = Vec::new();
@@ -89,7 +89,7 @@ proptest! {
         } else {
             options.write_at(&mut bytes, layout.clone()).unwrap()
         };
-        let table = Resolver::new(&layout).values(Values::new().with("N", 2).with("M", 1).with("Z", -1));
+        let table = Resolver::new(&layout).rules(Rules::new().values(Values::new().with("N", 2).with("M", 1).with("Z", -1)));
         let table = table.table().unwrap();
         let mut put = Vec::new();
         for (number, item) in items.iter().enumerate().rev() {

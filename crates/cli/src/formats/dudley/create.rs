@@ -8,7 +8,7 @@ use binio::array::{Array, Strided};
 use binio::write::FileTarget;
 use binio::{FileSource, ReadAt};
 use dudley::write::{ExtendMode, Extension, WriteReport};
-use dudley::{ParseOptions, Source, Values, WriteOptions};
+use dudley::{ParseOptions, Rules, Source, Values, WriteOptions};
 use serde_json::json;
 
 use super::{data, parse, read, values};
@@ -47,16 +47,14 @@ fn refused(file: &Path, error: dudley::Error) -> Failure {
 pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     let _lock = output_file::lock(&command.out, command.force)?;
     let layout = parse(&command.layout, &ParseOptions::new())?;
-    let mut options = WriteOptions::new()
-        .values(values(&command.given.params, &[&layout])?)
-        .apart(command.apart)
-        .strict(command.strict);
+    let mut rules = Rules::new().values(values(&command.given.params, &[&layout])?);
     if let Some(order) = command.order {
-        options = options.order(match order {
+        rules = rules.order(match order {
             Order::Little => dudley::Order::Little,
             Order::Big => dudley::Order::Big,
         });
     }
+    let options = WriteOptions::new().rules(rules).apart(command.apart).strict(command.strict);
     let arrays = arrays(&command.given.set)?;
     let mut file = OutputFile::create(&command.out, command.force)?;
     let target = file.file()?.try_clone().map_err(|error| Failure::io(&command.out, error))?;

@@ -9,7 +9,7 @@ use dudley::array::{PrintStyle, Slice};
 use dudley::file::FileBytes;
 use dudley::index::CompiledLayout;
 use dudley::place::Row;
-use dudley::{Array, ErrorKind, File, OpenOptions, ParseOptions};
+use dudley::{Array, ErrorKind, File, OpenOptions, ParseOptions, Rules};
 use serde_json::{Value, json};
 
 use super::{parse, values};
@@ -60,16 +60,19 @@ fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File,
 
 /// How a file is opened.
 fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure> {
-    let mut options = OpenOptions::new();
+    let mut rules = Rules::new();
     if let Some(order) = described.order {
-        options = options.order(match order {
+        rules = rules.order(match order {
             Order::Little => dudley::Order::Little,
             Order::Big => dudley::Order::Big,
         });
     }
     match &described.layout {
-        Some(layout) => described_by(layout, described, options, output),
-        None => Ok(options.values(described.params.params.iter().cloned().collect())),
+        Some(layout) => described_by(layout, described, rules, output),
+        None => {
+            let values = described.params.params.iter().cloned().collect();
+            Ok(OpenOptions::new().rules(rules.values(values)))
+        }
     }
 }
 
@@ -83,7 +86,7 @@ fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> boo
 fn described_by(
     layout: &Path,
     described: &Described,
-    options: OpenOptions,
+    rules: Rules,
     output: Output,
 ) -> Result<OpenOptions, Failure> {
     let is_compiled = layout.extension().is_some_and(|extension| extension == "dudx");
@@ -105,7 +108,7 @@ fn described_by(
     };
     let layout = match compiled {
         Some(compiled) if described.params.params.is_empty() => {
-            return Ok(options.compiled(compiled));
+            return Ok(OpenOptions::new().rules(rules).compiled(compiled));
         }
         Some(compiled) => {
             compiled.parse(&ParseOptions::new()).map_err(|error| Failure::dudley(layout, error))?
@@ -113,7 +116,7 @@ fn described_by(
         None => parse(layout, &ParseOptions::new())?,
     };
     let values = values(&described.params, &[&layout])?;
-    Ok(options.values(values).layout(Arc::new(layout)))
+    Ok(OpenOptions::new().rules(rules.values(values)).layout(Arc::new(layout)))
 }
 
 /// Prints or writes what is stored at a path; without one, all rows.

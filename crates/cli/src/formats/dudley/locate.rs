@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dudley::file::{Family, Summaries, Template};
 use dudley::place::Location;
-use dudley::{Layout, OpenOptions, ParseOptions};
+use dudley::{Layout, OpenOptions, ParseOptions, Rules};
 use serde_json::json;
 
 use super::{data, parse};
@@ -49,7 +49,7 @@ fn of_files(
 ) -> Result<Verdict, Failure> {
     let mut options = OpenOptions::new().layout(Arc::new(layout));
     if let Some(order) = order(command) {
-        options = options.order(order);
+        options = options.rules(Rules::new().order(order));
     }
     let (mut worst, mut failed) = (Verdict::Fine, 0);
     for file in &command.data {

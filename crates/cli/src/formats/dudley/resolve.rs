@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use binio::ReadAt;
 use dudley::diagnostic::Code;
 use dudley::place::ComplexAlign;
-use dudley::{Order, ParseOptions, Resolver};
+use dudley::{Order, ParseOptions, Resolver, Rules};
 use serde_json::{Value, json};
 
 use super::check::verdict_on;
@@ -28,19 +28,19 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
     }
     let layout = parse(&command.layout, &options)?;
     let stream = command.stream.as_deref().map(data::source).transpose()?;
-    let mut resolver = Resolver::new(&layout)
-        .values(values(&command.params, &[&layout])?)
-        .native(command.native)
-        .complex_align(match command.complex_align {
+    let mut rules = Rules::new().values(values(&command.params, &[&layout])?).complex_align(
+        match command.complex_align {
             arguments::ComplexAlign::Size => ComplexAlign::Size,
             arguments::ComplexAlign::Part => ComplexAlign::Part,
-        });
+        },
+    );
     if let Some(order) = command.order {
-        resolver = resolver.order(match order {
+        rules = rules.order(match order {
             arguments::Order::Little => Order::Little,
             arguments::Order::Big => Order::Big,
         });
     }
+    let resolver = Resolver::new(&layout).rules(rules).native(command.native);
     let stream = stream.as_ref().map(|stream| stream as &dyn ReadAt);
     resolve_to(resolver, stream, command, &options, output)
 }

@@ -29,7 +29,7 @@ use super::open::OpenOptions;
 use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Layout;
-use crate::place::Location;
+use crate::place::{Location, Rules};
 use identity::Identity;
 use stack::{Stack, Window};
 
@@ -210,7 +210,7 @@ impl Template {
         let template = self.clone().native(summaries.is_native());
         let template = template.order(self.stated_order().unwrap_or(summaries.order()));
         let options = OpenOptions::new().layout(Some(Arc::clone(self.layout())));
-        let options = options.order(summaries.order());
+        let options = options.rules(Rules::new().order(summaries.order()));
         let known = Some(Arc::new(Known::new(template, values)));
         Ok(Family { files: files.into(), options, known })
     }

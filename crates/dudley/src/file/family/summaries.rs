@@ -10,6 +10,7 @@ use super::super::value::{Array, File};
 use super::template::Template;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Order, push_name};
+use crate::place::Rules;
 
 /// The summaries of the files of a family, in one file: a native file with the layout
 /// [`Template::summary_layout`], `COUNT : i8  summary = {..}[COUNT]`.
@@ -138,10 +139,7 @@ fn path(name: &str) -> String {
 
 impl Template {
     fn summary_options(&self) -> Result<OpenOptions, Error> {
-        let options = OpenOptions::new().parse(self.summary_layout())?;
-        Ok(match self.stated_order() {
-            Some(order) => options.order(order),
-            None => options,
-        })
+        let rules = Rules { order: self.stated_order(), ..Rules::new() };
+        Ok(OpenOptions::new().parse(self.summary_layout())?.rules(rules))
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{
     Data, Datatype, Declaration, FilterKind, Layout, Order, ParamId, ParamValue, Placement,
 };
-use crate::place::{Location, Resolver, Row, Values};
+use crate::place::{Location, Resolver, Row, Rules, Values};
 use crate::signature::Signature;
 
 /// Addresses for so many different values are kept.
@@ -183,15 +183,11 @@ impl Template {
 
     /// A file that has addresses and nothing else.
     fn resolved(&self, values: Values) -> File {
-        let resolver =
-            Resolver::new(Arc::clone(&self.layout)).values(values).native(self.is_native);
-        let resolver = match self.order {
-            Some(order) => resolver.order(order),
-            None => resolver,
-        };
+        let rules = Rules { order: self.order, ..Rules::new().values(values) };
+        let resolver = Resolver::new(Arc::clone(&self.layout)).rules(rules).native(self.is_native);
         let (table, stopped) = resolver.partial_table();
-        let (layout, rules) = (Arc::clone(&self.layout), resolver.into_rules());
-        let resolved = Resolved { layout, table, stopped, rules, is_invalid: false };
+        let (layout, inputs) = (Arc::clone(&self.layout), resolver.into_inputs());
+        let resolved = Resolved { layout, table, stopped, inputs, is_invalid: false };
         File::new(FileBytes::new(Unopened), None, resolved, binio::Limits::default())
     }
 }

@@ -1,24 +1,30 @@
 //! Every filter stores and returns arrays, refuses what it cannot store, and is bounded on any bytes.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
-use crate::filter::{FilterError, FilterRegistry, Reference};
-use crate::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, WriteOptions};
+use dudley::filter::{FilterError, FilterRegistry, Reference};
+use dudley::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, Rules, WriteOptions};
 
 /// A file of a layout with one array, which holds these bytes.
 fn with_payload(layout: &str, payload: &[u8]) -> File {
     let bytes = [&(payload.len() as u64).to_le_bytes()[..], payload].concat();
     let layout = Layout::parse(layout).unwrap();
-    OpenOptions::new().order(Order::Little).layout(layout).from_bytes(bytes).unwrap()
+    OpenOptions::new()
+        .rules(Rules::new().order(Order::Little))
+        .layout(layout)
+        .from_bytes(bytes)
+        .unwrap()
 }
 
 /// Writes elements, and returns the stored bytes and the elements that are read.
-fn round_trip<T: crate::array::Element>(layout: &str, elements: &[T]) -> (Vec<u8>, Vec<T>) {
+fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u8>, Vec<T>) {
     let mut bytes = Vec::new();
-    let options = WriteOptions::new().foreign(true).order(Order::Little);
+    let options = WriteOptions::new().foreign(true).rules(Rules::new().order(Order::Little));
     let mut writer = options.write_at(&mut bytes, Layout::parse(layout).unwrap()).unwrap();
     writer.put("x", elements).unwrap();
     writer.finish().unwrap();
-    let options = OpenOptions::new().order(Order::Little).layout(Layout::parse(layout).unwrap());
+    let options = OpenOptions::new()
+        .rules(Rules::new().order(Order::Little))
+        .layout(Layout::parse(layout).unwrap());
     let file = options.from_bytes(bytes).unwrap();
     (file.raw_bytes("x").unwrap().to_vec(), file.get("x").unwrap().read().unwrap())
 }
@@ -39,7 +45,7 @@ fn damaged(layout: &str, payload: &[u8]) {
     let read = |payload: &[u8]| {
         let file = with_payload(layout, payload);
         if let Ok(array) = file.get("x") {
-            array.read_bytes(crate::array::Order::C, crate::array::ByteOrder::Stored).unwrap();
+            array.read_bytes(dudley::array::Order::C, dudley::array::ByteOrder::Stored).unwrap();
         }
     };
     for at in 0..payload.len() {

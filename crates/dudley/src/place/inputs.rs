@@ -1,0 +1,72 @@
+//! What addresses are found from: the rules, and the bytes of a file.
+
+use binio::ReadAt;
+
+use super::rules::{Origin, Rules};
+use crate::layout::{Layout, Order};
+use crate::signature::Signature;
+
+/// The rules, and what the file tells.
+#[derive(Clone)]
+pub(crate) struct Inputs<'a> {
+    pub(crate) rules: Rules,
+    /// The file that holds the values of stored parameters, and all else that determines sizes.
+    pub(crate) stream: Option<&'a dyn ReadAt>,
+    /// The byte order of the signature.
+    signed_order: Option<Order>,
+    /// The address at which the data begin.
+    pub(crate) start: u64,
+    /// The address at which the data end: that of the appended layout, or the length of the file.
+    pub(crate) end: u64,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self { rules, stream: None, signed_order: None, start: 0, end: u64::MAX }
+    }
+
+    /// Sets the file, with the byte order and the range of its data.
+    pub(crate) fn set_stream(
+        &mut self,
+        stream: &'a dyn ReadAt,
+        order: Option<Order>,
+        start: u64,
+        end: u64,
+    ) {
+        (self.signed_order, self.start, self.end) = (order, start, end);
+        self.stream = Some(stream);
+    }
+
+    /// Sets whether data begin after a signature, unless a file shows it.
+    pub(crate) fn set_native(&mut self, native: bool) {
+        if self.stream.is_none() {
+            self.start = if native { Signature::LEN } else { 0 };
+        }
+    }
+
+    /// The same for another view of the same bytes.
+    #[cfg(feature = "read")]
+    pub(crate) fn with_stream<'b>(&self, stream: &'b dyn ReadAt) -> Inputs<'b> {
+        Inputs { stream: Some(stream), rules: self.rules.clone(), ..*self }
+    }
+
+    /// The same without the file.
+    #[cfg(feature = "read")]
+    pub(crate) fn without_stream(self) -> Inputs<'static> {
+        Inputs { stream: None, ..self }
+    }
+
+    /// The byte order of types without a prefix.
+    pub(crate) fn default_order(&self, layout: &Layout) -> Order {
+        let stated = layout.order().or(self.signed_order).or(self.rules.order);
+        stated.unwrap_or_else(Order::native)
+    }
+
+    /// The origin of addresses, and where the cursor begins, counted from there.
+    pub(crate) fn begin(&self) -> (u64, u64) {
+        match self.rules.origin {
+            Origin::Signature => (0, self.start),
+            Origin::Data => (self.start, 0),
+        }
+    }
+}
