@@ -6,8 +6,7 @@ use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
-    Binding, Body, Data, Datatype, Declaration, Dim, Field, FilterKind, Item, ItemId, Layout,
-    NameId, ParamId, ParamValue, Placement,
+    Binding, Body, Datatype, Declaration, Dim, Field, Item, ItemId, Layout, NameId, ParamId,
 };
 use crate::source::{Encoding, Source, Span};
 use crate::text::short;
@@ -157,32 +156,13 @@ impl Checker<'_> {
 
     /// With a summary block, the summary alone should determine every address.
     fn check_template(&mut self) {
-        let Some(summary) = self.layout.summary else { return };
+        if self.layout.summary.is_none() {
+            return;
+        }
         let mut reasons: Vec<(Span, &str)> = Vec::new();
-        for (at, &declaration) in self.layout.declarations.iter().enumerate() {
-            let (span, reason) = match declaration {
-                Declaration::Item(id) => {
-                    let Body::Data(data) = self.layout.items[id.index()].body else { continue };
-                    let Some(data) = self.layout.data.get(data.index()) else { continue };
-                    let Some(reason) = self.template_obstacle(data) else { continue };
-                    (self.layout.spans.items[id.index()], reason)
-                }
-                Declaration::Param(id) => {
-                    let ParamValue::Stored { placement, .. } = self.layout.params[id.index()].value
-                    else {
-                        continue;
-                    };
-                    let reason = if matches!(placement, Some(Placement::Address(_))) {
-                        "an address is stated"
-                    } else if at >= summary.declarations {
-                        "a parameter outside of the summary is stored"
-                    } else {
-                        continue;
-                    };
-                    (self.layout.spans.params[id.index()], reason)
-                }
-                Declaration::Type(..) => continue,
-            };
+        for (subject, obstacle) in self.layout.template_obstacles() {
+            let reason = obstacle.of_layout();
+            let span = self.layout.span(subject);
             if !reasons.iter().any(|&(_, known)| known == reason) {
                 reasons.push((span, reason));
             }
@@ -193,23 +173,6 @@ impl Checker<'_> {
                 Diagnostic::new(Code::NotTemplate, span, message)
                     .help("the summary alone does not determine every address")
             });
-        }
-    }
-
-    fn template_obstacle(&self, data: &Data) -> Option<&'static str> {
-        let filter = data.filter.map(|id| self.layout.filters[id.index()].kind);
-        let is_indeterminate = match data.datatype {
-            Datatype::Struct(id) => self.layout.types[id.index()].is_indeterminate,
-            Datatype::Primitive(..) => false,
-        };
-        if matches!(data.placement, Some(Placement::Address(_))) {
-            Some("an address is stated")
-        } else if filter == Some(FilterKind::Compress) {
-            Some("data is compressed")
-        } else if is_indeterminate {
-            Some("the size of a struct depends on what is stored in it")
-        } else {
-            None
         }
     }
 }

@@ -94,11 +94,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
             Lister { measure, given, found: Vec::new(), members: 0, base: Sum::constant(base) };
         let mut cursor = Some(Sum::constant(start));
         for &declaration in declarations {
-            let subject = match declaration {
-                Declaration::Item(id) => Subject::Item(id),
-                Declaration::Param(id) => Subject::Param(id),
-                Declaration::Type(..) => continue,
-            };
+            let Some(subject) = declaration.subject() else { continue };
             lister
                 .declare(subject, &mut cursor)
                 .map_err(|trouble| to_error(layout, *trouble, subject))?;

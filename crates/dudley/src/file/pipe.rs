@@ -10,7 +10,7 @@ use super::bytes::FileBytes;
 use super::open::OpenOptions;
 use super::value::{File, Resolved};
 use crate::error::{Error, ErrorKind};
-use crate::layout::{Declaration, Found, ItemKind, Layout, ParamValue, Placement, Subject};
+use crate::layout::{Layout, Subject};
 use crate::place::{Resolver, Row, Steps};
 use crate::signature::Signature;
 
@@ -26,17 +26,8 @@ impl Layout {
 
     /// The first item or parameter whose address is stated.
     fn out_of_order(&self) -> Option<Subject> {
-        self.declarations().iter().find_map(|&declaration| {
-            let (subject, placement) = match declaration {
-                Declaration::Item(id) => (id.into(), self.data_of(id)?.placement),
-                Declaration::Param(id) => match self.param(id).value {
-                    ParamValue::Stored { placement, .. } => (id.into(), placement),
-                    ParamValue::Fixed(_) => return None,
-                },
-                Declaration::Type(..) => return None,
-            };
-            matches!(placement, Some(Placement::Address(_))).then_some(subject)
-        })
+        let mut subjects = self.declarations().iter().filter_map(|found| found.subject());
+        subjects.find(|&subject| self.has_stated_address(subject))
     }
 }
 
@@ -80,7 +71,7 @@ impl OpenOptions {
         if let Some(subject) = layout.out_of_order() {
             return Err(ErrorKind::NotInOrder { path: layout.subject_path(subject) }.into());
         }
-        let only = only.map(|path| subject_of(&layout, path)).transpose()?;
+        let only = only.map(|path| layout.stored_at(path)).transpose()?.map(|found| found.0);
         let window = Arc::new(Window::new(input, self.reading_limits().max_alloc));
         window.fill(Signature::LEN)?;
         let signature = Signature::of(&*window)?;
@@ -123,21 +114,6 @@ impl OpenOptions {
                 None => return Ok(()),
             }
         }
-    }
-}
-
-/// The item or stored parameter of a path.
-fn subject_of(layout: &Layout, path: &str) -> Result<Subject, Error> {
-    let (found, _) = layout.trace(path)?;
-    let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
-    match found {
-        Found::Item(id, _) => match layout.kind(id) {
-            ItemKind::Data(_) => Ok(id.into()),
-            ItemKind::Dict(_) => Err(not_data("a dict")),
-            ItemKind::List(_) => Err(not_data("a list")),
-        },
-        Found::Param(id) if layout.param(id).value.is_stored() => Ok(id.into()),
-        Found::Param(_) => Err(not_data("a fixed parameter")),
     }
 }
 

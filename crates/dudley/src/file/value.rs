@@ -11,16 +11,15 @@ use super::bytes::FileBytes;
 use crate::error::{Error, ErrorKind};
 use crate::filter::FilterRegistry;
 use crate::index::CompiledLayout;
-use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
+#[cfg(feature = "write")]
+use crate::layout::Found;
+use crate::layout::{Inside, Layout, Order};
 use crate::options::ParseOptions;
 use crate::place::{
     AddressTable, Change, Inner, Inputs, Location, Resolver, Row, Rules, Stored, contradiction,
     to_error,
 };
 use crate::signature::Signature;
-
-/// The bytes of a file whose length does not matter.
-const ANY_LEN: u64 = i64::MAX.unsigned_abs();
 
 /// An array in a file: a view. Making one and [slicing](array::Array::slice) it reads nothing.
 pub type Array = array::Array<FileBytes>;
@@ -248,9 +247,7 @@ impl File {
     /// before the array does; and what [`stopped`](Self::stopped) if its address was not found.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
-            let strided = location.strided(self.source.len());
-            let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
-            return self.array(datatype, strided);
+            return self.array(location, path);
         }
         let (row, inside) = self.find(path)?;
         self.array_inside(row, &inside, path)
@@ -267,23 +264,27 @@ impl File {
         let (row, inside) = self.find(path)?;
         let entry = self.table().entry(row);
         if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
-            let (datatype, strided) = entry.strided(ANY_LEN)?;
-            return Ok(Location::new(entry.shape().into_vec(), entry.dtype(), datatype, &strided));
+            return entry.location();
         }
-        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
         let inputs = self.inputs();
         let mut inner = self.inner(&inputs);
-        let mut stored = self.follow(&mut inner, row, &inside, path)?;
-        while stored.is_ragged(self.layout()) && stored.is_single() {
-            let Some(only) = stored.only_member(self.layout()) else { break };
-            let next = inner.step(&stored, only).map_err(|trouble| fail(*trouble))?;
-            let Some(next) = next else { break };
-            stored = next;
-        }
-        let strided = inner.strided(&stored, ANY_LEN).map_err(|trouble| fail(*trouble))?;
+        let stored = self.follow(&mut inner, row, &inside, path)?;
+        self.location(&mut inner, stored, row, path)
+    }
+
+    /// Where the elements of something are; of a struct with one unnamed member, such as counted text, those of the member.
+    fn location(
+        &self,
+        inner: &mut Inner<'_>,
+        stored: Stored,
+        row: Row,
+        path: &str,
+    ) -> Result<Location, Error> {
+        let fail = |trouble: Box<_>| to_error(self.layout(), *trouble, row.subject());
+        let stored = inner.enter_only_members(stored, |_| ()).map_err(fail)?;
+        let location = inner.location(&stored).map_err(fail)?;
         let not_strided = |reason| ErrorKind::NotStrided { path: path.to_owned(), reason };
-        let (datatype, strided) = strided.map_err(not_strided)?;
-        Ok(Location::new(stored.full_shape(), inner.dtype(&stored), datatype, &strided))
+        Ok(location.map_err(not_strided)?)
     }
 
     /// The same by a compiled layout, if there is one that describes it.
@@ -305,9 +306,7 @@ impl File {
     fn array_inside(&self, row: Row, inside: &[Inside], path: &str) -> Result<Array, Error> {
         let entry = self.table().entry(row);
         if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
-            let strided = entry.strided(self.source.len());
-            let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
-            return self.array(datatype, strided);
+            return self.array(entry.location()?, path);
         }
         let inputs = self.inputs();
         let mut inner = self.inner(&inputs);
@@ -337,25 +336,15 @@ impl File {
     /// The row of a path, and the steps from there into the data.
     pub(super) fn find(&self, path: &str) -> Result<(Row, Vec<Inside>), Error> {
         let Resolved { layout, table, stopped, .. } = self.valid()?;
-        let (found, inside) = layout.trace(path)?;
-        let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
-        let row = match found {
-            Found::Item(id, _) => match layout.kind(id) {
-                ItemKind::Dict(_) => return Err(not_data("a dict")),
-                ItemKind::List(_) => return Err(not_data("a list")),
-                ItemKind::Data(_) => table.row_of(id),
-            },
-            Found::Param(id) => {
-                if matches!(layout.param(id).value, ParamValue::Fixed(_)) {
-                    return Err(not_data("a fixed parameter"));
-                }
-                table.rows().iter().find(|row| row.subject() == Subject::Param(id)).copied()
-            }
-        };
+        let (subject, inside) = layout.stored_at(path)?;
+        let row = table.index_of(subject).map(|index| table.rows()[index]);
         match (row, stopped) {
             (Some(row), _) => Ok((row, inside)),
             (None, Some(error)) => Err(error.clone()),
-            (None, None) => Err(not_data("nothing that is stored")),
+            (None, None) => {
+                Err(ErrorKind::NotData { path: path.to_owned(), what: "nothing that is stored" }
+                    .into())
+            }
         }
     }
 
@@ -384,24 +373,7 @@ impl File {
         inside: &[Inside],
         path: &str,
     ) -> Result<Stored, Error> {
-        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
-        let entry = self.table().entry(row);
-        let mut stored = inner.of_row(&entry).map_err(|trouble| fail(*trouble))?;
-        for &step in inside {
-            let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
-            stored = next.ok_or_else(|| {
-                let reason = match step {
-                    _ if stored.is_compressed() => "it is compressed",
-                    Inside::Instance(_) => "no such instance",
-                    Inside::Field(_) if stored.is_ragged(self.layout()) => {
-                        "the instances of its struct differ in size: choose one, as in `/item[0].member`"
-                    }
-                    Inside::Field(_) => "no such member",
-                };
-                ErrorKind::NotStrided { path: path.to_owned(), reason }
-            })?;
-        }
-        Ok(stored)
+        inner.follow(&self.table().entry(row), row.address(), inside, path)
     }
 
     /// The array that is stored. Of a struct with one unnamed member, such as counted text, that member.
@@ -412,27 +384,18 @@ impl File {
         row: Row,
         path: &str,
     ) -> Result<Array, Error> {
-        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
-        if stored.is_ragged(self.layout()) && stored.is_single() {
-            if let Some(member) = stored.only_member(self.layout()) {
-                let member = inner.step(stored, member).map_err(|trouble| fail(*trouble))?;
-                if let Some(member) = member {
-                    return self.to_array(inner, &member, row, path);
-                }
-            }
-        }
+        let fail = |trouble: Box<_>| to_error(self.layout(), *trouble, row.subject());
+        let stored = inner.enter_only_members(stored.clone(), |_| ()).map_err(fail)?;
         if stored.is_compressed() && stored.is_alone() {
-            return self.decoded(inner, stored, row, path);
+            return self.decoded(inner, &stored, row, path);
         }
-        let strided = inner.strided(stored, self.source.len());
-        let strided = strided.map_err(|trouble| past_end(path, fail(*trouble)))?;
-        match strided {
-            Ok((datatype, strided)) => self.array(datatype, strided),
-            Err(reason) => Err(ErrorKind::NotStrided { path: path.to_owned(), reason }.into()),
-        }
+        let location = self.location(inner, stored, row, path)?;
+        self.array(location, path)
     }
 
-    fn array(&self, datatype: array::Datatype, strided: array::Strided) -> Result<Array, Error> {
+    fn array(&self, location: Location, path: &str) -> Result<Array, Error> {
+        let strided = location.into_strided(self.source.len());
+        let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
         let made = Array::new(self.source.clone(), datatype, strided, self.limits);
         Ok(made.map_err(binio::Error::from)?)
     }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use binio::array::{self, Strided};
 use binio::{Bytes, ReadAt};
 
 use super::format::{
@@ -223,15 +222,14 @@ impl<'s> Search<'s> {
         else {
             return Ok(None);
         };
-        let end = multiply(count, size).and_then(|nbytes| add(address, nbytes));
-        let Ok(end) = end else { return Ok(None) };
+        if multiply(count, size).and_then(|nbytes| add(address, nbytes)).is_err() {
+            return Ok(None);
+        }
         let order = row.order.unwrap_or(self.order);
         let mut elements = shape.clone();
         let datatype = scalar(primitive, Some(order), &mut elements)?;
-        let itemsize = datatype.itemsize();
-        let strided = Strided::packed(elements, array::Order::C, address, itemsize, end);
-        let Ok(strided) = strided else { return Ok(None) };
-        Ok(Some(Location::new(shape, named(primitive, order), datatype, &strided)))
+        let dtype = named(primitive, order);
+        Ok(Location::new(address, &[], &shape, dtype, (datatype, elements)).ok())
     }
 
     fn known_address(&self, row: &RowRecord) -> Option<u64> {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::model::Datatype;
 use super::model::{
     Attribute, Binding, Body, Data, DataId, Declaration, Dim, Field, Filter, FilterId, Item,
-    ItemId, ItemKind, Member, MemberId, NameId, Param, ParamId, Scope, StructType, Subject,
-    Summary, TypeId,
+    ItemId, ItemKind, Member, MemberId, NameId, Param, ParamId, Placement, Scope, StructType,
+    Subject, Summary, TypeId,
 };
 use super::names::{Index, Names, index};
 use super::primitive::Order;
@@ -208,6 +208,20 @@ impl Layout {
             Body::Data(data) => Some(&self.data[data.index()]),
             Body::Dict(_) | Body::List(_) => None,
         }
+    }
+
+    /// The stated placement of an item or parameter.
+    pub(crate) fn placement(&self, subject: Subject) -> Option<Placement> {
+        match subject {
+            Subject::Item(id) => self.data_of(id)?.placement,
+            Subject::Param(id) => self.param(id).value.placement(),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the address of an item or parameter is stated.
+    pub(crate) fn has_stated_address(&self, subject: Subject) -> bool {
+        matches!(self.placement(subject), Some(Placement::Address(_)))
     }
 
     /// An array.

@@ -28,6 +28,7 @@ pub(crate) mod primitive;
 mod print;
 #[cfg(feature = "serde")]
 mod serialize;
+mod template;
 
 pub(crate) use arena::{GLOBAL, Layout};
 pub use builder::{ArrayBuilder, ListBuilder};

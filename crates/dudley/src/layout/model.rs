@@ -190,6 +190,14 @@ impl ParamValue {
     pub fn is_stored(&self) -> bool {
         matches!(self, Self::Stored { .. })
     }
+
+    /// The placement of a stored parameter.
+    pub(crate) fn placement(&self) -> Option<Placement> {
+        match *self {
+            Self::Stored { placement, .. } => placement,
+            Self::Fixed(_) => None,
+        }
+    }
 }
 
 /// A struct type.
@@ -277,6 +285,18 @@ pub enum Declaration {
     Param(ParamId),
     /// A named type and the dict that declares it; its name is global.
     Type(TypeId, ItemId),
+}
+
+impl Declaration {
+    /// The item or parameter.
+    #[inline]
+    pub(crate) fn subject(self) -> Option<Subject> {
+        match self {
+            Self::Item(id) => Some(Subject::Item(id)),
+            Self::Param(id) => Some(Subject::Param(id)),
+            Self::Type(..) => None,
+        }
+    }
 }
 
 /// The summary block: its declarations belong to the root. It is also a struct type, for streams of

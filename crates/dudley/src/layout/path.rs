@@ -146,12 +146,29 @@ impl Layout {
 
     /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
     /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for data only"))]
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
             let mut inside = Vec::new();
             Ok((self.follow(path, steps, Some(&mut inside))?, inside))
         })
+    }
+
+    /// Returns the data item or stored parameter that a path leads to, and the steps from there into its data.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find), and [`NotData`](ErrorKind::NotData) for a dict, a list or a fixed parameter.
+    pub(crate) fn stored_at(&self, path: &str) -> Result<(Subject, Vec<Inside>), Error> {
+        let (found, inside) = self.trace(path)?;
+        let what = match found {
+            Found::Item(id, _) => match self.kind(id) {
+                ItemKind::Data(_) => return Ok((id.into(), inside)),
+                ItemKind::Dict(_) => "a dict",
+                ItemKind::List(_) => "a list",
+            },
+            Found::Param(id) if self.param(id).value.is_stored() => return Ok((id.into(), inside)),
+            Found::Param(_) => "a fixed parameter",
+        };
+        Err(ErrorKind::NotData { path: path.to_owned(), what }.into())
     }
 
     /// Whether a stored parameter has this path: `/dict/N`, or `/item.member.N` in a struct, where an

@@ -88,7 +88,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         alignments: &mut Alignments<'_>,
     ) -> Option<Diagnostic> {
         let (layout, subject) = (self.layout(), row.subject());
-        let Some(Placement::Address(stated)) = placement(layout, subject) else { return None };
+        let Some(Placement::Address(stated)) = layout.placement(subject) else { return None };
         let align = align(layout, subject, alignments);
         (stated % align != 0).then(|| {
             let path = short_path(layout, subject);
@@ -133,11 +133,10 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
             if found.len() >= self.inputs.rules.limits.max_diagnostics as usize {
                 break;
             }
-            let place = placement(layout, row.subject());
             if let Some(before) = before.filter(|_| address < end) {
                 found.push(overlap(layout, before, row));
             } else if is_known
-                && matches!(place, Some(Placement::Address(_)))
+                && layout.has_stated_address(row.subject())
                 && address.saturating_sub(end) >= align(layout, row.subject(), alignments)
             {
                 found.push(hole(layout, row, end, address));
@@ -157,18 +156,6 @@ pub(crate) fn short_path(layout: &Layout, subject: Subject) -> String {
     match path.char_indices().rev().nth(199) {
         Some((start, _)) if start > 0 => format!("..{}", &path[start..]),
         _ => path,
-    }
-}
-
-/// The stated placement of something.
-pub(crate) fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
-    match subject {
-        Subject::Item(id) => layout.data_of(id)?.placement,
-        Subject::Param(id) => match layout.param(id).value {
-            ParamValue::Stored { placement, .. } => placement,
-            ParamValue::Fixed(_) => None,
-        },
-        _ => None,
     }
 }
 

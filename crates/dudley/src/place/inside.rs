@@ -1,15 +1,18 @@
 //! What lies in the data of an item: members, instances, and their members.
 
-use binio::array::{self, Strided, c_strides};
+use binio::array;
 
 use super::inputs::Inputs;
 #[cfg(feature = "write")]
 use super::integer::integer_bytes;
+use super::location::Location;
 use super::measure::{Measure, Step, Visited};
+use super::pass::to_error;
 use super::scope::{Base, Element, Number, Result, Scope, Trouble, add, multiply};
 use super::strided::{of_base, scalar};
 use super::table::{Entry, dtype};
 use crate::diagnostic::Code;
+use crate::error::{Error, ErrorKind};
 use crate::layout::{
     Data, Datatype, Field, FilterId, Inside, ItemId, Layout, Order, ParamValue, Primitive, Subject,
     TypeId,
@@ -67,12 +70,6 @@ impl Stored {
     /// Its dimensions without those of the instances that enclose it.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         self.shape.as_deref()
-    }
-
-    /// The dimensions of the instances that enclose it, then its own.
-    pub(crate) fn full_shape(&self) -> Vec<u64> {
-        let outer = self.outer.iter().map(|&(len, _)| len);
-        outer.chain(self.shape.iter().flatten().copied()).collect()
     }
 
     pub(crate) fn count(&self) -> Option<u64> {
@@ -192,9 +189,32 @@ impl<'r> Inner<'r> {
         self.measure.layout
     }
 
-    /// What a row stores.
-    pub(crate) fn of_row(&mut self, entry: &Entry<'_>) -> Result<Stored> {
-        self.of_row_at(entry, entry.address())
+    /// Returns what is stored after some steps into the data of a row, as if the row were at an address. `path` is for
+    /// messages.
+    pub(crate) fn follow(
+        &mut self,
+        entry: &Entry<'_>,
+        address: Option<u64>,
+        inside: &[Inside],
+        path: &str,
+    ) -> std::result::Result<Stored, Error> {
+        let layout = self.measure.layout;
+        let fail = |trouble: Box<Trouble>| to_error(layout, *trouble, entry.row().subject());
+        let mut stored = self.of_row_at(entry, address).map_err(fail)?;
+        for &step in inside {
+            stored = self.step(&stored, step).map_err(fail)?.ok_or_else(|| {
+                let reason = match step {
+                    _ if stored.is_compressed() => "it is compressed",
+                    Inside::Instance(_) => "no such instance",
+                    Inside::Field(_) if stored.is_ragged(layout) => {
+                        "the instances of its struct differ in size: choose one, as in `/item[0].member`"
+                    }
+                    Inside::Field(_) => "no such member",
+                };
+                ErrorKind::NotStrided { path: path.to_owned(), reason }
+            })?;
+        }
+        Ok(stored)
     }
 
     /// What a row stores, as if it were at an address.
@@ -375,9 +395,9 @@ impl<'r> Inner<'r> {
             Box::new(Trouble::Is(Code::Overflow, message))
         };
         let value = integer_bytes(value, integer, order).ok_or_else(invalid)?;
-        let Ok((datatype, strided)) = self.strided(stored, bytes.len() as u64)? else {
-            return Err(internal());
-        };
+        let Ok(location) = self.location(stored)? else { return Err(internal()) };
+        let strided = location.into_strided(bytes.len() as u64);
+        let (datatype, strided) = strided.map_err(|_| internal())?;
         let count = usize::try_from(strided.len()).unwrap_or(usize::MAX);
         let packed = value.repeat(count);
         let (order, kept) = (array::Order::C, array::ByteOrder::Stored);
@@ -385,29 +405,39 @@ impl<'r> Inner<'r> {
         Ok(written.map_err(binio::Error::from)?)
     }
 
-    /// The type for [`binio::array`] and the place of all elements in `len` bytes, or why it has none.
-    pub(crate) fn strided(
+    /// Steps into the member that a struct stands for, and so on. Calls `visit` with each step.
+    pub(crate) fn enter_only_members(
+        &mut self,
+        mut stored: Stored,
+        mut visit: impl FnMut(Inside),
+    ) -> Result<Stored> {
+        let layout = self.measure.layout;
+        while stored.is_ragged(layout) && stored.is_single() {
+            let Some(only) = stored.only_member(layout) else { break };
+            let Some(member) = self.step(&stored, only)? else { break };
+            visit(only);
+            stored = member;
+        }
+        Ok(stored)
+    }
+
+    /// Where all elements are, or why they do not lie at equal distances.
+    pub(crate) fn location(
         &mut self,
         stored: &Stored,
-        len: u64,
-    ) -> Result<std::result::Result<(array::Datatype, Strided), Reason>> {
+    ) -> Result<std::result::Result<Location, Reason>> {
         let Some(address) = stored.address else {
             return Ok(Err("its address depends on the stream"));
         };
         if stored.is_compressed {
             return Ok(Err("it is compressed"));
         }
-        let Some((datatype, shape)) = self.array_type(stored)? else {
+        let Some(array_type) = self.array_type(stored)? else {
             return Ok(Err("the instances of its struct differ in size"));
         };
-        let outer = || stored.outer.iter();
-        let signed = |&(_, stride): &(u64, u64)| i64::try_from(stride).unwrap_or(i64::MAX);
-        let mut strides: Vec<i64> = outer().map(signed).collect();
-        let itemsize = datatype.itemsize();
-        strides.extend(c_strides(&shape, itemsize).map_err(binio::Error::from)?);
-        let shape = outer().map(|&(len, _)| len).chain(shape).collect();
-        let strided = Strided::new(shape, strides, address, itemsize, len);
-        Ok(Ok((datatype, strided.map_err(binio::Error::from)?)))
+        let shape = stored.shape().unwrap_or_default();
+        let dtype = self.dtype(stored);
+        Ok(Ok(Location::new(address, &stored.outer, shape, dtype, array_type)?))
     }
 
     /// The type of the elements and their own dimensions, without the length of text; none for instances that

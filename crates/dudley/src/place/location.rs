@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use binio::array::{self, Datatype, Strided};
+use binio::array::{self, Datatype, Strided, c_strides};
 
 use crate::error::Error;
 
@@ -29,14 +29,24 @@ pub struct Location {
 }
 
 impl Location {
+    /// An array of elements side by side at an address. `outer` has the arrays of instances that enclose it: their
+    /// lengths, and the bytes from one instance to the next. `array_type` has the type of an element and the dimensions
+    /// without the length of text.
     pub(crate) fn new(
-        shape: Vec<u64>,
+        address: u64,
+        outer: &[(u64, u64)],
+        shape: &[u64],
         dtype: String,
-        datatype: Datatype,
-        strided: &Strided,
-    ) -> Self {
-        let (elements, strides) = (strided.shape().to_vec(), strided.strides().to_vec());
-        Self { address: strided.offset(), shape, dtype, datatype, elements, strides }
+        array_type: (Datatype, Vec<u64>),
+    ) -> Result<Self, binio::Error> {
+        let (datatype, own) = array_type;
+        let signed = |&(_, stride): &(u64, u64)| i64::try_from(stride).unwrap_or(i64::MAX);
+        let mut strides: Vec<i64> = outer.iter().map(signed).collect();
+        strides.extend(c_strides(&own, datatype.itemsize())?);
+        let around = || outer.iter().map(|&(len, _)| len);
+        let elements = around().chain(own).collect();
+        let shape = around().chain(shape.iter().copied()).collect();
+        Ok(Self { address, shape, dtype, datatype, elements, strides })
     }
 
     /// Of the first element, in bytes from the start of the file.
@@ -75,10 +85,14 @@ impl Location {
     /// # Errors
     /// [`Read`](crate::ErrorKind::Read) if the file is too short.
     pub fn strided(&self, len: u64) -> Result<(Datatype, Strided), Error> {
-        let (shape, strides) = (self.elements.clone(), self.strides.clone());
-        let itemsize = self.datatype.itemsize();
-        let strided = Strided::new(shape, strides, self.address, itemsize, len);
-        Ok((self.datatype.clone(), strided.map_err(binio::Error::from)?))
+        self.clone().into_strided(len)
+    }
+
+    /// As [`strided`](Self::strided), without a copy of the type.
+    pub(crate) fn into_strided(self, len: u64) -> Result<(Datatype, Strided), Error> {
+        let Self { address, datatype, elements, strides, .. } = self;
+        let strided = Strided::new(elements, strides, address, datatype.itemsize(), len);
+        Ok((datatype, strided.map_err(binio::Error::from)?))
     }
 
     /// From the first byte to the last.

@@ -50,7 +50,7 @@ pub use table::{Entry, Row, Shape};
 #[cfg(feature = "read")]
 pub(crate) use diagnose::TAIL_ALIGN;
 #[cfg(feature = "write")]
-pub(crate) use diagnose::{alignment, placement};
+pub(crate) use diagnose::alignment;
 #[cfg(feature = "read")]
 pub(crate) use diff::contradiction;
 #[cfg(feature = "read")]

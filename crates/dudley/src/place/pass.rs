@@ -10,7 +10,7 @@ use super::table::{AddressTable, Row};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::error::Error;
 use crate::layout::Scope as ParamScope;
-use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
+use crate::layout::{Declaration, ItemId, Layout, Param, Subject};
 
 /// Walks the declarations with the cursor and collects the rows.
 pub(crate) struct Pass<'r> {
@@ -63,15 +63,7 @@ impl<'r> Pass<'r> {
             return Some(0..at + 1);
         }
         let is_placed = |found: &Declaration| {
-            let placement = match *found {
-                Declaration::Item(id) => self.layout.data_of(id).and_then(|data| data.placement),
-                Declaration::Param(id) => match self.layout.param(id).value {
-                    ParamValue::Stored { placement, .. } => placement,
-                    ParamValue::Fixed(_) => None,
-                },
-                Declaration::Type(..) => None,
-            };
-            matches!(placement, Some(Placement::Address(_)))
+            found.subject().is_some_and(|subject| self.layout.has_stated_address(subject))
         };
         let start = declarations[..=at].iter().rposition(is_placed).unwrap_or(0);
         Some(start..at + 1)
@@ -88,11 +80,7 @@ impl<'r> Pass<'r> {
 
     #[inline]
     fn run_one(&mut self, declaration: Declaration) -> Result<(), Error> {
-        let subject = match declaration {
-            Declaration::Item(id) => Subject::Item(id),
-            Declaration::Param(id) => Subject::Param(id),
-            Declaration::Type(..) => return Ok(()),
-        };
+        let Some(subject) = declaration.subject() else { return Ok(()) };
         self.declare(subject).map_err(|trouble| to_error(self.layout, *trouble, subject))
     }
 

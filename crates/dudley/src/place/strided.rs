@@ -1,9 +1,10 @@
 //! Rows as arrays of [`binio::array`]: a datatype, and the place of each element in the bytes of a stream.
 
 use binio::Endian;
-use binio::array::{self, Field, Record, ScalarType, Strided, c_strides};
+use binio::array::{self, Field, Record, ScalarType, Strided};
 
 use super::inputs::Inputs;
+use super::location::Location;
 use super::measure::{Measure, Visited};
 use super::member::MemberRow;
 use super::pass::to_error;
@@ -84,12 +85,15 @@ impl Entry<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
+        self.location()?.into_strided(len)
+    }
+
+    /// Where this array is.
+    pub(crate) fn location(&self) -> Result<Location, Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
         let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;
-        let (datatype, shape) = self.array_type()?;
-        let itemsize = datatype.itemsize();
-        let strided = Strided::packed(shape, array::Order::C, address, itemsize, len);
-        Ok((datatype, strided.map_err(binio::Error::from)?))
+        let array_type = self.array_type()?;
+        Ok(Location::new(address, &[], &self.shape(), self.dtype(), array_type)?)
     }
 
     /// The record that the struct of this array is.
@@ -144,15 +148,12 @@ impl MemberRow<'_> {
             return Err(fail("it is a struct"));
         };
         let (instances, own) = self.shape.split_at(self.strides.len());
-        let mut own = own.to_vec();
-        let datatype = scalar(primitive, order, &mut own)?;
-        let itemsize = datatype.itemsize();
-        let signed = |&stride: &u64| i64::try_from(stride).unwrap_or(i64::MAX);
-        let mut strides: Vec<i64> = self.strides.iter().map(signed).collect();
-        strides.extend(c_strides(&own, itemsize).map_err(binio::Error::from)?);
-        let shape = [instances, &own].concat();
-        let strided = Strided::new(shape, strides, address, itemsize, len);
-        Ok((datatype, strided.map_err(binio::Error::from)?))
+        let outer: Vec<(u64, u64)> =
+            instances.iter().copied().zip(self.strides.iter().copied()).collect();
+        let mut elements = own.to_vec();
+        let datatype = scalar(primitive, order, &mut elements)?;
+        let location = Location::new(address, &outer, own, self.dtype(), (datatype, elements));
+        location?.into_strided(len)
     }
 }
 

@@ -8,7 +8,7 @@ use super::rules::{ComplexAlign, Rules};
 use super::scope::{Base, Element, Number, Scope};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{
-    Data, Datatype, Filter, Found, ItemId, Layout, Order, ParamId, ParamValue, Primitive, Subject,
+    Data, Datatype, Filter, ItemId, Layout, Order, ParamId, ParamValue, Primitive, Subject,
 };
 
 /// Stands for an address or size that is not known.
@@ -144,11 +144,14 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
 
     /// The row of an item.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
-        Some(self.rows[self.index_of(item)?])
+        Some(self.rows[self.index_of(item.into())?])
     }
 
-    /// The number of the row of an item.
-    pub(crate) fn index_of(&self, item: ItemId) -> Option<usize> {
+    /// The number of the row of an item or parameter.
+    pub(crate) fn index_of(&self, subject: Subject) -> Option<usize> {
+        let Subject::Item(item) = subject else {
+            return self.rows.iter().position(|row| row.subject == subject);
+        };
         // Items are in order, with parameters between them.
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
@@ -174,23 +177,16 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
-    /// If the path leads to nothing, or to something that is not stored.
+    /// If the path leads to nothing, or to something that has no row: a dict, a list, a fixed parameter, a member or an
+    /// instance.
     pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
-        let row = match self.layout.find(path)? {
-            Found::Item(id, members) if members.is_empty() => self.row_of(id),
-            Found::Item(..) => None,
-            Found::Param(id) => {
-                self.rows.iter().find(|row| row.subject == Subject::Param(id)).copied()
-            }
-        };
-        row.map(|row| self.entry(row)).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound {
-                path: path.to_owned(),
-                parent: "the address table".to_owned(),
-                missing: "row of it: it is a dict, a list, a fixed parameter or a member"
-                    .to_owned(),
-            })
-        })
+        let (subject, inside) = self.layout.stored_at(path)?;
+        let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
+        if !inside.is_empty() {
+            return Err(not_data("a part of an item"));
+        }
+        let index = self.index_of(subject).ok_or_else(|| not_data("not in the address table"))?;
+        Ok(self.entry(self.rows[index]))
     }
 }
 

@@ -22,7 +22,7 @@ use crate::file::{FileBytes, appended_text};
 use crate::filter::FilterRegistry;
 use crate::layout::{Declaration, Layout, Placement, Subject};
 use crate::options::{Limits, ParseOptions};
-use crate::place::{Resolver, Rules, Values, alignment, placement};
+use crate::place::{Resolver, Rules, Values, alignment};
 use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
@@ -120,7 +120,7 @@ impl Extension {
         let mut text = first + &second;
         let layout = parse_extended(&text)?;
         let new = first_new(&layout, &old).zip(range);
-        let new = new.map(|(subject, range)| (subject, placement(&layout, subject), range));
+        let new = new.map(|(subject, range)| (subject, layout.placement(subject), range));
         match (mode, new) {
             (_, None | Some((_, Some(Placement::Address(_)), _))) => {}
             (ExtendMode::Safe, Some((subject, stated, range))) => {

@@ -5,7 +5,7 @@ use binio::array::{self, ByteOrder, Datatype, Record, Strided};
 
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind};
-use crate::layout::{Field, Found, Inside, ItemKind};
+use crate::layout::{Field, Inside, Subject};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
 /// Where something is put.
@@ -29,35 +29,20 @@ impl Writer<'_> {
     /// Where the data at a path lie.
     pub(super) fn place(&self, path: &str) -> Result<Place, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
-        let (found, mut inside) = self.layout.trace(path)?;
-        let item = match found {
-            Found::Item(id, _) => match self.layout.kind(id) {
-                ItemKind::Dict(_) => return Err(not_data("a dict")),
-                ItemKind::List(_) => return Err(not_data("a list")),
-                ItemKind::Data(_) => id,
-            },
-            Found::Param(_) => {
-                return Err(not_data("a parameter, whose value is given when the file is created"));
-            }
-        };
-        let index = self.table.index_of(item).ok_or_else(|| not_data("nothing that is stored"))?;
+        let (subject, mut inside) = self.layout.stored_at(path)?;
+        if matches!(subject, Subject::Param(_)) {
+            return Err(not_data("a parameter, whose value is given when the file is created"));
+        }
+        let index = self.table.index_of(subject);
+        let index = index.ok_or_else(|| not_data("nothing that is stored"))?;
         let row = self.table.rows()[index];
         let fail = |trouble| to_error(&self.layout, trouble, row.subject());
         let reason = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
         let mut inner = Inner::new(&self.layout, &self.inputs, self.table.numbers());
         let entry = self.table.entry(row);
-        let mut stored = inner.of_row_at(&entry, Some(0)).map_err(|trouble| fail(*trouble))?;
-        for &step in &inside {
-            let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
-            stored = next.ok_or_else(|| reason("no such instance or member"))?;
-        }
-        if stored.is_ragged(&self.layout) && stored.is_single() {
-            if let Some(member) = stored.only_member(&self.layout) {
-                let next = inner.step(&stored, member).map_err(|trouble| fail(*trouble))?;
-                stored = next.ok_or_else(|| reason("no such member"))?;
-                inside.push(member);
-            }
-        }
+        let stored = inner.follow(&entry, Some(0), &inside, path)?;
+        let stored = inner.enter_only_members(stored, |step| inside.push(step));
+        let stored = stored.map_err(|trouble| fail(*trouble))?;
         let plain = stored.without_filter();
         let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
         let (datatype, own) =
@@ -69,8 +54,8 @@ impl Writer<'_> {
             return Ok(Place { index, inside, datatype, shape: own, strided: None });
         }
         let len = row.nbytes().ok_or_else(|| reason("its size depends on what is not known"))?;
-        let strided = inner.strided(&stored, len).map_err(|trouble| fail(*trouble))?;
-        let (datatype, strided) = strided.map_err(reason)?;
+        let location = inner.location(&stored).map_err(|trouble| fail(*trouble))?;
+        let (datatype, strided) = location.map_err(reason)?.into_strided(len)?;
         let shape = strided.shape().to_vec();
         Ok(Place { index, inside, datatype, shape, strided: Some(strided) })
     }

@@ -530,3 +530,20 @@ fn overlaps_holes_and_misalignment_are_reported() {
         "what is before `d` may be full of `a`"
     );
 }
+
+#[test]
+fn a_dict_a_list_a_fixed_parameter_or_a_member_has_no_row() {
+    let layout = Layout::parse("g/ a = u1  / l [u1]  K : 3  s = { m = u1 }[2]").unwrap();
+    let table = Resolver::new(&layout).table().unwrap();
+    assert!(table.find("/g/a").is_ok() && table.find("/l[0]").is_ok());
+    for (path, what) in [
+        ("/g", "a dict"),
+        ("/l", "a list"),
+        ("/K", "a fixed parameter"),
+        ("/s.m", "a part of an item"),
+        ("/s[1]", "a part of an item"),
+    ] {
+        let error = table.find(path).err().unwrap();
+        assert_eq!(error.to_string(), format!("`{path}` is {what}"));
+    }
+}

@@ -462,3 +462,15 @@ fn in_place_new_data_may_begin_in_unused_bytes_before_the_layout() {
     assert_eq!(file.get("b").unwrap().read::<u16>().unwrap(), [0]);
     assert_eq!(file.get("c").unwrap().read::<u32>().unwrap(), [7]);
 }
+
+#[test]
+fn text_that_is_counted_twice_is_put_at_the_path_of_its_item() {
+    let layout = "N : i1  x = { M : u1  \"\" = { L : u1  \"\" = S1[L] } }";
+    let values = Values::new().with("N", 0).with("M", 7).with("L", 2);
+    let (bytes, report) =
+        written(&with_values(Order::Little, values), layout, |w| w.put_strings("x", &["ab"]))
+            .unwrap();
+    assert!(report.missing.is_empty(), "{report:?}");
+    let file = File::from_bytes(bytes, None).unwrap();
+    assert_eq!(file.get("x").unwrap().strings().unwrap(), ["ab"]);
+}

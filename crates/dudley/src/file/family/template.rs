@@ -9,9 +9,7 @@ use binio::ReadAt;
 use super::super::bytes::FileBytes;
 use super::super::value::{File, Resolved};
 use crate::error::{Error, ErrorKind};
-use crate::layout::{
-    Data, Datatype, Declaration, FilterKind, Layout, Order, ParamId, ParamValue, Placement,
-};
+use crate::layout::{Declaration, Layout, Order, ParamId};
 use crate::place::{Location, Resolver, Row, Rules, Values};
 use crate::signature::Signature;
 
@@ -62,34 +60,15 @@ impl Template {
     /// in it.
     pub fn new(layout: impl Into<Arc<Layout>>) -> Result<Self, Error> {
         let layout = layout.into();
-        let in_summary = layout.summary().map_or(0, |summary| summary.declarations);
-        let mut params = Vec::new();
-        for (at, &declaration) in layout.declarations().iter().enumerate() {
-            let (subject, reason) = match declaration {
-                Declaration::Item(id) => {
-                    let data = layout.data_of(id);
-                    (id.into(), data.and_then(|data| obstacle(&layout, data)))
-                }
-                Declaration::Param(id) => {
-                    let ParamValue::Stored { placement, .. } = layout.param(id).value else {
-                        continue;
-                    };
-                    params.push(id);
-                    let is_placed = matches!(placement, Some(Placement::Address(_)));
-                    let reason = match (is_placed, at >= in_summary) {
-                        (true, _) => Some("its address is stated"),
-                        (_, true) => Some("it is stored outside of the summary"),
-                        _ => None,
-                    };
-                    (id.into(), reason)
-                }
-                Declaration::Type(..) => continue,
-            };
-            if let Some(reason) = reason {
-                let path = layout.subject_path(subject);
-                return Err(ErrorKind::NotTemplate { path, reason }.into());
-            }
+        if let Some((subject, obstacle)) = layout.template_obstacles().next() {
+            let path = layout.subject_path(subject);
+            return Err(ErrorKind::NotTemplate { path, reason: obstacle.of_item() }.into());
         }
+        let params = layout.declarations().iter().filter_map(|&declaration| match declaration {
+            Declaration::Param(id) if layout.param(id).value.is_stored() => Some(id),
+            _ => None,
+        });
+        let params: Vec<ParamId> = params.collect();
         let (params, kept) = (params.into(), Arc::default());
         Ok(Self { layout, params, is_native: true, order: None, kept })
     }
@@ -189,25 +168,6 @@ impl Template {
         let (layout, inputs) = (Arc::clone(&self.layout), resolver.into_inputs());
         let resolved = Resolved { layout, table, stopped, inputs, is_invalid: false };
         File::new(FileBytes::new(Unopened), None, resolved, binio::Limits::default())
-    }
-}
-
-/// What keeps data from a template.
-fn obstacle(layout: &Layout, data: &Data) -> Option<&'static str> {
-    let is_compressed =
-        layout.filter(data).is_some_and(|filter| filter.kind == FilterKind::Compress);
-    let is_indeterminate = match data.datatype {
-        Datatype::Struct(id) => layout.struct_type(id).is_indeterminate,
-        Datatype::Primitive(..) => false,
-    };
-    if matches!(data.placement, Some(Placement::Address(_))) {
-        Some("its address is stated")
-    } else if is_compressed {
-        Some("it is compressed")
-    } else if is_indeterminate {
-        Some("its size depends on what is stored in it")
-    } else {
-        None
     }
 }
 

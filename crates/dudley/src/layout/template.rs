@@ -1,0 +1,80 @@
+//! The test for a template: whether the summary of a layout determines every address.
+
+use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Subject};
+
+/// A reason why something keeps a layout from being a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// Its address is stated.
+    StatedAddress,
+    /// It is compressed.
+    Compressed,
+    /// It is a struct whose size depends on what is stored in it.
+    Indeterminate,
+    /// It is a stored parameter outside of the summary.
+    OutsideSummary,
+}
+
+impl Obstacle {
+    /// The reason in a sentence about what has it.
+    #[cfg(feature = "read")]
+    pub(crate) fn of_item(self) -> &'static str {
+        match self {
+            Self::StatedAddress => "its address is stated",
+            Self::Compressed => "it is compressed",
+            Self::Indeterminate => "its size depends on what is stored in it",
+            Self::OutsideSummary => "it is stored outside of the summary",
+        }
+    }
+
+    /// The reason in a sentence about the layout.
+    pub(crate) fn of_layout(self) -> &'static str {
+        match self {
+            Self::StatedAddress => "an address is stated",
+            Self::Compressed => "data is compressed",
+            Self::Indeterminate => "the size of a struct depends on what is stored in it",
+            Self::OutsideSummary => "a parameter outside of the summary is stored",
+        }
+    }
+}
+
+impl Layout {
+    /// Returns everything that keeps this layout from being a template, in order of declaration. A layout without a
+    /// summary is a template if it stores no parameters.
+    pub(crate) fn template_obstacles(&self) -> impl Iterator<Item = (Subject, Obstacle)> + '_ {
+        let in_summary = self.summary.map_or(0, |summary| summary.declarations);
+        self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
+            let obstacle = match declaration {
+                Declaration::Item(id) => match self.items[id.index()].body {
+                    // Data with an error are not there.
+                    Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
+                    Body::Dict(_) | Body::List(_) => return None,
+                },
+                Declaration::Param(id) => {
+                    let value = self.params[id.index()].value;
+                    match value.placement() {
+                        Some(Placement::Address(_)) => Obstacle::StatedAddress,
+                        _ if value.is_stored() && at >= in_summary => Obstacle::OutsideSummary,
+                        _ => return None,
+                    }
+                }
+                Declaration::Type(..) => return None,
+            };
+            Some((declaration.subject()?, obstacle))
+        })
+    }
+
+    fn obstacle(&self, data: &Data) -> Option<Obstacle> {
+        let filter = data.filter.map(|id| self.filters[id.index()].kind);
+        let is_indeterminate = match data.datatype {
+            Datatype::Struct(id) => self.types[id.index()].is_indeterminate,
+            Datatype::Primitive(..) => false,
+        };
+        match data.placement {
+            Some(Placement::Address(_)) => Some(Obstacle::StatedAddress),
+            _ if filter == Some(FilterKind::Compress) => Some(Obstacle::Compressed),
+            _ if is_indeterminate => Some(Obstacle::Indeterminate),
+            _ => None,
+        }
+    }
+}
