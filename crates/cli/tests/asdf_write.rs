@@ -340,3 +340,43 @@ fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_name
         }
     }
 }
+
+#[test]
+fn names_of_other_files_lead_from_another_folder_to_where_they_led_before() {
+    let folder = folder();
+    folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "base.asdf"]);
+    folder.done(&["asdf", "set", "base.asdf", "/ref", "{$ref: 'a.asdf#/y'}"]);
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let commands: [&[&str]; 5] = [
+        &["convert", "base.asdf", "-o"],
+        &["explode", "base.asdf", "-o"],
+        &["set", "base.asdf", "/meta/gain", "3.5", "-o"],
+        &["rm", "base.asdf", "/meta/name", "-o"],
+        &["repair", "base.asdf", "-o"],
+    ];
+    for (number, command) in commands.iter().enumerate() {
+        let run = |more: &[&str]| folder.run(&[&["asdf"], *command, more].concat());
+        let target = format!("sub/{number}.asdf");
+        let output = run(&[&target]);
+        assert_eq!(status(&output), 0, "{command:?}: {}", stderr(&output));
+        let text = String::from_utf8(folder.read(&target)).unwrap();
+        assert!(text.contains("source: ../base0001.asdf"), "{command:?}: {text}");
+        assert!(
+            text.contains("$ref: ../a.asdf#/y") || text.contains("$ref: '../a.asdf#/y'"),
+            "{text}"
+        );
+        let get = ["asdf", "get", &target, "/y", "--external", "any"];
+        assert_eq!(stdout(&folder.done(&get)), stdout(&folder.done(&["get", "a.asdf", "/y"])));
+        let kept = format!("sub/{number}k.asdf");
+        assert_eq!(status(&run(&[&kept, "--externals", "keep"])), 0);
+        let text = String::from_utf8(folder.read(&kept)).unwrap();
+        assert!(text.contains("source: base0001.asdf"), "{command:?}: {text}");
+    }
+    folder.done(&["asdf", "convert", "base.asdf", "-o", "sub/e.asdf", "--externals", "embed"]);
+    let report = json_of(&folder.done(&["asdf", "blocks", "sub/e.asdf", "--json"]));
+    assert_eq!(report.as_array().map(Vec::len), Some(2), "{report}");
+    let output =
+        folder.run(&["asdf", "repair", "base.asdf", "-o", "r.asdf", "--externals", "embed"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("expected relocate or keep"), "{}", stderr(&output));
+}

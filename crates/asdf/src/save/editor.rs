@@ -199,6 +199,21 @@ impl Editor {
         Ok(())
     }
 
+    /// Rewrites the relative URIs of external files, for a result that is written to the folder `to`; see
+    /// [`Tree::relocate`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if one of the folders does not exist, or if the text cannot be changed.
+    pub fn relocate(&mut self, to: impl AsRef<Path>) -> Result<()> {
+        let Some(path) = self.file.path() else { return Ok(()) };
+        let from = folder_of(path);
+        if let Some(tree) = self.tree()?.relocated(from, to.as_ref())? {
+            self.tree = Ok(tree);
+        }
+        Ok(())
+    }
+
     /// Gives an entry another key; see [`TreeText::rename`].
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         self.tree_mut()?.rename(pointer, key)
@@ -510,6 +525,13 @@ impl Editor {
 
     fn write_options(&self) -> WriteOptions {
         WriteOptions::new().standard(standard(&self.file))
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 

@@ -1,7 +1,6 @@
 //! The block files of an exploded file: which of them are in use, and which are left over.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, mem};
 
@@ -10,6 +9,7 @@ use binio::write::AtomicFile;
 use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::ndarray::source::Source;
+use crate::value::relocate::to_uri;
 
 /// Returns the URIs of the files that the arrays of an existing file name. A file that cannot be read names
 /// none.
@@ -47,19 +47,6 @@ pub(super) fn remove(files: &[PathBuf]) {
 /// Returns `true` for an existing name that is not a regular file, such as a symbolic link.
 pub(super) fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
-}
-
-/// Converts the name of a file to a relative URI.
-pub(super) fn to_uri(name: &str) -> String {
-    let mut out = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 /// Block files that have their names before the tree has its own. Dropped, they are removed.

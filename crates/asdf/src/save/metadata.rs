@@ -26,12 +26,11 @@ pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
 
 fn put(root: &mut Mapping, key: &str, value: Option<Value>, is_copy: bool) {
     let Some(value) = value else { return drop(root.remove(key)) };
-    match root.get_mut(key).filter(|_| is_copy) {
-        Some(old) => *old = value,
-        None => {
-            root.remove(key);
-            root.insert_first(key, value);
-        }
+    if let Some(old) = root.get_mut(key).filter(|_| is_copy) {
+        *old = value;
+    } else {
+        root.remove(key);
+        root.insert_first(key, value);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use num_bigint::Sign;
@@ -157,6 +158,12 @@ impl<'a> NumberedTree<'a> {
             _ => None,
         };
         self.tree.values().filter_map(uri).collect()
+    }
+
+    /// Rewrites the relative URIs of the other files; see [`Tree::relocate`].
+    pub(super) fn relocate(&mut self, from: &Path, to: &Path) -> Result<()> {
+        self.tree.relocate(from, to)?;
+        Ok(())
     }
 
     /// Puts the blocks into files of these names.

@@ -23,6 +23,8 @@ use crate::options::Strictness;
 use crate::tag::Version;
 use crate::value::Tree;
 use crate::value::edit::TreeText;
+#[cfg(any(unix, windows))]
+use crate::value::relocate::to_uri;
 use crate::yaml::ParseOptions;
 
 /// The versions of the standard that can be written: all that are stable.
@@ -43,6 +45,8 @@ pub struct Writer<'a> {
     pub(super) tree: Tree,
     file: Option<&'a Asdf>,
     implode: bool,
+    /// The folders that relative URIs of other files lead from, and are to lead from.
+    folders: Option<(PathBuf, PathBuf)>,
     pub(super) options: WriteOptions,
 }
 
@@ -61,7 +65,7 @@ pub struct WriteReport {
 impl<'a> Writer<'a> {
     /// A writer of a tree, with the default options.
     pub fn new(tree: Tree) -> Self {
-        Self { tree, file: None, implode: false, options: WriteOptions::default() }
+        Self { tree, file: None, implode: false, folders: None, options: WriteOptions::default() }
     }
 
     binio::setters! {
@@ -78,6 +82,14 @@ impl<'a> Writer<'a> {
     #[must_use]
     pub fn blocks_of(mut self, file: &'a Asdf) -> Self {
         self.file = Some(file);
+        self
+    }
+
+    /// Rewrites the relative URIs of other files, for a tree of a file in the folder `from` that is written to
+    /// the folder `to`; see [`Tree::relocate`].
+    #[must_use]
+    pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        self.folders = Some((from.into(), to.into()));
         self
     }
 
@@ -153,11 +165,10 @@ impl<'a> Writer<'a> {
         taken.extend(exploded::sources(path));
         let names = (0_usize..).map(|number| format!("{stem}{number:04}.asdf"));
         let is_free = |name: &String| {
-            !taken.contains(&exploded::to_uri(name))
-                && !exploded::is_special(&path.with_file_name(name))
+            !taken.contains(&to_uri(name)) && !exploded::is_special(&path.with_file_name(name))
         };
         let names: Vec<String> = names.filter(is_free).take(blocks.len()).collect();
-        tree.explode(names.iter().map(|name| exploded::to_uri(name)).collect())?;
+        tree.explode(names.iter().map(|name| to_uri(name)).collect())?;
         Ok((tree, blocks, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
 
@@ -176,7 +187,11 @@ impl<'a> Writer<'a> {
     pub(super) fn numbered_tree(&self, streamed: bool) -> Result<NumberedTree<'a>> {
         self.check()?;
         let origin = self.file.map(|file| Origin { file, implode: self.implode });
-        NumberedTree::new(&self.tree, origin, &self.options, streamed)
+        let mut tree = NumberedTree::new(&self.tree, origin, &self.options, streamed)?;
+        if let Some((from, to)) = &self.folders {
+            tree.relocate(from, to)?;
+        }
+        Ok(tree)
     }
 
     /// Fails for options that no file can have.

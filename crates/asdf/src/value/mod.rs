@@ -23,6 +23,7 @@ pub(crate) mod emit;
 mod file;
 pub(crate) mod model;
 mod parents;
+pub(crate) mod relocate;
 mod scalar;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;

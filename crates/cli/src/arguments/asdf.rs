@@ -311,6 +311,9 @@ pub(crate) struct Changing {
     /// large to be copied
     #[arg(long)]
     pub(crate) in_place: bool,
+    /// What to do about relative names of other files in an output in another folder
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, requires = "output")]
+    pub(crate) externals: Externals,
 }
 
 #[derive(Debug, Args)]
@@ -343,6 +346,9 @@ pub(crate) struct CopyRequest {
     /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
+    /// What to do about relative names of other files in an output in another folder
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) externals: Externals,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }
@@ -376,6 +382,9 @@ pub(crate) struct RepairRequest {
     /// The file to write, or "-" for standard output
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
+    /// What to do about relative names of other files in an output in another folder
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) externals: Externals,
     #[command(flatten)]
     pub(crate) writing: Writing,
 }
@@ -396,6 +405,9 @@ pub(crate) struct ToYaml {
     /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
+    /// What to do about relative names of other files in an output in another folder
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    pub(crate) externals: Externals,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }
@@ -405,6 +417,18 @@ pub(crate) struct Align {
     /// Begin the data of blocks at multiples of N, a power of two; 1 for readers that expect the shortest headers
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) align: u64,
+}
+
+/// How a copy in another folder names other files.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Externals {
+    /// Names from the new folder
+    #[default]
+    Relocate,
+    /// Copy the arrays of other files into the new one, and relocate references
+    Embed,
+    /// The old names
+    Keep,
 }
 
 /// What may be written.

@@ -48,6 +48,7 @@ mod text;
 use std::collections::HashSet;
 use std::io::{Seek, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use binio::{Limits, ReadAt};
@@ -64,9 +65,10 @@ use block::{Examined, State};
 use numbers::ArrayInBlock;
 
 /// How to make a good file of a damaged one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RecoverOptions {
     limits: Limits,
+    folders: Option<(PathBuf, PathBuf)>,
 }
 
 impl RecoverOptions {
@@ -78,6 +80,15 @@ impl RecoverOptions {
     binio::setters! {
         /// Sets the limits of the reading.
         limits: Limits;
+    }
+
+    /// Rewrites the relative URIs of external files, for a damaged file in the folder `from` and a new one in
+    /// the folder `to`; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be parsed is kept
+    /// as it is.
+    #[must_use]
+    pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
+        self.folders = Some((from.into(), to.into()));
+        self
     }
 }
 
@@ -148,7 +159,10 @@ pub fn recover<W: Write + Seek>(
     report.lost.extend(text.lost);
     let numbered = numbers::number_blocks(&file, &text.arrays, &options.limits)?;
     let mut plan = FilePlan::new(BlockOptions { align: 1, checksum: true });
-    plan.bytes(text.bytes);
+    plan.bytes(match &options.folders {
+        Some((from, to)) => text::relocated(text.bytes, from, to, &options.limits)?,
+        None => text.bytes,
+    });
     let content_end = text::content_end(&file);
     let padding = text::padding(&file, numbered.first_offset())?;
     let mut kept = Kept::new(padding.as_ref().map_or(content_end, |padding| padding.end));

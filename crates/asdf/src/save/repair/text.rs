@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 
-use binio::ReadAt as _;
 use binio::array::{Order, Strided};
+use binio::{Limits, ReadAt as _};
+use memchr::memmem;
 
 use super::Loss;
 use super::numbers::ArrayInBlock;
@@ -14,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::locate::{self, numbering::ArrayUse};
 use crate::ndarray::parse::ArrayHeader;
 use crate::ndarray::source::Source;
+use crate::value::TreeText;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
 /// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
@@ -64,6 +67,26 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
         Ok(document) => Text { bytes, arrays: arrays(document), lost: None },
         Err(error) => Text { bytes, arrays: Vec::new(), lost: Some(lost(file, 0, &error)) },
     })
+}
+
+/// Returns the bytes of the head and the tree with the URIs of external files rewritten, if the tree can be
+/// parsed and changed.
+pub(super) fn relocated(
+    bytes: Vec<u8>,
+    from: &Path,
+    to: &Path,
+    limits: &Limits,
+) -> Result<Vec<u8>> {
+    let start = memmem::find(&bytes, b"%YAML");
+    let Some((head, tree)) = start.and_then(|start| bytes.split_at_checked(start)) else {
+        return Ok(bytes);
+    };
+    let options = ParseOptions::default().limits(*limits);
+    let tree = String::from_utf8(tree.to_vec()).ok();
+    let tree = tree.and_then(|tree| TreeText::parse_with(tree, &options).ok());
+    let Some(tree) = tree else { return Ok(bytes) };
+    let relocated = tree.relocated(from, to)?;
+    Ok(relocated.map(|tree| [head, tree.text().as_bytes()].concat()).unwrap_or(bytes))
 }
 
 /// The first line and the comments.

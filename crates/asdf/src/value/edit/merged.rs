@@ -1,9 +1,10 @@
 //! Writing a tree in the words of an old text: only the nodes that differ get a new text.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::text::{Emission, TreeText, forget_forms};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::value::Tree;
 use crate::value::emit::{ASDF_PREFIX, Arrays, NoArrays, emit};
 use crate::yaml::edit::check;
@@ -61,6 +62,20 @@ impl TreeText {
     }
 }
 
+impl TreeText {
+    /// Returns the text with the URIs of external files rewritten, if any of them changes; see
+    /// [`Tree::relocate`].
+    pub(crate) fn relocated(&self, from: &Path, to: &Path) -> Result<Option<Self>> {
+        let mut tree = Tree::from_node(self.document().root())?;
+        if !tree.relocate(from, to)? {
+            return Ok(None);
+        }
+        let merged = self.merged(&tree, &NoArrays)?;
+        let message = "the names of external files cannot be changed in the text of the tree";
+        merged.map(Some).ok_or_else(|| Error::unwritable(message))
+    }
+}
+
 impl<'a> Merge<'a> {
     /// Compares the roots, which are mappings. The new one may have more entries before those of the old one.
     fn root(&mut self, new: YamlNode<'a>) -> Result<bool> {
@@ -104,8 +119,7 @@ impl<'a> Merge<'a> {
             }
             match self.compare(node, new) {
                 Comparison::Same => {}
-                Comparison::Different if is_key => return Ok(false),
-                Comparison::Children if is_key => return Ok(false),
+                Comparison::Different | Comparison::Children if is_key => return Ok(false),
                 Comparison::Children => self.pairs.push((node, new)),
                 Comparison::Different => {
                     if !self.replace(old, index / width, new)? {

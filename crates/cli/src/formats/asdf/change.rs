@@ -135,12 +135,16 @@ pub(super) fn change(
     edit: impl FnOnce(&mut Editor) -> Result<(), Failure>,
 ) -> Result<Verdict, Failure> {
     let fail = |error| Failure::asdf(path, error);
-    let Changing { output: target, force, dry_run, in_place } = changing;
+    let Changing { output: target, force, dry_run, in_place, externals } = changing;
     let (written, report) = if let Some(target) = target {
+        super::check_not_embedded(*externals)?;
         output_file::check(target, *force)?;
         let _lock = output_file::lock(target, *force && !*dry_run)?;
         let mut editor = Editor::from_file(super::open_by(&OpenOptions::new(), path)?);
         edit(&mut editor)?;
+        if let Some((_, folder)) = super::folders(path, target, *externals) {
+            editor.relocate(folder).map_err(fail)?;
+        }
         let report = if *dry_run {
             editor.write_to(Discard::default()).map_err(fail)?
         } else {

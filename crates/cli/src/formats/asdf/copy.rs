@@ -8,7 +8,7 @@ use asdf::{Asdf, Tree, Verify, WriteOptions, Writer};
 use binio::write::Discard;
 
 use crate::Verdict;
-use crate::arguments::asdf::{Convert, CopyRequest, OtherFiles, Reading, ToYaml};
+use crate::arguments::asdf::{Convert, CopyRequest, Externals, OtherFiles, Reading, ToYaml};
 use crate::failure::Failure;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, size};
@@ -17,12 +17,11 @@ pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Fail
     let CopyRequest { file: path, output: target, writing, .. } = &request.copy;
     let _lock = super::lock(target, writing)?;
     let file = open(&request.copy)?;
-    let tree = tree(path, &file, request.inline_below)?;
     let mut options = WriteOptions::new().align(request.align.align).pad_tree(request.pad_tree);
     if let Some(compression) = request.compress {
         options = options.compression(compression);
     }
-    let writer = writer(tree, &file, options);
+    let writer = writer(&request.copy, &file, request.inline_below, options)?;
     let report = super::write(&writer, target, writing, path)?;
     let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
@@ -33,7 +32,7 @@ pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, 
     let CopyRequest { file: path, output: target, writing, .. } = request;
     let _lock = super::lock(target, writing)?;
     let file = open(request)?;
-    let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new()).implode(true);
+    let writer = writer(request, &file, 0, WriteOptions::new())?.implode(true);
     let report = super::write(&writer, target, writing, path)?;
     let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
@@ -48,7 +47,7 @@ pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, 
     }
     let _lock = super::lock(target, writing)?;
     let file = open(request)?;
-    let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new());
+    let writer = writer(request, &file, 0, WriteOptions::new())?;
     let fail = |error| Failure::asdf(path, error);
     let planned = writer.plan_explode(target).map_err(fail)?;
     for path in std::iter::once(target).chain(&planned.files) {
@@ -72,7 +71,10 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
     if let Some(standard) = standard(&file) {
         options = options.standard(standard);
     }
-    let writer = Writer::new(tree).options(options);
+    let mut writer = Writer::new(tree).options(options);
+    if let Some(target) = &request.output {
+        writer = relocated(writer, path, target, request.externals);
+    }
     let fail = |error| Failure::asdf(path, error);
     if let Some(target) = request.output.as_ref().filter(|_| request.dry_run) {
         output_file::check(target, request.force)?;
@@ -114,16 +116,34 @@ fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     if has_mismatch { Verdict::Found } else { Verdict::Fine }
 }
 
-fn tree(path: &Path, file: &Asdf, inline_below: u64) -> Result<Tree, Failure> {
-    Tree::from_file(file, inline_below).map_err(|error| Failure::asdf(path, error))
-}
-
 /// A writer of a copy, in the version of the standard that the file has.
-fn writer(tree: Tree, file: &Asdf, mut options: WriteOptions) -> Writer<'_> {
+fn writer<'a>(
+    request: &CopyRequest,
+    file: &'a Asdf,
+    inline_below: u64,
+    mut options: WriteOptions,
+) -> Result<Writer<'a>, Failure> {
+    let path = &request.file;
+    let tree = Tree::from_file(file, inline_below).map_err(|error| Failure::asdf(path, error))?;
     if let Some(standard) = standard(file) {
         options = options.standard(standard);
     }
-    Writer::new(tree).options(options).blocks_of(file)
+    let writer = Writer::new(tree).options(options).blocks_of(file);
+    let writer = writer.implode(request.externals == Externals::Embed);
+    Ok(relocated(writer, path, &request.output, request.externals))
+}
+
+/// Has names of other files lead from the folder of the copy to where they led before.
+fn relocated<'a>(
+    writer: Writer<'a>,
+    path: &Path,
+    target: &Path,
+    externals: Externals,
+) -> Writer<'a> {
+    match super::folders(path, target, externals) {
+        Some((from, to)) => writer.relocate(from, to),
+        None => writer,
+    }
 }
 
 /// The version of the standard of a file, if it can be written.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::change;
 use crate::Verdict;
-use crate::arguments::asdf::{Changing, HistoryRequest};
+use crate::arguments::asdf::{Changing, Externals, HistoryRequest};
 use crate::failure::{Failure, name};
 use crate::output::{Output, one_line, print_json};
 
@@ -20,6 +20,7 @@ pub(super) fn history(request: &HistoryRequest, output: Output) -> Result<Verdic
             force: request.force,
             dry_run: request.dry_run,
             in_place: request.in_place,
+            externals: Externals::default(),
         };
         let entry = HistoryEntry::new(description).at(SystemTime::now());
         let entry = entry.software(vec![Software::ours()]);

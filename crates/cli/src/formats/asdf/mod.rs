@@ -26,7 +26,7 @@ use asdf::{Asdf, External, OpenOptions, Strictness, Writer};
 use binio::write::{Discard, FileLock};
 use serde_json::json;
 
-use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
+use crate::arguments::asdf::{self as arguments, AsdfCommand, Externals, Reading, Writing};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
@@ -130,6 +130,25 @@ fn write(
         return writer.write_to(Discard::default()).map_err(fail);
     }
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
+}
+
+/// Fails for the way of naming other files that only whole copies have.
+fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
+    if externals != Externals::Embed {
+        return Ok(());
+    }
+    let message = "is for convert, explode and implode; expected relocate or keep";
+    Err(Failure::other("--externals embed", message))
+}
+
+/// The folders of a file and of its copy, if names of other files are to be rewritten for the copy.
+fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf, PathBuf)> {
+    let is_moved = externals != Externals::Keep && !is_standard(path) && !is_standard(target);
+    let folder = |path: &Path| match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    is_moved.then(|| (folder(path), folder(target)))
 }
 
 /// Locks an existing output, unless nothing is written.

@@ -17,12 +17,16 @@ use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, one_line, print_json, size};
 
 pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict, Failure> {
-    let RepairRequest { file: path, output: target, writing } = request;
+    let RepairRequest { file: path, output: target, writing, externals } = request;
     let fail = |error| Failure::asdf(path, error);
     let _lock = super::lock(target, writing)?;
     let source = input::source(path).map_err(|error| fail(error.into()))?;
     let source: Arc<dyn ReadAt> = Arc::new(source);
-    let options = RecoverOptions::new();
+    super::check_not_embedded(*externals)?;
+    let mut options = RecoverOptions::new();
+    if let Some((from, to)) = super::folders(path, target, *externals) {
+        options = options.relocate(from, to);
+    }
     output_file::check(target, writing.force)?;
     let report = if writing.dry_run {
         recover(source, Discard::default(), &options).map_err(fail)?
