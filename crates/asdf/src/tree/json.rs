@@ -136,6 +136,7 @@ pub(super) fn write_node<'a>(
 }
 
 /// What to write as one item or value.
+#[derive(Clone, Copy)]
 enum Child<'a> {
     Node(Mention<'a>),
     /// A mapping of one entry, as a list of key and value.

@@ -183,15 +183,12 @@ impl<'a> Builder<'a, '_> {
             let (limit, requested) = (MAX_DEPTH as u64, MAX_DEPTH as u64 + 1);
             return Err(Error::limit("depth of the tree", limit, requested));
         }
-        let children: Children<'a> = match node.kind() {
-            NodeKind::Mapping => {
-                let entries = node.written_entries();
-                Box::new(entries.map(|(key, value)| (Token::Key(key.node()), value)))
-            }
-            _ => {
-                let items = node.mentions().enumerate();
-                Box::new(items.map(|(index, item)| (Token::Index(index), item)))
-            }
+        let children: Children<'a> = if node.kind() == NodeKind::Mapping {
+            let entries = node.written_entries();
+            Box::new(entries.map(|(key, value)| (Token::Key(key.node()), value)))
+        } else {
+            let items = node.mentions().enumerate();
+            Box::new(items.map(|(index, item)| (Token::Index(index), item)))
         };
         let open = Open {
             node,

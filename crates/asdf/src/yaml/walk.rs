@@ -51,7 +51,7 @@ pub(crate) enum Order {
     Depth,
 }
 
-/// What a walk comes to next.
+/// A step of a walk.
 pub(crate) enum Step<'a, N, T> {
     /// A child of an open collection.
     Child(Token<'a>, N),
@@ -115,7 +115,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
-    /// Returns the data of the collection that the last child is in, or around one that has just ended.
+    /// Like [`data`](Self::data). After the end of a collection, it is the data of the one around it.
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)
     }
