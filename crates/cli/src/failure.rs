@@ -9,6 +9,7 @@ use binio::diagnostic::compression_by_signature;
 use serde_json::{Value, json};
 
 use crate::Verdict;
+use crate::hint;
 use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
@@ -80,12 +81,21 @@ impl Failure {
         Self { is_bad_data: false, ..self }
     }
 
-    /// Prints the failure on standard error. Errors in a layout are shown with the lines that contain them.
+    /// Prints the failure on standard error, and a hint if there is one. Errors in a layout are shown with the
+    /// lines that contain them.
     pub(crate) fn show(&self, output: Output) {
         match self.layout_errors() {
             Some(errors) => show_text(|color| errors.render(color)),
             None => output.fail(self),
         }
+        if let Some(hint) = self.hint() {
+            output.hint(&hint);
+        }
+    }
+
+    /// Returns the command or option that helps, in a sentence.
+    fn hint(&self) -> Option<&'static str> {
+        if self.compressed.is_some() { None } else { hint::of(&*self.error) }
     }
 
     /// What went wrong, without the subject.
@@ -135,7 +145,11 @@ impl Failure {
     /// The failure as a diagnostic.
     pub(crate) fn diagnostic(&self) -> Value {
         let code = if self.is_bad_data { "BadData" } else { "Failed" };
-        json!({"code": code, "severity": "error", "message": self.message()})
+        let mut diagnostic = json!({"code": code, "severity": "error", "message": self.message()});
+        if let Some(hint) = self.hint() {
+            diagnostic["help"] = json!([hint]);
+        }
+        diagnostic
     }
 }
 

@@ -11,6 +11,7 @@ mod blpk;
 mod failure;
 mod formats;
 mod help;
+mod hint;
 mod input;
 mod interrupt;
 mod man;

@@ -253,8 +253,8 @@ impl fmt::Display for ErrorKind {
             }
             Self::Locked => f.write_str("another process is changing this file"),
             Self::ForeignJournal => f.write_str(
-                "the journal beside the file belongs to another file: remove it if this file is the \
-                 right one",
+                "the journal beside the file, with the suffix .undo-journal, belongs to another file: \
+                 remove it if this file is the right one",
             ),
         }
     }

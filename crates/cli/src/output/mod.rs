@@ -44,6 +44,14 @@ impl Output {
         }
     }
 
+    /// Prints a hint below an error, unless the output is quiet.
+    pub(crate) fn hint(self, line: &impl fmt::Display) {
+        if !self.quiet {
+            let style = AnsiColor::Cyan.on_default().bold();
+            let _ = writeln!(anstream::stderr().lock(), "{style}hint:{style:#} {line}");
+        }
+    }
+
     fn message(self, style: Style, line: &impl fmt::Display) {
         let line = one_line(&line.to_string());
         let _ = writeln!(anstream::stderr().lock(), "{style}{}:{style:#} {line}", self.program);

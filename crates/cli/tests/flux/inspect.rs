@@ -34,7 +34,7 @@ fn messages_are_not_cut() {
         "a.json",
         format!(r#"[{{"path":"{path}","mode":33188,"encoding":"x","data":"y"}}]"#),
     );
-    let output = folder.run(&["flux", "extract", "a.json"]);
+    let output = folder.run(&["--quiet", "flux", "extract", "a.json"]);
     let expected = format!(
         "scibin: a.json: error[R140]: expected \"utf-8\", \"base64\" or \"blobvec\", found \"x\" ({path}, /0/encoding)\n"
     );

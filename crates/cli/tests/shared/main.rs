@@ -4,6 +4,7 @@
 
 mod forms;
 mod help;
+mod hints;
 #[path = "../program/mod.rs"]
 mod program;
 mod reports;

@@ -96,7 +96,7 @@ pub(super) fn is_of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNo
     type_names(value).any(is_of)
 }
 
-fn type_names<'v>(value: YamlNode<'v>) -> impl Iterator<Item = &'v str> {
+fn type_names(value: YamlNode<'_>) -> impl Iterator<Item = &str> {
     value.as_str().into_iter().chain(value.items().filter_map(YamlNode::as_str))
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
+use crate::hint;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, diagnostic_lines, print_found, print_json, size};
 
@@ -36,6 +37,10 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
 fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     for error in report.errors() {
         print_found(&path.display(), error)?;
+    }
+    let is_intact = |verdict: &ChecksumVerdict| verdict.is_pass();
+    if !report.blocks.iter().all(|block| block.checksum.as_ref().is_some_and(is_intact)) {
+        output.hint(&hint::ASDF_REPAIR);
     }
     if report.is_fine() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();

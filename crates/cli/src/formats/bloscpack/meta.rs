@@ -80,14 +80,8 @@ fn edit(path: &Path, edited: Result<(), String>) -> Result<(), Failure> {
 }
 
 fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), Failure> {
-    set_metadata(path, value, MetadataEdit::new().grow(grow)).map_err(|error| {
-        match error.kind() {
-            ErrorKind::NotEnoughSpace { .. } => {
-                Failure::other(path.display(), format!("{error}; --grow rewrites the file"))
-            }
-            _ => Failure::bloscpack(path, error),
-        }
-    })?;
+    set_metadata(path, value, MetadataEdit::new().grow(grow))
+        .map_err(|error| Failure::bloscpack(path, error))?;
     report(path, value, output)
 }
 

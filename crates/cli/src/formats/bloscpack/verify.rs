@@ -3,13 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use bloscpack::diagnostic::{Diagnostic, Severity};
+use bloscpack::diagnostic::{Code, Diagnostic, Severity};
 use bloscpack::{VerifyOptions, VerifyReport};
 use serde_json::json;
 
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
 use crate::failure::Failure;
+use crate::hint;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, print_found, print_json, size};
 
@@ -59,6 +60,15 @@ fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Re
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);
     for diagnostic in &damage {
         print_found(&path.display(), diagnostic)?;
+    }
+    let is_recoverable = |diagnostic: &&Diagnostic| {
+        matches!(
+            diagnostic.code,
+            Code::BadChunk | Code::Truncated | Code::OffsetMismatch | Code::SizeMismatch
+        )
+    };
+    if damage.iter().any(is_recoverable) {
+        output.hint(&hint::BLOSCPACK_RECOVER);
     }
     if damage.is_empty() {
         let (file, chunks, len) = (path.display(), count(report.chunks, "chunk"), size(len));

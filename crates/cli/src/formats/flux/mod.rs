@@ -32,6 +32,7 @@ use serde_json::Value;
 
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
 use crate::failure::Failure;
+use crate::hint;
 use crate::output::file::is_standard;
 use crate::output::{Output, count};
 use crate::{Verdict, report};
@@ -146,10 +147,13 @@ fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
 }
 
-/// Reports the entries that failed.
+/// Reports the entries that failed. The first of their hints stands for all.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
+    }
+    if let Some(hint) = failures.iter().find_map(|failure| hint::of(&failure.error)) {
+        output.hint(&hint);
     }
 }
 

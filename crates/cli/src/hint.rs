@@ -1,0 +1,113 @@
+//! What a user of the command line can do about an error of a library. The libraries know no commands.
+
+use std::error::Error;
+
+use asdf::block::{BlockError, CodecError};
+use asdf::ndarray::ArrayError;
+use asdf::tree::ReferenceError;
+use bloscpack::format::MetadataError;
+
+pub(crate) const ASDF_REPAIR: &str = "`scibin asdf repair FILE -o OUT` saves what is left of a damaged file and reports what is lost";
+const ASDF_CHECKSUM: &str =
+    "`scibin asdf get --no-verify` prints the data although its checksum is wrong";
+const ASDF_EXTERNAL: &str =
+    "with `--external any`, `scibin asdf` commands read any file of this machine";
+const ASDF_MAX_FILES: &str = "with `--max-files N`, `scibin asdf` commands read more files";
+pub(crate) const BLOSCPACK_RECOVER: &str =
+    "`scibin bloscpack recover FILE -o OUT` saves the intact chunks of a damaged file";
+const BLOSCPACK_CHECKSUM: &str =
+    "`scibin bloscpack unpack --no-verify` writes the data although its checksum is wrong";
+const BLOSCPACK_ORDER: &str =
+    "`--chunk-order` sets whether the offset table or the order in the file is right";
+const BLOSCPACK_METADATA: &str =
+    "`scibin bloscpack unpack --ignore-metadata` writes the data, which is not affected";
+const BLOSCPACK_GROW: &str =
+    "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
+const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` names the layout of the file";
+const DUDLEY_STALE: &str = "`scibin dudley index LAYOUT` compiles it again";
+const FLUX_LINT: &str = "`scibin flux lint FILE` lists all differences from RFC 37, and with `--fix` corrects those \
+    that it can";
+const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
+const FLUX_STORE: &str = "`--store STORE` names the store that holds the blobs";
+
+/// Returns a sentence that names a command or an option, if one helps.
+pub(crate) fn of(error: &(dyn Error + Send + Sync + 'static)) -> Option<&'static str> {
+    if let Some(error) = error.downcast_ref::<asdf::Error>() {
+        of_asdf(error.kind())
+    } else if let Some(error) = error.downcast_ref::<bloscpack::Error>() {
+        of_bloscpack(error.kind())
+    } else if let Some(error) = error.downcast_ref::<dudley::Error>() {
+        of_dudley(error.kind())
+    } else if let Some(error) = error.downcast_ref::<flux_archive::Error>() {
+        of_flux(error.kind())
+    } else {
+        None
+    }
+}
+
+fn of_asdf(kind: &asdf::ErrorKind) -> Option<&'static str> {
+    use asdf::ErrorKind as Kind;
+
+    match kind {
+        Kind::Block { kind: BlockError::Checksum { .. }, .. } => Some(ASDF_CHECKSUM),
+        Kind::Block {
+            kind:
+                BlockError::Uncertain
+                | BlockError::Magic { .. }
+                | BlockError::HeaderSize { .. }
+                | BlockError::HeaderTruncated { .. }
+                | BlockError::PastEnd { .. },
+            ..
+        }
+        | Kind::Codec {
+            kind:
+                CodecError::ShortStream { .. }
+                | CodecError::LongStream { .. }
+                | CodecError::Corrupt { .. },
+            ..
+        } => Some(ASDF_REPAIR),
+        Kind::Array { kind: ArrayError::Data(error), .. }
+        | Kind::Reference { kind: ReferenceError::External(error), .. } => of_asdf(error.kind()),
+        Kind::Reference { kind: ReferenceError::Forbidden(_), .. } => Some(ASDF_EXTERNAL),
+        Kind::Limit { what: "external files", .. } => Some(ASDF_MAX_FILES),
+        _ => None,
+    }
+}
+
+fn of_bloscpack(kind: &bloscpack::ErrorKind) -> Option<&'static str> {
+    use bloscpack::ErrorKind as Kind;
+
+    match kind {
+        Kind::ChecksumMismatch { .. } => Some(BLOSCPACK_CHECKSUM),
+        Kind::OffsetMismatch { permuted: true, .. } => Some(BLOSCPACK_ORDER),
+        Kind::OffsetMismatch { .. }
+        | Kind::Truncated { .. }
+        | Kind::CorruptChunk { .. }
+        | Kind::SizeMismatch { .. } => Some(BLOSCPACK_RECOVER),
+        Kind::Metadata(MetadataError::Absent) => None,
+        Kind::Metadata(_) => Some(BLOSCPACK_METADATA),
+        Kind::NotEnoughSpace { .. } => Some(BLOSCPACK_GROW),
+        _ => None,
+    }
+}
+
+fn of_dudley(kind: &dudley::ErrorKind) -> Option<&'static str> {
+    match kind {
+        dudley::ErrorKind::NoLayout { .. } => Some(DUDLEY_LAYOUT),
+        dudley::ErrorKind::Stale { .. } => Some(DUDLEY_STALE),
+        _ => None,
+    }
+}
+
+fn of_flux(kind: &flux_archive::ErrorKind) -> Option<&'static str> {
+    use flux_archive::ErrorKind as Kind;
+
+    match kind {
+        Kind::Refused(_) => Some(FLUX_LINT),
+        Kind::Limit {
+            what: "bytes of a file" | "bytes of all files" | "bytes to write", ..
+        } => Some(FLUX_MAX_SIZE),
+        Kind::Blob { code: flux_archive::diagnostic::Code::BlobMissing, .. } => Some(FLUX_STORE),
+        _ => None,
+    }
+}
