@@ -75,6 +75,12 @@ impl OpenOptions {
         Self::default()
     }
 
+    /// The default options, with these limits if there are any.
+    pub(crate) fn limited(limits: Option<Limits>) -> Self {
+        let options = Self::default();
+        Self { limits: limits.unwrap_or(options.limits), ..options }
+    }
+
     binio::setters! {
         /// Sets what to do about a file that breaks a rule of the format.
         strictness: Strictness;

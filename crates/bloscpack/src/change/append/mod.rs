@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::write::{FileLock, FileStorage};
-use binio::{FileSource, ReadAt};
+use binio::{FileSource, Limits, ReadAt};
 use serde_json::Value;
 
 use self::plan::Plan;
@@ -57,6 +57,7 @@ pub struct AppendOptions {
     grow: bool,
     axis0: bool,
     scan: bool,
+    limits: Option<Limits>,
 }
 
 impl AppendOptions {
@@ -73,6 +74,7 @@ impl AppendOptions {
             grow: false,
             axis0: false,
             scan: false,
+            limits: None,
         }
     }
 
@@ -105,6 +107,8 @@ impl AppendOptions {
         /// Sets whether to append to a file whose header does not state the number or size of chunks (-1);
         /// they are filled in as found.
         scan: bool;
+        /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
+        limits: Limits => Some(limits);
     }
 }
 
@@ -188,7 +192,7 @@ impl Appender {
         let lock = FileLock::acquire(path)?;
         let rolled_back = lock.roll_back()?;
         let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(lock.path())?);
-        let reader = OpenOptions::new().from_source(source)?;
+        let reader = OpenOptions::limited(options.limits).from_source(source)?;
         plan::check(&reader)?;
         Ok(Self { lock, reader, options: *options, metadata: None, rolled_back })
     }
@@ -236,7 +240,9 @@ impl Appender {
         };
         if source.is_empty() {
             if let Some(metadata) = metadata {
-                set_metadata_locked(lock, metadata, MetadataEdit::new().grow(options.grow))?;
+                let mut edit = MetadataEdit::new().grow(options.grow);
+                edit.limits = options.limits;
+                set_metadata_locked(lock, metadata, edit)?;
             }
             return Ok(appended);
         }

@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::FileSource;
 use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
+use binio::{FileSource, Limits};
 use serde_json::Value;
 
 use super::{RewriteOptions, rewrite_locked};
@@ -23,6 +23,7 @@ use crate::{Checksum, OpenOptions, Reader};
 pub struct MetadataEdit {
     checksum: Option<Checksum>,
     grow: bool,
+    pub(crate) limits: Option<Limits>,
 }
 
 impl MetadataEdit {
@@ -37,6 +38,8 @@ impl MetadataEdit {
         /// Sets whether the whole file is rewritten, by way of another one, if the new metadata do not fit
         /// the old room.
         grow: bool;
+        /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
+        limits: Limits => Some(limits);
     }
 }
 
@@ -76,14 +79,16 @@ pub(crate) fn set_metadata_locked(
 ) -> Result<()> {
     lock.roll_back()?;
     let source = Arc::new(FileSource::open(lock.path())?);
-    let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
+    let reader = OpenOptions::limited(edit.limits).ignore_metadata(true).from_source(source)?;
     match section_in_place(&reader, metadata, edit) {
         Ok(section) => replace(&mut FileStorage::open(lock)?, &reader, &section),
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
             let checksum = checksum.unwrap_or_default();
             let options = MetadataOptions { checksum, ..MetadataOptions::default() };
-            let options = RewriteOptions::new().metadata(metadata).metadata_options(options);
+            let options = RewriteOptions { limits: edit.limits, ..RewriteOptions::new() }
+                .metadata(metadata)
+                .metadata_options(options);
             rewrite_locked(lock, lock.path(), &options)
         }
         Err(error) => Err(error),

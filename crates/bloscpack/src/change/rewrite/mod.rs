@@ -10,8 +10,8 @@ use std::io::{Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use binio::FileSource;
 use binio::write::{AtomicFile, FileLock};
+use binio::{FileSource, Limits};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -55,6 +55,7 @@ pub struct RewriteOptions {
     max_app_chunks: Option<u64>,
     metadata: NewMetadata,
     metadata_options: Option<MetadataOptions>,
+    limits: Option<Limits>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -94,6 +95,8 @@ impl RewriteOptions {
     binio::setters! {
         /// Sets how the metadata are stored, such as the room that they get.
         metadata_options: MetadataOptions => Some(metadata_options);
+        /// Sets the limits of reading a file by [`rewrite_file`]. Default: those of [`OpenOptions`].
+        limits: Limits => Some(limits);
     }
 
     /// The metadata section of the new file.
@@ -150,7 +153,7 @@ pub fn rewrite_file(
 fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
     lock.roll_back()?;
-    let old = OpenOptions::new().from_source(FileSource::open(path)?)?;
+    let old = OpenOptions::limited(options.limits).from_source(FileSource::open(path)?)?;
     let plan = Plan::new(&old, options)?;
     let mut container = plan.begin(AtomicFile::create(new)?)?;
     if let Some(range) = plan.same_bytes() {

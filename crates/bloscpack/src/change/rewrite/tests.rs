@@ -71,6 +71,27 @@ fn file_by_file_is_the_same_as_through_memory() {
 }
 
 #[test]
+fn file_beyond_the_limits_of_a_change_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.blp");
+    let file = pack_to_vec(&data(2500), &packing().metadata(&json!(1))).unwrap();
+    fs::write(&path, &file).unwrap();
+    let limits = binio::Limits::default().max_items(2);
+    let appending = crate::change::AppendOptions::atomic().limits(limits);
+    let edit = MetadataEdit::new().limits(limits);
+    for changed in [
+        rewrite_file(&path, &path, &RewriteOptions::new().limits(limits)),
+        crate::change::append(&path, &data(10), &appending, None).map(drop),
+        crate::change::set_metadata(&path, &json!(2), edit),
+        crate::change::set_metadata(&path, &json!("long".repeat(1000)), edit.grow(true)),
+    ] {
+        let error = changed.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { what: "chunks", .. }), "{error}");
+    }
+    assert!(fs::read(&path).unwrap() == file);
+}
+
+#[test]
 fn version_1_becomes_version_3_without_its_empty_chunk() {
     // As its command line cut nine bytes into four chunks.
     let mut file = b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0".to_vec();
