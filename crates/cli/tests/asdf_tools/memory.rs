@@ -70,7 +70,7 @@ fn writing_a_gibibyte_takes_little_memory() {
 }
 
 #[test]
-fn another_compression_takes_little_memory() {
+fn another_compression_and_verify_take_little_memory() {
     let folder = folder(256 << 20);
     for name in ["small", "large"] {
         let array = format!("/x={name}.npy");
@@ -82,5 +82,8 @@ fn another_compression_takes_little_memory() {
             let convert = format!("asdf convert {name}_{before}.asdf -qfo {name}_{after}.asdf");
             words(&format!("{convert} --compress {after}"))
         });
+    }
+    for codec in ["zlib:1", "lz4"] {
+        compare(&folder, "verify", |name| words(&format!("verify -q {name}_{codec}.asdf")));
     }
 }

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use binio::ReadAt;
-use binio::checksum::{Algorithm, Digest};
+use binio::checksum::{Algorithm, Digest, Hasher};
 
 use super::Block;
 use crate::diagnostic::Code;
@@ -100,8 +100,43 @@ impl Block<'_> {
     /// only if they do not match.
     fn verify_by(&self, stored: Digest) -> Result<ChecksumVerdict> {
         self.verdict(stored, || {
-            let decoded = self.is_compressed().then(|| self.decode_unverified().ok()).flatten();
-            decoded.map(|data| Algorithm::Md5.digest(&data))
+            let mut hasher = Algorithm::Md5.hasher();
+            let decoded =
+                self.is_compressed() && self.decode_pieces(|piece| hasher.update(piece)).is_ok();
+            decoded.then(|| hasher.finish())
+        })
+    }
+
+    /// Checks that the data is in the file and can be decoded, and compares it with the checksum. Takes
+    /// little memory: a few kilobytes may decode to gigabytes.
+    pub(super) fn check_whole(&self) -> Result<ChecksumVerdict> {
+        let header = self.header()?;
+        self.data_range()?;
+        if !header.is_compressed() {
+            return self.verify();
+        }
+        let stored = if has_checksum(header) { Some(digest_of(&self.span()?)?) } else { None };
+        let is_stored = stored.as_ref().is_some_and(|stored| stored.as_bytes() == header.checksum);
+        let mut hasher = (stored.is_some() && !is_stored).then(|| Algorithm::Md5.hasher());
+        self.decode_pieces(|piece| {
+            if let Some(hasher) = &mut hasher {
+                hasher.update(piece);
+            }
+        })?;
+        match stored {
+            Some(stored) => self.verdict(stored, || hasher.map(Hasher::finish)),
+            None => Ok(ChecksumVerdict::Absent),
+        }
+    }
+
+    /// Decodes the block piece by piece. The pieces are right only if this succeeds.
+    fn decode_pieces(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
+        self.with_decoder(|decoder| {
+            let mut buffer = Vec::new();
+            while decoder.left() > 0 {
+                take(decoder.next_piece(&mut buffer).map_err(|failure| self.failure(failure))?);
+            }
+            Ok(())
         })
     }
 

@@ -106,14 +106,8 @@ impl<'a> Blocks<'a> {
         done: impl Fn(&Block<'a>) -> T + Send + Sync,
     ) -> Result<Vec<(T, Result<ChecksumVerdict>)>> {
         self.for_each(|block| {
-            let verdict = block.verify();
-            // Without a checksum nothing else would look whether the data is there.
-            let data = if block.is_compressed() {
-                block.decode_unverified().map(drop)
-            } else {
-                block.data_range().map(drop)
-            };
-            (done(block), data.and(verdict))
+            let verdict = block.check_whole();
+            (done(block), verdict)
         })
     }
 
