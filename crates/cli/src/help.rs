@@ -217,6 +217,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "scibin asdf get science.asdf /image/data -o image.npy",
             "scibin asdf get science.asdf /image/data --slice 0,: --as csv",
+            "scibin asdf get science.asdf /catalogue -o catalogue.csv",
+            "scibin asdf get science.asdf /catalogue/ra",
             "scibin asdf get exploded.asdf /data --external deny",
         ],
     ),

@@ -512,3 +512,56 @@ fn more_external_files_than_may_be_open_are_read() {
     let few = folder.run(&["asdf", "verify", "b.asdf", "--max-files", "3"]);
     assert_eq!(status(&few), 1, "{}", stderr(&few));
 }
+
+/// A file with a table of astropy: a column, a quantity, a masked column, and coordinates.
+fn table() -> Folder {
+    tree_file(
+        "t: !<tag:astropy.org:astropy/table/table-1.1.0>\n  colnames: [ra, flux, id, sky]\n  columns:\n  \
+         - !core/column-1.0.0 {name: ra, unit: !unit/unit-1.0.0 deg, data: !core/ndarray-1.0.0 [1.5, 2.5]}\n  \
+         - !unit/quantity-1.1.0 {unit: !unit/unit-1.0.0 'Jy, s', value: !core/ndarray-1.0.0 [[1, 2], [3, 4]]}\n  \
+         - !core/column-1.0.0 {name: id, data: !core/ndarray-1.1.0 {data: [7, 8], mask: [true, false]}}\n  \
+         - !<tag:astropy.org:astropy/coordinates/skycoord-1.0.0> {frame: icrs}\n",
+    )
+}
+
+#[test]
+fn a_table_is_written_with_names_and_units() {
+    let folder = table();
+    let output = folder.done(&["get", "a.asdf", "/t", "-o", "t.csv"]);
+    assert!(stderr(&output).contains("the column sky is left out"), "{}", stderr(&output));
+    let csv = "ra [deg],\"flux [Jy, s]\",id\n1.5,\"[1,2]\",\n2.5,\"[3,4]\",8\n";
+    assert_eq!(String::from_utf8(folder.read("t.csv")).unwrap(), csv);
+    let last = folder.done(&["get", "a.asdf", "/t", "--as", "csv", "--slice", "1:"]);
+    assert!(stdout(&last).ends_with("id\n2.5,\"[3,4]\",8\n"), "{}", stdout(&last));
+    let json = json_of(&folder.done(&["get", "a.asdf", "/t", "--as", "json"]));
+    assert_eq!(json["columns"][0], json!({"name": "ra", "unit": "deg"}));
+    assert_eq!(json["rows"], json!([[1.5, [1, 2], null], [2.5, [3, 4], 8]]));
+    // Without a form, it is a node as any other.
+    assert_eq!(json_of(&folder.done(&["get", "a.asdf", "/t"]))["colnames"][0], "ra");
+    let output = folder.run(&["get", "a.asdf", "/t", "-o", "t.npy"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("as CSV or JSON"), "{}", stderr(&output));
+    assert_eq!(status(&folder.run(&["get", "a.asdf", "/t", "--slice", "0"])), 2);
+}
+
+#[test]
+fn a_column_of_a_table_is_found_by_name() {
+    let folder = table();
+    let get = |pointer: &str| stdout(&folder.done(&["get", "a.asdf", pointer]));
+    assert_eq!(get("/t/ra"), "1.5 2.5\n");
+    assert_eq!(get("/t/flux"), "1 2\n3 4\n");
+    assert_eq!(get("/t/id/mask"), "true false\n");
+    assert_eq!(get("/t/columns/0/name"), "ra\n");
+    assert_eq!(status(&folder.run(&["get", "a.asdf", "/t/none"])), 2);
+}
+
+#[test]
+fn columns_of_different_lengths_are_an_error() {
+    let folder = tree_file(
+        "t: !core/table-1.0.0\n  columns:\n  - {name: a, data: !core/ndarray-1.0.0 [1, 2]}\n  \
+         - {name: b, data: !core/ndarray-1.0.0 [1]}\n",
+    );
+    let output = folder.run(&["get", "a.asdf", "/t", "--as", "csv"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("expected 2 rows"), "{}", stderr(&output));
+}

@@ -19,7 +19,7 @@ pub enum Target<'a> {
 impl<'a> Node<'a> {
     /// What a pointer from this node leads to. After a node that is an array it may go on with the
     /// name of a field, and with `mask` for the array of booleans that are true where elements are
-    /// masked.
+    /// masked; after a table, with the name of a column.
     ///
     /// ```
     /// # use asdf::tree::Target;
@@ -39,7 +39,15 @@ impl<'a> Node<'a> {
             walked += &child;
             let is_last = at + 1 == tokens.len();
             let is_child = node.pointer(&child).is_ok() && !(is_last && token == "mask");
-            if !node.is_ndarray() || is_child {
+            if is_child {
+                continue;
+            }
+            if let Some(values) = node.column(token) {
+                let mut rest = String::new();
+                tokens[at + 1..].iter().for_each(|token| push(&mut rest, token));
+                return values.find(&rest);
+            }
+            if !node.is_ndarray() {
                 continue;
             }
             let array = node.ndarray()?;

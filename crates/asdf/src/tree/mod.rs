@@ -13,8 +13,10 @@ pub mod json;
 pub mod metadata;
 pub(crate) mod node;
 mod refs;
+mod table;
 
 pub use crate::error::ReferenceError;
 pub(crate) use external::open_external;
 pub use find::Target;
 pub(crate) use node::Node;
+pub use table::{Column, Table};

@@ -68,7 +68,7 @@ pub use data::{Access, Data};
 pub use datatype::{ByteOrder, Datatype};
 pub use element::{Element, Elements, ElementsIntoIter, to_bytes};
 pub use number::Number;
-pub use print::{PrintStyle, escape_controls, write_json};
+pub use print::{PrintStyle, csv_cell, escape_controls, write_json};
 pub use record::{Field, MAX_RECORD_DEPTH, Record};
 pub use scalar::{ScalarKind, ScalarType, TimeUnit};
 pub use slice::Slice;

@@ -349,7 +349,9 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
-fn csv_cell(value: &Value) -> String {
+/// Returns a JSON value as a cell of CSV: strings bare or in quotes, complex numbers as `1.0+2.0j`, lists as
+/// JSON, and `null` empty.
+pub fn csv_cell(value: &Value) -> String {
     if value.is_null() { String::new() } else { quoted(cell(value)) }
 }
 

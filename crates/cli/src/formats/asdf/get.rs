@@ -1,6 +1,6 @@
 //! `scibin get`: one node as text or JSON, or one array as `.npy`.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use asdf::ndarray::Slice;
 use asdf::tree::Target;
@@ -9,8 +9,9 @@ use asdf::{NdArray, Node, Verify};
 
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
-use crate::arguments::{Form, GetRequest};
+use crate::arguments::{ArrayOutput, Form, GetRequest};
 use crate::failure::Failure;
+use crate::output::file as output_file;
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, text_out};
@@ -49,10 +50,14 @@ pub(crate) fn get(
             }
             write_array(&array, request, output, fail)?;
         }
+        Err(node) if node.is_table() && is_wanted_as_table(request) => {
+            write_table(node, request, output, fail)?;
+        }
         Err(node) => {
             if request.array.slice.is_some() || request.array.output.is_some() {
                 let place = format!("{} {}", request.file.display(), pointer);
-                let message = "not an array; only arrays have slices and are written to files";
+                let message =
+                    "not an array or a table; only these have slices and are written to files";
                 return Err(Failure::other(place, message));
             }
             print_node(node, output, fail)?;
@@ -70,6 +75,55 @@ fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a
         Target::Array(array) => Ok(*array),
         _ => Err(root),
     })
+}
+
+/// Returns `true` if the rows of a table are asked for, and not the node with its columns.
+fn is_wanted_as_table(request: &GetRequest) -> bool {
+    let ArrayOutput { slice, output, form, .. } = &request.array;
+    slice.is_some() || output.is_some() || form.is_some()
+}
+
+fn write_table(
+    node: Node<'_>,
+    request: &GetRequest,
+    output: Output,
+    fail: impl Fn(asdf::Error) -> Failure,
+) -> Result<(), Failure> {
+    let mut table = node.table().map_err(&fail)?;
+    if let Some(text) = &request.array.slice {
+        let slices =
+            Slice::parse(text).map_err(|error| Failure::other("--slice", error.to_string()))?;
+        table = table.slice(&slices).map_err(|error| Failure::other("--slice", error))?;
+    }
+    let is_json = match (request.array.form(output.json), &request.array.output) {
+        (Form::Csv, _) => false,
+        (Form::Json, _) => true,
+        (Form::Text, None) if request.array.form.is_none() => false,
+        _ => {
+            let message = "a table is written as CSV or JSON; a single column, such as \
+                           POINTER/NAME, can be written as any array";
+            return Err(Failure::other(request.file.display(), message));
+        }
+    };
+    let write =
+        |out: &mut dyn Write| if is_json { table.write_json(out) } else { table.write_csv(out) };
+    if let Some(target) = &request.array.output {
+        let body = |out: &mut dyn Write| {
+            let mut out = BufWriter::new(out);
+            write(&mut out)?;
+            Ok(out.flush()?)
+        };
+        output_file::write(target, request.array.force, body, &fail)?;
+    } else {
+        let mut out = Sink::new(text_out());
+        let written = write(&mut out);
+        out.finish(written, &fail, Failure::from)?;
+    }
+    for name in table.omitted() {
+        let file = request.file.display();
+        output.remark(&format_args!("{file}: the column {name} is left out: it is not an array"));
+    }
+    Ok(())
 }
 
 /// The rows of an array that are in the file, and which are not.
