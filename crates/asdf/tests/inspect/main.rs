@@ -1,6 +1,7 @@
 //! Comparing files, as a caller does it.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+#![allow(clippy::format_collect, reason = "small texts, built once")]
 
 #[cfg(feature = "schema")]
 mod schema;
@@ -250,4 +251,31 @@ fn whoever_takes_the_differences_can_end_the_comparison() {
     });
     compared.unwrap();
     assert_eq!(count, 1);
+}
+
+#[test]
+fn equal_stored_bytes_of_compressed_blocks_are_compared_without_decoding() {
+    let compressed = |values: &[u8]| {
+        let mut tree = asdf::Tree::default();
+        tree.set("/a", asdf::value::Array::from_slice(values, &[values.len() as u64]).unwrap())
+            .unwrap();
+        let options = asdf::WriteOptions::new().compression(asdf::Compression::Zlib(6));
+        let mut out = std::io::Cursor::new(Vec::new());
+        asdf::Writer::new(tree).options(options).write_to(&mut out).unwrap();
+        out.into_inner()
+    };
+    let zeros = compressed(&[0; 5000]);
+    let open = |bytes: &[u8]| Asdf::from_bytes(bytes.to_vec()).unwrap();
+    let run = |before: &[u8], after: &[u8]| compared(&Compare::new(), &open(before), &open(after));
+    assert_eq!(run(&zeros, &zeros).unwrap(), [""; 0]);
+    let mut others = [0; 5000];
+    others[7] = 1;
+    let lines = run(&zeros, &compressed(&others)).unwrap();
+    assert_eq!(lines, ["~ /a: 1 of 5000 elements differs, the first at [7]: 0 -> 1"]);
+    // Copies with the same damage are not equal data, but bad data.
+    let mut damaged = zeros.clone();
+    let magic = damaged.windows(4).position(|four| four == b"\xd3BLK").unwrap();
+    let header = usize::from(u16::from_be_bytes([damaged[magic + 4], damaged[magic + 5]]));
+    damaged[magic + 6 + header + 5] ^= 1;
+    assert!(run(&damaged, &damaged).unwrap_err().is_bad_data());
 }

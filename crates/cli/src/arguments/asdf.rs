@@ -149,8 +149,8 @@ pub(crate) struct Diff {
     /// characters of a key, "**" for any keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
-    /// Also compare what the library that wrote a file records about itself: asdf_library, and its extensions
-    /// in the history
+    /// Also compare what the library that wrote a file records about itself: its name and version, and its
+    /// extensions in the history
     #[arg(long)]
     pub(crate) all: bool,
     /// Print at most this many differences

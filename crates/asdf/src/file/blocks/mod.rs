@@ -248,6 +248,30 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, Self::in_memory(len)?)?)
     }
 
+    /// Returns `true` if another block has the same compression, size and stored bytes, so that it decodes
+    /// to the same data.
+    pub(crate) fn is_stored_like(&self, other: &Block<'_>) -> Result<bool> {
+        const PIECE: usize = 1 << 20;
+        let [one, two] = [self.header()?, other.header()?];
+        let ranges = [self.data_range()?, other.data_range()?];
+        let len = |range: &Range<u64>| range.end - range.start;
+        if (one.compression, one.data_size, len(&ranges[0]))
+            != (two.compression, two.data_size, len(&ranges[1]))
+        {
+            return Ok(false);
+        }
+        let [one, two] = [
+            self.source().pieces(ranges[0].clone(), PIECE),
+            other.source().pieces(ranges[1].clone(), PIECE),
+        ];
+        for (one, two) in one.zip(two) {
+            if one? != two? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn span(&self) -> Result<Span<&CachedSource>> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
@@ -483,7 +507,7 @@ impl Block<'_> {
 }
 
 /// Runs both, on two threads where that is possible.
-fn join<A: Send, B: Send>(
+pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
 ) -> (A, B) {

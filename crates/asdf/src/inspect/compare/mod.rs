@@ -5,6 +5,7 @@ mod library;
 mod number;
 mod value;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;
 
@@ -195,7 +196,8 @@ impl Compare {
         } else {
             Default::default()
         };
-        let mut run = Run { compare: self, records: &records, take, pairs: 0, bytes: 0 };
+        let (records, same_blocks) = (&records, HashMap::new());
+        let mut run = Run { compare: self, records, same_blocks, take, pairs: 0, bytes: 0 };
         match run.nodes(before, after, progress) {
             Ok(()) | Err(Stop::Taken) => Ok(()),
             Err(Stop::Failed(error)) => Err(error),
@@ -208,6 +210,8 @@ struct Run<'r, 't> {
     compare: &'r Compare,
     /// What the libraries have recorded in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
+    /// Whether blocks of both files, by their offsets, have the same stored bytes.
+    same_blocks: HashMap<(u64, u64), bool>,
     take: &'r mut Take<'t>,
     pairs: u64,
     bytes: u64,

@@ -81,7 +81,7 @@ fn resolve_to<'a>(
         walked.map_err(fail)?;
         failed.map_or(Ok(()), Err)?;
         if is_cut {
-            let listed = count((command.max_members - left) as u64, "member");
+            let listed = count(command.max_members - left, "member");
             output.say(&format_args!("only the first {listed} are listed; see `--max-members`"));
             verdict = Verdict::Found;
         }
