@@ -63,20 +63,20 @@ pub enum ValueTest<'t> {
     Text(Test<'t>),
     /// A node that is equal to this; numbers by value.
     Equal(Json),
-    /// A number in this relation to another number.
+    /// A number that compares with this number as the relation says.
     Compare(Relation, Number),
 }
 
-/// How the number that is found relates to the one that is given.
+/// How a number must compare with a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// It is less.
+    /// Less than the given number.
     Less,
-    /// It is less or equal.
+    /// Less than the given number, or equal to it.
     AtMost,
-    /// It is greater.
+    /// Greater than the given number.
     Greater,
-    /// It is greater or equal.
+    /// Greater than the given number, or equal to it.
     AtLeast,
 }
 
@@ -102,7 +102,7 @@ pub struct Match<'a> {
 }
 
 impl Match<'_> {
-    /// The value in one short line: a scalar as JSON, the type and shape of an array, the number of items of
+    /// Returns the value in one short line: a scalar as JSON, the type and shape of an array, the number of items of
     /// a collection.
     pub fn summary(&self) -> String {
         match self.node.is_ndarray().then(|| self.node.ndarray()) {
@@ -159,7 +159,7 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Nodes with a tag: the whole tag, or its last parts, with or without version. `*` stands for any
+    /// Finds nodes with a tag: the whole tag or its last parts, with or without the version. `*` stands for any
     /// characters.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
@@ -269,7 +269,7 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
     }
 }
 
-/// Compares the number that a node is with another one, integers exactly.
+/// Compares the number in a node with another number. Integers are compared exactly.
 fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     match number.as_i128().zip(node.as_i128()) {
         Some((number, found)) => Some(found.cmp(&number)),

@@ -29,7 +29,7 @@ impl Editor {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     ///
-    /// Fails if `/history`, or the entries in it, are neither missing nor lists.
+    /// Fails if `/history`, or `entries` in it, is a scalar.
     pub fn add_history_entry(&mut self, entry: &HistoryEntry) -> Result<()> {
         let standard = self.file().layout().standard_version;
         let history = self.tree()?.document().root().get("history");
@@ -38,7 +38,7 @@ impl Editor {
     }
 }
 
-/// Returns the pointer that is set to add an entry, and the value there.
+/// Returns the pointer at which a new entry is set, and the value to set.
 fn placed(
     history: Option<YamlNode<'_>>,
     entry: Value,

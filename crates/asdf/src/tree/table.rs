@@ -94,7 +94,7 @@ impl<'a> Node<'a> {
         Ok(table)
     }
 
-    /// The array with the values of a column of a table, by the name of the column.
+    /// Returns the array of a column of a table, by the name of the column.
     pub(super) fn column(self, name: &str) -> Option<Self> {
         let columns = self.get("columns").filter(|_| self.is_table())?;
         let mut named = columns.items().enumerate();
@@ -107,7 +107,7 @@ impl<'a> Node<'a> {
         own.or_else(listed).unwrap_or_else(|| at.to_string())
     }
 
-    /// The array of a column, which is in it or is the column itself.
+    /// Returns the array of a column: the column itself, or its `data` or `value`.
     fn column_values(self) -> Option<Self> {
         let inside = ["data", "value"].into_iter().filter_map(|key| self.get(key));
         std::iter::once(self).chain(inside).find(|node| node.is_ndarray())

@@ -18,8 +18,8 @@ pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) 
     })
 }
 
-/// Returns the pointer to the node that must exist if nothing is to be created but the value itself, and the
-/// list that the value is the first item of.
+/// Returns the pointer to the node that must exist before a value is set. The list that a value is
+/// the first item of need not exist.
 pub(crate) fn needed(pointer: &str, exists: impl Fn(&str) -> bool) -> &str {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return "" };
     let is_item = last == "-" || binio::pointer::index(last).is_some();

@@ -81,7 +81,7 @@ pub(crate) enum AsdfCommand {
     Search(SearchRequest),
     /// Compare the trees and arrays of two files
     Diff(Diff),
-    /// Print what was done to a file and with what software, or add an entry about it
+    /// Print the history of a file and the software that wrote it, or add an entry
     History(HistoryRequest),
 }
 

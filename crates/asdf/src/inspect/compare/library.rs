@@ -1,5 +1,5 @@
-//! What a library records about itself in the files that it writes: the entry `asdf_library`, and the
-//! extensions of the history that are its own.
+//! Records of the library that wrote a file: the entry `asdf_library`, and the extensions in the
+//! history whose software is that library.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,8 @@ impl LibraryRecords {
                 records.add(extensions, extension);
             }
         }
-        // A list without other extensions is no more than the records in it, and so is a history.
+        // A list of nothing but records is itself a record, and so is a history that holds only
+        // this list.
         if extensions.kind() == NodeKind::Sequence
             && extensions.items().all(|item| records.contains(extensions, item))
         {

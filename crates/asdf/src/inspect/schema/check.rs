@@ -18,8 +18,8 @@ use crate::yaml::{NodeId, NodeKind, YamlNode};
 /// How deep schemas may lead to others: far more than any nest, and what a thread's stack holds.
 const MAX_DEPTH: usize = 200;
 
-/// How many pairs of nodes and schemas are remembered. Those after that are checked each time, within the
-/// limit on steps.
+/// The most pairs of nodes and schemas that are remembered. Further pairs are checked each time
+/// they occur, within the limit on steps.
 const MAX_KNOWN: usize = 1 << 21;
 
 /// A node and a schema that it is checked against.
@@ -43,7 +43,7 @@ pub(super) struct Checker<'s> {
     pub(super) found: Vec<Mismatch>,
     known: HashMap<Pair, PairState>,
     patterns: HashMap<String, Option<Regex>>,
-    /// The values of each `enum`, by document and node.
+    /// The values of each `enum`, by the number of its document and its node.
     constants: HashMap<(usize, NodeId), Rc<Constants<'s>>>,
     defaults: Rc<Defaults<'s>>,
     max_steps: u64,
@@ -54,7 +54,7 @@ pub(super) struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    /// A checker that takes at most `max_steps` steps.
+    /// Creates a checker that takes at most `max_steps` steps.
     pub(super) fn new(schemas: &'s Schemas, limits: Limits, max_steps: u64) -> Self {
         Self {
             schemas,
@@ -96,7 +96,7 @@ impl<'s> Checker<'s> {
             return Ok(true);
         }
         self.count(1)?;
-        // Only what an alias or a reference leads to can come twice.
+        // A pair can occur twice only if an alias leads to the node or a reference to the schema.
         let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());
         match self.known.get(&pair) {
@@ -192,7 +192,7 @@ impl<'s> Checker<'s> {
                 let message = scalars::none_of(node, value);
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            // Alternatives fail often, and then nobody reads the message.
+            // Most alternatives do not match, and their messages would be discarded.
             "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)
@@ -229,7 +229,7 @@ impl<'s> Checker<'s> {
     ) -> Result<bool> {
         let mut is_valid = true;
         if node.is_ordered_mapping() {
-            // Its members are found one after the other only.
+            // Finding a member by its key would walk through all of them.
             for (key, child) in node.members() {
                 if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
                     is_valid &= self.check(child, schema.at(below))?;
@@ -484,7 +484,7 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    /// Returns `true` if a node has a key, or it is filled in.
+    /// Returns `true` if a node has a key, or if the key has a default that is filled in.
     fn has_key(&self, node: YamlNode<'_>, key: &str) -> bool {
         node.member(key).is_some() || self.defaults.has(node, key)
     }

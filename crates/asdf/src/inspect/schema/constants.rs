@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// Steps that comparing two collections counts as.
+/// The number of steps that a comparison of two collections counts as.
 const STEPS_PER_COMPARISON: u64 = 8;
 
 /// The values of an `enum`. Scalars are looked up by value, however many there are.
@@ -28,7 +28,7 @@ impl<'s> Constants<'s> {
         Self { scalars, others }
     }
 
-    /// Returns `true` if a node has one of the values, and the number of steps that showed it.
+    /// Returns `true` if a node has one of the values, together with the number of steps taken.
     pub(super) fn find(&self, node: YamlNode<'_>) -> (bool, u64) {
         if let Some(key) = key(node) {
             return (self.scalars.contains(&key), 1);

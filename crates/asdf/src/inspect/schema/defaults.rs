@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::tag::Version;
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// The last standard in whose files defaults are filled in.
+/// The last standard for which defaults are filled in.
 const LAST_STANDARD: Version = Version::new(1, 5, 0);
 
-/// How many references in a row are followed to find out whether a schema has a default.
+/// The most references in a row that are followed to find a default.
 const MAX_REFERENCES: usize = 16;
 
-/// The keys that are filled in, by the node that they are missing in.
+/// The keys that are filled in, by the node that lacks them.
 #[derive(Debug, Default)]
 pub(super) struct Defaults<'s> {
     keys: HashMap<NodeId, HashSet<&'s str>>,
@@ -48,7 +48,7 @@ impl<'s> Defaults<'s> {
         Ok(defaults)
     }
 
-    /// Returns `true` if a key that a node does not have is filled in.
+    /// Returns `true` if a missing key of a node is filled in.
     pub(super) fn has(&self, node: YamlNode<'_>, key: &str) -> bool {
         self.keys.get(&node.id()).is_some_and(|keys| keys.contains(key))
     }

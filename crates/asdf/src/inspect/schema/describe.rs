@@ -95,8 +95,8 @@ impl Schemas {
         Ok(Descriptions(descriptions))
     }
 
-    /// Returns the schemas of a node, and those that they refer to or combine. Of alternatives only those
-    /// that the node matches say something about it.
+    /// Returns the schemas of a node, and those that they refer to or combine. Alternatives are
+    /// included only if the node matches them.
     fn expanded<'s>(
         &'s self,
         node: YamlNode<'_>,
@@ -117,7 +117,7 @@ impl Schemas {
             };
             left.extend(parts("allOf"));
             let choices = parts("anyOf").chain(parts("oneOf")).take(MAX_SCHEMAS);
-            // A check that exceeds a limit has not shown that the node matches.
+            // If the check exceeds a limit, the node counts as not matching.
             left.extend(choices.filter(|choice| checker.is_match(node, *choice).unwrap_or(false)));
         }
         all

@@ -23,21 +23,21 @@ pub struct Schemas {
     documents: Vec<Document>,
     /// Numbers of documents by their `id`.
     by_uri: HashMap<String, usize>,
-    /// What manifests say about each tag.
+    /// The schemas of each tag, one entry for each manifest with the tag.
     by_tag: HashMap<String, Vec<TagSchemas>>,
 }
 
 /// The schemas that a manifest names for a tag.
 #[derive(Debug)]
 struct TagSchemas {
-    /// The URI of the extension whose manifest it is.
+    /// URI of the extension that the manifest belongs to.
     extension: Option<String>,
     /// The version of the manifest.
     version: Option<Version>,
     uris: Vec<String>,
 }
 
-/// The schemas of tags, as the extensions that a file names choose between manifests.
+/// Finds the schemas of tags for a file, whose extensions decide between manifests.
 #[derive(Debug)]
 pub(super) struct FileTags<'s> {
     schemas: &'s Schemas,
@@ -54,14 +54,15 @@ impl<'s> FileTags<'s> {
         Self { schemas, extensions: uris.map(str::to_owned).collect() }
     }
 
-    /// The URIs of the schemas of a tag: those of the newest manifest whose extension the file names, else
-    /// of the newest one; or that which tags of the standard had before there were manifests.
+    /// Returns the URIs of the schemas of a tag. If several manifests have the tag, the newest
+    /// whose extension the file names is used, or else the newest. For a tag without a manifest,
+    /// the URI is derived as it was before there were manifests.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
             let is_named = |manifest: &TagSchemas| {
                 manifest.extension.as_ref().is_some_and(|uri| self.extensions.contains(uri))
             };
-            // Of equal ones, the first that was read.
+            // If several are equal, the first that was read is used.
             let newest = manifests.iter().rev().max_by_key(|it| (is_named(it), it.version));
             let uris = newest.into_iter().flat_map(|manifest| &manifest.uris);
             return uris.map(String::as_str).collect();
@@ -189,7 +190,7 @@ impl Schemas {
         Some(Place { number, uri, node, is_target: true })
     }
 
-    /// The schema that a schema refers to.
+    /// Returns the schema that the `$ref` of a schema leads to.
     pub(super) fn target<'s>(&'s self, schema: Place<'s>) -> Option<Place<'s>> {
         let reference = schema.node.get("$ref").and_then(YamlNode::as_str)?;
         self.find(&uri::join(schema.uri, reference))
@@ -204,7 +205,7 @@ pub(super) struct Place<'s> {
     /// The URI of the document, which relative references are relative to.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether a URI led here, which may happen more than once, and not the schema around it.
+    /// Whether a URI led here, which may happen more than once, rather than the schema around it.
     pub(super) is_target: bool,
 }
 
@@ -221,7 +222,7 @@ impl<'s> Place<'s> {
     }
 }
 
-/// The version at the end of a URI, such as `1.6.0` or `1.6`.
+/// Returns the version at the end of a URI, such as `1.6.0` or `1.6`.
 fn version_of(uri: &str) -> Option<Version> {
     let (_, version) = uri.rsplit_once('-')?;
     version.parse().or_else(|_| format!("{version}.0").parse()).ok()

@@ -88,7 +88,8 @@ impl TreeText {
     }
 
     /// Sets the value at a JSON Pointer. Missing collections on the way are created: lists for `-` and
-    /// `0`, mappings for other keys, unless [`check_parent`](Self::check_parent) is called first. `-` as
+    /// `0`, mappings for other keys; [`check_parent`](Self::check_parent) tells whether that would
+    /// happen. `-` as
     /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a value
     /// of its own.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {

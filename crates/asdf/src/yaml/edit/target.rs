@@ -81,7 +81,7 @@ impl<'a> Target<'a> {
         Ok(Self { container, place, member_of: None })
     }
 
-    /// An entry of an ordered mapping, or the place of a new one.
+    /// Returns an entry of an ordered mapping, or the place of a new one.
     fn member(mapping: YamlNode<'a>, key: &str) -> Self {
         let mut items = mapping.items().enumerate();
         if let Some((index, item)) = items.find(|(_, item)| item.get(key).is_some()) {

@@ -99,7 +99,7 @@ fn check_parent(
     tree.check_parent(pointer).map_err(|error| missing_parent(path, &error))
 }
 
-/// A failure for a pointer that leads through what does not exist.
+/// Reports a pointer that leads through nodes that do not exist.
 pub(super) fn missing_parent(path: &Path, error: &asdf::Error) -> Failure {
     Failure::other(name(path), format!("{error}; --parents creates what is missing on the way"))
 }

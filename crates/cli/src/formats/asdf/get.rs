@@ -77,7 +77,7 @@ fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a
     })
 }
 
-/// Returns `true` if the rows of a table are asked for, and not the node with its columns.
+/// Returns `true` if the request is for the rows of a table rather than for its node.
 fn is_wanted_as_table(request: &GetRequest) -> bool {
     let ArrayOutput { slice, output, form, .. } = &request.array;
     slice.is_some() || output.is_some() || form.is_some()

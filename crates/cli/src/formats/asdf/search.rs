@@ -73,7 +73,7 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
     Ok(search)
 }
 
-/// What `--value` asks for: a comparison, else, as for asdftool, JSON if it is that, and a string is a regular
+/// Parses `--value`: a comparison, or JSON as asdftool takes it, where a string is a regular
 /// expression.
 fn value_test(value: &str) -> Result<ValueTest<'static>, Failure> {
     for (sign, relation) in [
