@@ -92,19 +92,25 @@ fn documentation() -> Outcome {
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
-    let chunks = "crates/testdata/bloscpack/v3/codec_blosclz_0_1.blp";
+    let made = root().join("target/examples");
+    let _ = std::fs::remove_dir_all(&made);
+    std::fs::create_dir_all(&made).map_err(|error| format!("{}: {error}", made.display()))?;
+    let path = |name: &str| made.join(name).display().to_string();
+    let (log, backup, restored) = (path("log.blp"), path("backup"), path("restored"));
     let layout = "crates/testdata/dudley/layouts/scopes.dud";
     let folder = build_programs()?.join("examples");
     for (example, arguments) in [
         ("scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("cases", &[][..]),
         ("read_array", &[file, "/image/data"][..]),
-        ("pack_file", &[file, "target/science.blp"][..]),
-        ("unpack_file", &[chunks][..]),
-        ("pack_file", &[file, "target/science.blp", "lz4"][..]),
+        ("sensor_log", &[&*log, "5000"][..]),
+        ("sensor_log", &[&*log][..]),
         ("dudley_tasks", &["resolve", layout, "1"][..]),
         ("dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
         ("list_archive", &["crates/testdata/flux/untidy.json"][..]),
+        ("backup", &["save", "crates/testdata/flux", &*backup][..]),
+        ("backup", &["save", "crates/testdata/flux", &*backup][..]),
+        ("backup", &["restore", &*backup, &*restored][..]),
     ] {
         run(program(folder.join(example)).args(arguments))?;
     }

@@ -30,6 +30,17 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 /// Undoes an interrupted change in place, and returns `true` if there was one. The file is then as it was before the
 /// change.
 ///
+/// ```
+/// use bloscpack::{WriteOptions, journal, pack_to_file};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// pack_to_file(b"data", &path, &WriteOptions::new(), None)?;
+/// assert!(journal::pending(&path)?.is_none());
+/// assert!(!journal::roll_back(&path)?);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Fails with [`Damaged`](crate::ErrorKind::Damaged) if the journal belongs to another file, with

@@ -184,6 +184,19 @@ fn check(
 /// Opens and checks a file that may be too damaged to open, with the limits and the chunk order of `opening`. If the
 /// header is valid, an error from opening is part of the report.
 ///
+/// ```
+/// use bloscpack::diagnostic::Code;
+/// use bloscpack::{ChunkSize, OpenOptions, VerifyOptions, WriteOptions, pack_to_vec, verify_source};
+///
+/// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(1000));
+/// let mut truncated = pack_to_vec(&[7; 3500], &options)?;
+/// truncated.truncate(truncated.len() - 1);
+/// let report = verify_source(truncated, &OpenOptions::new(), &VerifyOptions::new())?;
+/// assert!(!report.is_fine());
+/// assert_eq!(report.diagnostics[0].code, Code::Truncated);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Same as [`VerifyReport::of_opening`] and [`verify`].

@@ -103,6 +103,20 @@ impl<'r> Array<'r> {
     /// Returns a range of rows, which is a part of the first dimension. Unlike a slice, the range must be within the
     /// array.
     ///
+    /// ```
+    /// # use std::io::Cursor;
+    /// # use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
+    /// # use bloscpack::{Reader, WriteOptions};
+    /// # let info = ArrayInfo::new(Datatype::of::<u8>(), vec![4, 2], Order::C)?;
+    /// # let file = pack_array(&info, &[0, 1, 2, 3, 4, 5, 6, 7], Cursor::new(vec![]), &WriteOptions::new(), None)?;
+    /// let file = Reader::from_bytes(file.into_inner())?;
+    /// let array = file.array()?;
+    /// assert_eq!(array.shape(), [4, 2]);
+    /// assert_eq!(array.rows(1..3)?.read::<u8>()?, [2, 3, 4, 5]);
+    /// assert!(array.rows(3..5).is_err());
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::InvalidOption`] if there is no such range of rows.
@@ -118,6 +132,20 @@ impl<'r> Array<'r> {
 
     /// Returns a field of an array of records. The dimensions of the field follow those of the array. No element is
     /// read.
+    ///
+    /// ```
+    /// use std::io::Cursor;
+    /// use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
+    /// use bloscpack::{Reader, WriteOptions};
+    ///
+    /// let records = Datatype::parse("[('id', '<u2'), ('flag', '|u1')]")?;
+    /// let info = ArrayInfo::new(records, vec![2], Order::C)?;
+    /// let data = [1, 0, 7, 2, 0, 9];
+    /// let file = pack_array(&info, &data, Cursor::new(vec![]), &WriteOptions::new(), None)?;
+    /// let file = Reader::from_bytes(file.into_inner())?;
+    /// assert_eq!(file.array()?.field("id")?.read::<u16>()?, [1, 2]);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -211,6 +239,21 @@ impl<'r> Array<'r> {
 
     /// Writes the array as a `.npy` file, in the order and the byte order of the file. Only a few chunks are in
     /// memory at a time, however large the array is.
+    ///
+    /// ```
+    /// # use std::io::Cursor;
+    /// use bloscpack::array::{ArrayInfo, pack_npy};
+    /// use bloscpack::{Reader, UnpackOptions, WriteOptions};
+    ///
+    /// # use bloscpack::array::{Datatype, Order};
+    /// # let mut npy = ArrayInfo::new(Datatype::of::<u8>(), vec![4], Order::C)?.npy_header();
+    /// # npy.extend([1, 2, 3, 4]);
+    /// let packed = pack_npy(&npy, Cursor::new(vec![]), &WriteOptions::new(), None)?.into_inner();
+    /// let mut unpacked = Vec::new();
+    /// Reader::from_bytes(packed)?.array()?.write_npy(&mut unpacked, &UnpackOptions::new())?;
+    /// assert_eq!(unpacked, npy);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -81,6 +81,17 @@ impl fmt::Display for Version {
 }
 
 /// The header of a file.
+///
+/// ```
+/// use bloscpack::format::{Header, Version};
+/// use bloscpack::{Strictness, WriteOptions, pack_to_vec};
+///
+/// let file = pack_to_vec(&[7; 100], &WriteOptions::new())?;
+/// let header = Header::parse(&file, Strictness::Strict, &mut Vec::new())?;
+/// assert_eq!((header.version, header.nchunks, header.max_app_chunks), (Version::V3, Some(1), 10));
+/// assert_eq!(header.encode()?, file[..32]);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {

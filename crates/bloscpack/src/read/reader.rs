@@ -76,6 +76,17 @@ pub(crate) struct Piece {
 impl Reader {
     /// Opens a file with the default options.
     ///
+    /// ```
+    /// use bloscpack::{Reader, WriteOptions, pack_to_file};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("data.blp");
+    /// pack_to_file(b"some data", &path, &WriteOptions::new(), None)?;
+    /// let file = Reader::open(&path)?;
+    /// assert_eq!(file.read_all()?, b"some data");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`OpenOptions::open`].
@@ -93,6 +104,18 @@ impl Reader {
     }
 
     /// Opens a file in any source with the default options.
+    ///
+    /// ```
+    /// use binio::{Bytes, Span};
+    /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
+    ///
+    /// // A Bloscpack file within another file.
+    /// let packed = pack_to_vec(b"some data", &WriteOptions::new())?;
+    /// let outer = Bytes::from([b"head", &packed[..]].concat());
+    /// let file = Reader::from_source(Span::new(outer, 4..4 + packed.len() as u64)?)?;
+    /// assert_eq!(file.len(), 9);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -156,6 +179,16 @@ impl Reader {
 
     /// Returns the metadata, or `None` if the file has no metadata section.
     ///
+    /// ```
+    /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
+    ///
+    /// let options = WriteOptions::new().metadata(&serde_json::json!({"unit": "K"}));
+    /// let file = Reader::from_bytes(pack_to_vec(b"data", &options)?)?;
+    /// let metadata = file.metadata()?.expect("it was packed with metadata");
+    /// assert_eq!(metadata.json()?["unit"], "K");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails if the text of the metadata could not be read when the file was opened: its digest does not match, it
@@ -177,6 +210,17 @@ impl Reader {
     }
 
     /// Returns the chunks in the order of their data.
+    ///
+    /// ```
+    /// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
+    ///
+    /// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(1000));
+    /// let file = Reader::from_bytes(pack_to_vec(&[7; 2500], &options)?)?;
+    /// let sizes: Vec<u32> = file.chunks().iter().map(|chunk| chunk.nbytes).collect();
+    /// assert_eq!(sizes, [1000, 1000, 500]);
+    /// assert_eq!(file.chunks()[2].plain_range(), 2000..2500);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     pub fn chunks(&self) -> &[ChunkEntry] {
         self.layout.chunks()
     }
@@ -193,6 +237,16 @@ impl Reader {
     }
 
     /// Reads the Blosc header of a chunk: its codec, shuffle, typesize and block size.
+    ///
+    /// ```
+    /// use bloscpack::{Compressor, Reader, Shuffle, WriteOptions, pack_to_vec};
+    ///
+    /// let options = WriteOptions::new().compressor(Compressor::Lz4).shuffle(Shuffle::Bit).typesize(2);
+    /// let file = Reader::from_bytes(pack_to_vec(&[7; 2500], &options)?)?;
+    /// let header = file.chunk_header(0)?;
+    /// assert_eq!((header.codec().name(), header.shuffle(), header.typesize()), ("lz4", Shuffle::Bit, 2));
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -240,6 +294,15 @@ impl Reader {
 
     /// Decodes the data of a chunk. Memory is allocated as data is decoded, not by the size in the header.
     ///
+    /// ```
+    /// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
+    ///
+    /// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(4));
+    /// let file = Reader::from_bytes(pack_to_vec(b"some data", &options)?)?;
+    /// assert_eq!(file.decode_chunk(1)?, b" dat");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::CorruptChunk`] if the chunk does not
@@ -251,6 +314,21 @@ impl Reader {
     }
 
     /// Decodes the data of a chunk into a vector, whose content is replaced and whose memory is reused.
+    ///
+    /// ```
+    /// use bloscpack::{ChunkSize, Reader, Scratch, WriteOptions, pack_to_vec};
+    ///
+    /// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(1000));
+    /// let file = Reader::from_bytes(pack_to_vec(&[1; 2500], &options)?)?;
+    /// // One vector and one scratch for all chunks.
+    /// let (mut data, mut scratch, mut sum) = (Vec::new(), Scratch::default(), 0);
+    /// for index in 0..file.chunks().len() {
+    ///     file.decode_chunk_to(index, &mut data, &mut scratch)?;
+    ///     sum += data.iter().map(|&byte| u32::from(byte)).sum::<u32>();
+    /// }
+    /// assert_eq!(sum, 2500);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -321,6 +399,16 @@ impl Reader {
 
     /// Fills `out` with the data at `offset`. The stored bytes of each chunk that overlaps the range are read, and
     /// the Blosc blocks that overlap it are decoded.
+    ///
+    /// ```
+    /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
+    ///
+    /// let file = Reader::from_bytes(pack_to_vec(b"some data", &WriteOptions::new())?)?;
+    /// let mut part = [0; 4];
+    /// file.read_exact_at(&mut part, 5)?;
+    /// assert_eq!(&part, b"data");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

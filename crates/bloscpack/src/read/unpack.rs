@@ -21,6 +21,20 @@ use crate::read::reader::Piece;
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// How to decode many chunks.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use bloscpack::{Reader, UnpackOptions, WriteOptions, pack_to_vec};
+///
+/// let file = Reader::from_bytes(pack_to_vec(&[7; 100_000], &WriteOptions::new())?)?;
+/// let done = AtomicU64::new(0);
+/// let progress = |bytes| {
+///     done.fetch_add(bytes, Ordering::Relaxed);
+/// };
+/// let data = file.read_all_parallel(&UnpackOptions::new().threads(2).progress(&progress))?;
+/// assert_eq!(done.into_inner(), data.len() as u64);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct UnpackOptions<'a> {
     threads: usize,
@@ -112,6 +126,18 @@ impl Reader {
 
     /// Writes all data to a file, starting at its beginning. Each thread writes at the position of its chunks, which
     /// is faster than writing to a sink. The cursor of the file is not used, but Windows moves it.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use bloscpack::{Reader, UnpackOptions, WriteOptions, pack_to_vec};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("data");
+    /// let file = Reader::from_bytes(pack_to_vec(&[7; 100_000], &WriteOptions::new())?)?;
+    /// file.unpack_to_file(&File::create(&path)?, &UnpackOptions::new())?;
+    /// assert_eq!(std::fs::read(&path)?, [7; 100_000]);
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

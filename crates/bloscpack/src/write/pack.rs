@@ -94,6 +94,17 @@ pub fn pack_to_file(
 /// Packs a source to a sink, as [`pack_slice`] does. A source in memory is not copied; any other source is read chunk
 /// by chunk, by the thread that compresses the chunk.
 ///
+/// ```
+/// use std::io::Cursor;
+/// use binio::{Bytes, Span};
+/// use bloscpack::{Reader, WriteOptions, pack_source};
+///
+/// let part = Span::new(Bytes::from_static(b"headdatatail"), 4..8)?;
+/// let file = pack_source(&part, Cursor::new(vec![]), &WriteOptions::new(), None)?;
+/// assert_eq!(Reader::from_bytes(file.into_inner())?.read_all()?, b"data");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Same as [`pack_slice`]. Also fails if reading fails.
@@ -110,6 +121,17 @@ pub fn pack_source<W: Write + Seek>(
 }
 
 /// Packs a file to another file, which appears under its name when it is complete.
+///
+/// ```
+/// use bloscpack::{Reader, WriteOptions, pack_file};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let (input, output) = (folder.path().join("data"), folder.path().join("data.blp"));
+/// std::fs::write(&input, b"some data")?;
+/// pack_file(&input, &output, &WriteOptions::new(), None)?;
+/// assert_eq!(Reader::open(&output)?.read_all()?, b"some data");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -130,6 +152,17 @@ pub fn pack_file(
 ///
 /// The length of the table of offsets is known only at the end. Therefore the chunks are first written to a temporary
 /// file, and then copied after the table, within the kernel where the system supports it.
+///
+/// ```
+/// use bloscpack::{Reader, WriteOptions, pack_reader};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// let mut pipe = b"some data".as_slice();
+/// pack_reader(&mut pipe, &path, &WriteOptions::new(), None)?;
+/// assert_eq!(Reader::open(&path)?.read_all()?, b"some data");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -169,6 +169,24 @@ pub fn append(
 ///
 /// While a file is open here, it is locked: opening it again to change it, by this crate, fails with
 /// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
+///
+/// ```
+/// use bloscpack::change::{AppendOptions, Appender};
+/// use bloscpack::{Reader, WriteOptions, pack_to_file};
+/// use serde_json::json;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// let options = WriteOptions::new().metadata(&json!({"days": 1}));
+/// pack_to_file(b"monday", &path, &options, None)?;
+/// let appender = Appender::open(&path, &AppendOptions::in_place())?;
+/// assert_eq!(appender.reader().len(), 6);
+/// appender.metadata(&json!({"days": 2})).append(&b"tuesday".to_vec(), None)?;
+/// let file = Reader::open(&path)?;
+/// assert_eq!(file.read_all()?, b"mondaytuesday");
+/// assert_eq!(file.metadata()?.unwrap().json()?["days"], 2);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Appender {
     lock: FileLock,

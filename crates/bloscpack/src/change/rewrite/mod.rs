@@ -136,6 +136,20 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 /// Writes a changed file to `new`, which may be the same path as `old` and appears when the new file is complete.
 /// Rolls back an interrupted change of the old file first.
 ///
+/// ```
+/// use bloscpack::change::{RewriteOptions, rewrite_file};
+/// use bloscpack::{Checksum, Reader, WriteOptions, pack_to_file};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// pack_to_file(b"data", &path, &WriteOptions::new(), None)?;
+/// let options = RewriteOptions::new().checksum(Checksum::Sha256).max_app_chunks(1000);
+/// rewrite_file(&path, &path, &options)?;
+/// let file = Reader::open(&path)?;
+/// assert_eq!((file.header().checksum, file.header().max_app_chunks), (Checksum::Sha256, 1000));
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Same as [`rewrite`] and [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the
