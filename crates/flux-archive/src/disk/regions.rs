@@ -16,16 +16,25 @@ use crate::store::BlobStore;
 
 /// The files that an archive was created of, as a store of its blobs.
 ///
-/// ```no_run
-/// use flux_archive::disk::RegionStore;
-/// use flux_archive::store::BlobStore;
-/// # fn f(archive: &flux_archive::Archive<'_>, blobref: flux_archive::BlobRef)
-/// # -> Result<(), Box<dyn std::error::Error>> {
-/// let store = RegionStore::open("source", archive)?;
+/// ```
+/// use flux_archive::disk::{Creator, RegionStore};
+/// use flux_archive::store::{BlobStore, MemoryStore};
+/// use flux_archive::{Archive, Form, Profile, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("large"), [7; 5000])?;
+/// let blobs = MemoryStore::new();
+/// let mut writer = Writer::new(Vec::new(), Form::Array);
+/// Creator::new(folder.path())?.store(&blobs).write(["large"], &mut writer)?;
+/// let json = writer.finish()?;
+///
+/// // Without the store, the blobs are still in the file.
+/// let archive = Archive::parse(&json, Profile::Flux)?;
+/// let store = RegionStore::open(folder.path(), &archive)?;
 /// let mut blob = Vec::new();
-/// store.get(&blobref, &mut blob)?;
-/// # Ok(())
-/// # }
+/// store.get(&archive.blobrefs().next().unwrap(), &mut blob)?;
+/// assert_eq!(blob, [7; 5000]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct RegionStore {

@@ -15,6 +15,17 @@ use crate::write::Writer;
 /// sizes, text with a NUL, untidy base64, blobrefs in upper case, regions that are out of order but do not overlap,
 /// and, with [`Profile::Legacy`], the old dialect. Everything else is copied.
 ///
+/// ```
+/// use flux_archive::edit::fix;
+/// use flux_archive::{Form, OpenOptions, Writer};
+///
+/// let untidy = br#"[{"path":"./d//e/","mode":16877}]"#;
+/// let mut writer = Writer::new(Vec::new(), Form::Array);
+/// assert_eq!(fix(untidy, &OpenOptions::new(), &mut writer)?, 1);
+/// assert_eq!(writer.finish()?, br#"[{"path":"d/e","mode":16877}]"#);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not JSON, with

@@ -145,6 +145,22 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
 /// Returns `true` if two regular files have the same content, with their blobs from a store. This decides a
 /// [`Change::ContentUnknown`] of [`diff`].
 ///
+/// ```
+/// use flux_archive::inspect::same_content;
+/// use flux_archive::store::{BlobStoreMut, MemoryStore};
+/// use flux_archive::{Archive, HashType, Profile};
+///
+/// let store = MemoryStore::new();
+/// let (sha1, sha256) = (store.put(HashType::Sha1, b"abc")?, store.put(HashType::Sha256, b"abc")?);
+/// let json = format!(
+///     r#"{{"a":{{"mode":33188,"encoding":"blobvec","size":3,"data":[[0,3,"{sha1}"]]}},
+///         "b":{{"mode":33188,"encoding":"blobvec","size":3,"data":[[0,3,"{sha256}"]]}}}}"#
+/// );
+/// let archive = Archive::parse(json.as_bytes(), Profile::Flux)?;
+/// assert!(same_content(&archive.entries()[0], &archive.entries()[1], &store)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 ///
 /// Same as [`Entry::reader`] and [`ContentReader::read_at`](crate::inspect::ContentReader::read_at).

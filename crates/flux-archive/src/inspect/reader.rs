@@ -66,6 +66,20 @@ partial_debug! { ContentReader: len, position; }
 impl Entry<'_> {
     /// Returns a reader of the content of a regular file, with its blobs from `store`. No blob is read yet.
     ///
+    /// ```
+    /// use std::io::Read;
+    /// use flux_archive::store::MemoryStore;
+    /// use flux_archive::{Archive, Profile};
+    ///
+    /// let json = br#"{"f":{"mode":33188,"encoding":"base64","data":"YWJj","size":3}}"#;
+    /// let archive = Archive::parse(json, Profile::Flux)?;
+    /// let store = MemoryStore::new();
+    /// let mut content = String::new();
+    /// archive.get("f").unwrap().reader(&store)?.read_to_string(&mut content)?;
+    /// assert_eq!(content, "abc");
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Io`] if the entry is a directory or a link.

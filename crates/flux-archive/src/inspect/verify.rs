@@ -117,6 +117,17 @@ impl TryFrom<Error> for VerifyReport {
 impl OpenOptions {
     /// Parses and verifies an archive. If the document is not JSON or the profile refuses it, the report says so.
     ///
+    /// ```
+    /// use flux_archive::diagnostic::Code;
+    /// use flux_archive::inspect::VerifyOptions;
+    /// use flux_archive::OpenOptions;
+    ///
+    /// let report = OpenOptions::new().verify(b"[{", &VerifyOptions::new())?;
+    /// assert!(!report.is_fine());
+    /// assert_eq!(report.diagnostics[0].code, Code::NotJson);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the document exceeds a limit, and with

@@ -11,15 +11,20 @@ use crate::store::DumpTar;
 
 /// The state of a broker that is not running: its state directory, or a file of `flux dump`.
 ///
-/// ```no_run
+/// ```
 /// use flux_archive::kvs::BrokerState;
-/// use flux_archive::{Archive, Profile};
 ///
-/// let state = BrokerState::open("flux.dump.tar")?;
-/// for name in state.archives()? {
-///     let json = state.archive(&name)?;
-///     println!("{name}: {} entries", Archive::parse(&json, Profile::Flux)?.entries().len());
-/// }
+/// # use flux_archive::HashType;
+/// # use flux_archive::store::{BlobStoreMut, DirStore};
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path();
+/// # let files = path.join("content.files");
+/// # let root = br#"{"type":"dir","data":{"archive":{"type":"dir","data":{"main":{"type":"val","data":"W10="}}}}}"#;
+/// # let root = DirStore::create(&files)?.put(HashType::Sha1, root)?;
+/// # std::fs::write(files.join("kvs-primary"), root.to_string())?;
+/// let state = BrokerState::open(path)?;
+/// assert_eq!(state.archives()?, ["main"]);
+/// assert_eq!(state.archive("main")?, b"[]");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]

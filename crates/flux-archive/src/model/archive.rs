@@ -33,6 +33,16 @@ impl<'a> Archive<'a> {
     }
 
     /// The entries in order. Of a path that occurs twice in the document only the last one is there.
+    ///
+    /// ```
+    /// use flux_archive::{Archive, Profile};
+    ///
+    /// let json = br#"[{"path":"d","mode":16877},{"path":"d/f","mode":33188,"size":0}]"#;
+    /// let archive = Archive::parse(json, Profile::Strict)?;
+    /// let paths: Vec<&str> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
+    /// assert_eq!(paths, ["d", "d/f"]);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
     pub fn entries(&self) -> &[Entry<'a>] {
         &self.entries
     }
@@ -49,11 +59,33 @@ impl<'a> Archive<'a> {
     }
 
     /// The entry with a path. Searches all entries.
+    ///
+    /// ```
+    /// use flux_archive::{Archive, FileType, Profile};
+    ///
+    /// let archive = Archive::parse(br#"{"d":{"mode":16877}}"#, Profile::Strict)?;
+    /// assert_eq!(archive.get("d").unwrap().file_type(), FileType::Directory);
+    /// assert!(archive.get("e").is_none());
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
     pub fn get(&self, path: &str) -> Option<&Entry<'a>> {
         self.entries.iter().find(|entry| entry.path.as_str() == path)
     }
 
     /// The blobs of its files; a blob that occurs twice is returned twice.
+    ///
+    /// ```
+    /// use flux_archive::store::{BlobStore, MemoryStore};
+    /// use flux_archive::{Archive, Profile};
+    ///
+    /// let json = br#"{"f":{"mode":33188,"encoding":"blobvec","size":3,
+    ///     "data":[[0,3,"sha1-a9993e364706816aba3e25717850c26c9cd0d89d"]]}}"#;
+    /// let archive = Archive::parse(json, Profile::Flux)?;
+    /// let store = MemoryStore::new();
+    /// let missing = archive.blobrefs().filter(|blobref| !store.contains(blobref).unwrap());
+    /// assert_eq!(missing.count(), 1);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
     pub fn blobrefs(&self) -> impl Iterator<Item = BlobRef> {
         self.entries.iter().flat_map(Entry::regions).map(|region| region.blobref)
     }

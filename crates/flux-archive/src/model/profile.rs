@@ -7,6 +7,17 @@ use crate::diagnostic::{Code, Severity};
 /// What a reader accepts.
 ///
 /// A profile changes what an archive may look like, never what its bytes mean.
+///
+/// ```
+/// use flux_archive::{Archive, Profile};
+///
+/// let untidy = br#"[{"path":"./d","mode":16877}]"#;
+/// assert!(Archive::parse(untidy, Profile::Strict).is_err());
+/// let archive = Archive::parse(untidy, Profile::Flux)?;
+/// assert_eq!(archive.entries()[0].path().as_str(), "d");
+/// assert_eq!(archive.diagnostics().len(), 1);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {

@@ -16,6 +16,18 @@ use binio::check_limit;
 impl OpenOptions {
     /// Parses an archive. Of several entries with the same path, only the last one is kept.
     ///
+    /// ```
+    /// use flux_archive::{ErrorKind, Limits, OpenOptions, Profile};
+    ///
+    /// let json = br#"[{"path":"a","mode":16877},{"path":"b","mode":16877}]"#;
+    /// let options = OpenOptions::new().profile(Profile::Strict);
+    /// assert_eq!(options.parse(json)?.entries().len(), 2);
+    /// let limited = options.limits(Limits::default().max_entries(1));
+    /// let error = limited.parse(json).unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Limit { limit: 1, .. }));
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Refused`], which contains all errors, if the profile does not accept the archive.
@@ -59,6 +71,17 @@ impl OpenOptions {
     }
 
     /// Returns all differences from RFC 37 that the profile reports or refuses, in the order of the document.
+    ///
+    /// ```
+    /// use flux_archive::diagnostic::Code;
+    /// use flux_archive::{OpenOptions, Profile};
+    ///
+    /// let options = OpenOptions::new().profile(Profile::Strict);
+    /// let diagnostics = options.lint(br#"[{"path":"/d","mode":16877},{"path":"f","mode":5}]"#)?;
+    /// assert_eq!(diagnostics[0].code, Code::AbsolutePath);
+    /// assert_eq!(diagnostics.len(), 2);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

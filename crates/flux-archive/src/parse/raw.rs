@@ -70,6 +70,16 @@ impl OpenOptions {
     /// Returns the entries as written in the document, one at a time. Each item of the iterator may be an error as
     /// well.
     ///
+    /// ```
+    /// use flux_archive::OpenOptions;
+    ///
+    /// let json = br#"[{"path":"a","mode":16877,"note":1.50}]"#;
+    /// for entry in OpenOptions::new().entries(json)? {
+    ///     assert_eq!(entry?.get("note").unwrap().get(), "1.50");
+    /// }
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin as JSON,

@@ -4,6 +4,15 @@ use crate::model::HashType;
 
 /// Which files become blobs, how large the blobs are, and which hash names them. The defaults are those
 /// of Flux.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::Chunking;
+///
+/// // Blobs of at most 64 KiB for all files that are not empty, named by SHA-256.
+/// let chunking = Chunking::new().threshold(0).chunk_size(64 << 10).hash(HashType::Sha256);
+/// assert_ne!(chunking, Chunking::default());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunking {
     pub(crate) hash: HashType,

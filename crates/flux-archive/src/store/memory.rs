@@ -9,6 +9,18 @@ use crate::model::{BlobRef, HashType};
 type Blobs = HashMap<BlobRef, Box<[u8]>>;
 
 /// A store in memory.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::{BlobStore, BlobStoreMut, MemoryStore};
+///
+/// let store = MemoryStore::new();
+/// let blobref = store.put(HashType::Sha256, b"abc")?;
+/// assert!(store.contains(&blobref)?);
+/// assert!(store.remove(&blobref)?);
+/// assert!(store.list()?.is_empty());
+/// # Ok::<(), flux_archive::store::StoreError>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct MemoryStore(RwLock<Blobs>);
 

@@ -61,6 +61,19 @@ const LZ4_RATIO: u64 = 255;
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), database and log
 /// are copied to a temporary directory, and the copy is read. On Unix the copy has no name once the store
 /// is open, so that nothing is left of it whatever ends the process.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::{BlobStore, BlobStoreMut, SqliteStore};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("content.sqlite");
+/// let blobref = SqliteStore::create(&path)?.put(HashType::Sha1, b"abc")?;
+/// let mut blob = Vec::new();
+/// SqliteStore::open(&path)?.get(&blobref, &mut blob)?;
+/// assert_eq!(blob, b"abc");
+/// # Ok::<(), flux_archive::store::StoreError>(())
+/// ```
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,

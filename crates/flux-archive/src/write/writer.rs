@@ -108,6 +108,18 @@ impl<W: Write> Writer<W> {
     /// Copies an entry with its members, their values and their order unchanged. Only the path moves between member
     /// and key, if the forms differ.
     ///
+    /// ```
+    /// use flux_archive::{Form, OpenOptions, Writer};
+    ///
+    /// let array = br#"[{"mode":16877,"path":"d","note":1.50}]"#;
+    /// let mut writer = Writer::new(Vec::new(), Form::Dict);
+    /// for entry in OpenOptions::new().entries(array)? {
+    ///     writer.copy(&entry?)?;
+    /// }
+    /// assert_eq!(writer.finish()?, br#"{"d":{"mode":16877,"note":1.50}}"#);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::NotWritable`] if the entry is not an object or has no path, or if a dict already has

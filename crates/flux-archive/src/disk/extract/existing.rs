@@ -11,6 +11,21 @@ use crate::model::{Entry, FileType};
 /// A directory is never removed, and an existing directory is never an error: its permissions and time are
 /// set only by a policy that replaces. A file replaces a link, or a link a file, only with
 /// [`Overwrite`](Self::Overwrite).
+///
+/// ```
+/// use flux_archive::disk::{Existing, Extractor};
+/// use flux_archive::{Archive, Profile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("f"), "old")?;
+/// let json = br#"{"f":{"mode":33188,"encoding":"utf-8","data":"new"}}"#;
+/// let archive = Archive::parse(json, Profile::Flux)?;
+/// let report = Extractor::new(folder.path())?.run(&archive)?;
+/// assert_eq!(report.failures.len(), 1);
+/// let report = Extractor::new(folder.path())?.existing(Existing::Overwrite).run(&archive)?;
+/// assert_eq!(report.files, 1);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Existing {
