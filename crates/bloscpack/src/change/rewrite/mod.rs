@@ -15,7 +15,7 @@ use binio::{FileSource, Limits};
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::chunking::sizes_of;
 use crate::format::metadata::encode::{section, to_text};
 use crate::format::{ChunkEntry, Chunking, Header, MetadataOptions, Version};
@@ -169,14 +169,14 @@ fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Resu
     lock.roll_back()?;
     let old = OpenOptions::limited(options.limits).from_source(FileSource::open(path)?)?;
     let plan = Plan::new(&old, options)?;
-    let mut container = plan.begin(AtomicFile::create(new)?)?;
+    let mut container = plan.begin(AtomicFile::create(new).map_err(Error::of_output)?)?;
     if let Some(range) = plan.same_bytes() {
         let file = File::open(path)?;
         container.put_with(&plan.lens(), |sink| copy(&file, range, sink))?;
     } else {
         plan.copy_chunks(&mut container)?;
     }
-    Ok(plan.finish(container)?.commit()?)
+    plan.finish(container)?.commit().map_err(Error::of_output)
 }
 
 /// The file to be.
