@@ -486,9 +486,11 @@ fn messages(schemas: &Schemas, file: Vec<u8>) -> Vec<String> {
 
 #[test]
 fn a_value_is_looked_up_among_many_constants_in_one_step() {
-    let constants: String = (0..20_000).map(|number| format!("  - k{number}\n")).collect();
+    let constants =
+        (0..20_000).map(|number| format!("  - k{number}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  enum:\n{constants}"));
-    let items: String = (0..100_000).map(|number| format!("\n- k{}", number % 20_000)).collect();
+    let items =
+        (0..100_000).map(|number| format!("\n- k{}", number % 20_000)).collect::<Vec<_>>().concat();
     let limits = Limits::default().max_items(300_000);
     let options = OpenOptions::new().limits(limits);
     let file = options.from_bytes(tagged("1.6.0", &items)).unwrap();
@@ -508,9 +510,11 @@ fn constants_are_equal_by_value_whatever_their_kind() {
 
 #[test]
 fn alternatives_without_end_exceed_a_limit() {
-    let choices: String = (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect();
+    let choices =
+        (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));
-    let items: String = (0..20_000).map(|number| format!("\n- k{}", number % 3000)).collect();
+    let items =
+        (0..20_000).map(|number| format!("\n- k{}", number % 3000)).collect::<Vec<_>>().concat();
     let limits = Limits::default().max_items(1_000_000);
     let file = OpenOptions::new().limits(limits).from_bytes(tagged("1.6.0", &items)).unwrap();
     let error = file.validate(&schemas).unwrap_err();

@@ -7,7 +7,7 @@ use asdf::Compression;
 use asdf::tag::Version;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Files, GetRequest};
+use super::{Files, GetRequest, examples};
 
 #[derive(Debug, Args)]
 pub(crate) struct Asdf {
@@ -18,6 +18,12 @@ pub(crate) struct Asdf {
 #[derive(Debug, Subcommand)]
 pub(crate) enum AsdfCommand {
     /// Layout, blocks, software and an outline of the tree
+    #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
+    #[command(after_long_help = examples(&[
+        "scibin asdf info science.asdf",
+        "scibin asdf info --salvage damaged.asdf",
+        "scibin asdf info science.asdf --describe --schemas schemas/",
+    ]))]
     Info {
         #[command(flatten)]
         files: Files,
@@ -27,8 +33,14 @@ pub(crate) enum AsdfCommand {
         reading: Reading,
     },
     /// The tree or a part of it: an outline, YAML, or with --json its values
+    #[command(after_long_help = examples(&[
+        "scibin asdf tree science.asdf",
+        "scibin asdf tree science.asdf /meta --depth 2",
+        "scibin asdf tree science.asdf --json --tags",
+    ]))]
     Tree(TreeRequest),
     /// The binary blocks: offsets, sizes, compression, checksums
+    #[command(after_long_help = examples(&["scibin asdf blocks science.asdf"]))]
     Blocks {
         /// The file, or "-" for standard input
         file: PathBuf,
@@ -36,6 +48,16 @@ pub(crate) enum AsdfCommand {
         reading: Reading,
     },
     /// Print or extract one node or array
+    #[command(mut_arg("pointer", |argument| {
+        argument.help("JSON Pointer into the tree, such as /image/data [default: the whole tree]")
+    }))]
+    #[command(after_long_help = examples(&[
+        "scibin asdf get science.asdf /image/data -o image.npy",
+        "scibin asdf get science.asdf /image/data --slice 0,: --as csv",
+        "scibin asdf get science.asdf /catalogue -o catalogue.csv",
+        "scibin asdf get science.asdf /catalogue/ra",
+        "scibin asdf get exploded.asdf /data --external deny",
+    ]))]
     Get {
         #[command(flatten)]
         request: GetRequest,
@@ -47,6 +69,11 @@ pub(crate) enum AsdfCommand {
         reading: Reading,
     },
     /// Check layout, tree, arrays, and every block's data and checksum
+    #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
+    #[command(after_long_help = examples(&[
+        "scibin asdf verify *.asdf",
+        "scibin asdf verify --external any a.asdf",
+    ]))]
     Verify {
         #[command(flatten)]
         files: Files,
@@ -54,34 +81,94 @@ pub(crate) enum AsdfCommand {
         reading: Reading,
     },
     /// Make a file from a YAML text and arrays
+    #[command(after_long_help = examples(&[
+        "scibin asdf new out.asdf --tree tree.yaml --array /image=image.npy",
+        "scibin asdf new out.asdf --array /x=x.npy --compress zlib:9 --align 4096",
+    ]))]
     New(New),
     /// Copy a file with other compression, alignment or place of its arrays
+    #[command(after_long_help = examples(&[
+        "scibin asdf convert old.asdf -o new.asdf --compress zstd",
+        "scibin asdf convert a.asdf -o b.asdf --inline-below 20 --pad-tree 4096",
+    ]))]
     Convert(Convert),
     /// Set a value of the tree, or add one
+    #[command(after_long_help = examples(&[
+        "scibin asdf set science.asdf /meta/gain 2.5",
+        "scibin asdf set science.asdf /meta/filters/- '\"F110W\"'",
+        "scibin asdf set science.asdf /meta/site/altitude 2400 --parents",
+        "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
+    ]))]
     Set(Set),
     /// Remove an entry or item of the tree, and the block that only it uses
+    #[command(after_long_help = examples(&[
+        "scibin asdf rm science.asdf /meta/draft",
+        "scibin asdf rm science.asdf /list/0",
+    ]))]
     Rm(Rm),
     /// Give an entry of the tree another key
+    #[command(after_long_help = examples(&[
+        "scibin asdf mv science.asdf /meta/gian gain",
+        "scibin asdf mv science.asdf /a/b /a/c",
+    ]))]
     Mv(Mv),
     /// Put the array of a .npy file into the file, in the place of another or as a new one
+    #[command(after_long_help = examples(&[
+        "scibin asdf import science.asdf /image/data image.npy --compress zlib",
+        "scibin asdf import science.asdf /meta/matrix m.npy --inline",
+    ]))]
     Import(Import),
     /// Open the tree in $VISUAL or $EDITOR
+    #[command(after_long_help = examples(&[
+        "scibin asdf edit science.asdf",
+        "EDITOR=nano scibin asdf edit science.asdf",
+    ]))]
     Edit(Edit),
     /// Print a file as YAML with all arrays inline
+    #[command(after_long_help = examples(&[
+        "scibin asdf to-yaml small.asdf",
+        "scibin asdf to-yaml small.asdf -o small.yaml",
+    ]))]
     ToYaml(ToYaml),
     /// Copy a file with each block in a file of its own, named OUT0000.asdf and so on
+    #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
     /// Copy a file with the blocks of other files that its arrays name
+    #[command(after_long_help = examples(&["scibin asdf implode exploded.asdf -o science.asdf"]))]
     Implode(CopyRequest),
     /// Check the tree against the schemas of its tags
+    #[command(after_long_help = examples(&[
+        "scibin asdf validate science.asdf --schemas schemas/",
+        "scibin asdf validate *.asdf --schemas site-packages/asdf_standard",
+    ]))]
     Validate(Validate),
     /// Make a good file of what is left of a damaged one, and report what is lost
+    #[command(after_long_help = examples(&[
+        "scibin asdf repair damaged.asdf -o good.asdf",
+        "scibin asdf repair damaged.asdf -o good.asdf --dry-run",
+    ]))]
     Repair(RepairRequest),
     /// Print pointer and value of nodes by key, value, type, tag or pointer
+    #[command(after_long_help = examples(&[
+        "scibin asdf search science.asdf --key time",
+        "scibin asdf search science.asdf --type NDArrayType",
+        "scibin asdf search science.asdf --key exposure --value '>100'",
+        "scibin asdf search science.asdf --tag 'gwcs/*'",
+        "scibin asdf search science.asdf --pointer '/meta/**/name' --value '^R'",
+    ]))]
     Search(SearchRequest),
     /// Compare the trees and arrays of two files
+    #[command(after_long_help = examples(&[
+        "scibin asdf diff before.asdf after.asdf",
+        "scibin asdf diff before.asdf after.asdf --rtol 1e-6 --ignore /history",
+        "scibin asdf diff a.asdf b.asdf --ignore '/**/date' --json",
+    ]))]
     Diff(Diff),
     /// Print the history of a file and the software that wrote it, or add an entry
+    #[command(after_long_help = examples(&[
+        "scibin asdf history science.asdf",
+        "scibin asdf history science.asdf --add 'Flat-fielded'",
+    ]))]
     History(HistoryRequest),
 }
 
@@ -106,6 +193,13 @@ pub(crate) struct HistoryRequest {
     pub(crate) in_place: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+impl AsdfCommand {
+    /// Returns `true` if the command has no result that could be JSON.
+    pub(super) fn is_without_json(&self) -> bool {
+        matches!(self, Self::ToYaml(_))
+    }
 }
 
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use bloscpack::{Checksum, ChunkSize};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Files, GetRequest};
+use super::{Files, GetRequest, examples};
 
 #[derive(Debug, Args)]
 pub(crate) struct Bloscpack {
@@ -20,15 +20,36 @@ pub(crate) struct Bloscpack {
 pub(crate) enum BloscpackCommand {
     /// Pack a file, or an array of a .npy file
     #[command(visible_aliases = ["compress", "c"])]
+    #[command(mut_arg("typesize", |argument| {
+        argument.help("Bytes of an element, 1 to 255 [default: 8, or that of the array]")
+    }))]
+    #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
+    #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack pack data.npy",
+        "scibin bloscpack pack -c zstd -z 4M data.bin -o packed.blp",
+        "tar c folder | scibin bloscpack pack - -o folder.tar.blp",
+    ]))]
     Pack(Pack),
     /// Unpack the data, or the array as .npy
     #[command(visible_aliases = ["decompress", "d"])]
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack unpack data.npy.blp",
+        "scibin bloscpack unpack data.blp --range 0..4096 -o -",
+        "scibin bloscpack unpack data.blp --chunks 2..4 -o part.bin",
+    ]))]
     Unpack(Unpack),
     /// Append data to a file
     #[command(visible_alias = "a")]
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack append data.blp more.bin",
+        "scibin bloscpack append --axis0 data.npy.blp rows.npy",
+    ]))]
     Append(Append),
     /// Header, chunks, codecs, ratio, metadata, array
     #[command(visible_alias = "i")]
+    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
+    #[command(after_long_help = examples(&["scibin bloscpack info data.blp"]))]
     Info {
         #[command(flatten)]
         files: Files,
@@ -39,6 +60,11 @@ pub(crate) enum BloscpackCommand {
         opening: Opening,
     },
     /// Check header, offsets, metadata, array, and every chunk's digest and data
+    #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack verify *.blp",
+        "scibin bloscpack verify --quick data.blp",
+    ]))]
     Verify {
         #[command(flatten)]
         files: Files,
@@ -46,6 +72,13 @@ pub(crate) enum BloscpackCommand {
         verifying: Verifying,
     },
     /// Print or extract the array, a part of it, or a value of the metadata
+    #[command(mut_arg("pointer", |argument| {
+        argument.help("JSON Pointer into the metadata, such as /unit; \"\" is all of them [default: the array]")
+    }))]
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack get data.npy.blp --slice 0:10",
+        "scibin bloscpack get data.blp /unit",
+    ]))]
     Get {
         #[command(flatten)]
         request: GetRequest,
@@ -53,18 +86,42 @@ pub(crate) enum BloscpackCommand {
         reading: Reading,
     },
     /// Write data to standard output
+    #[command(after_long_help = examples(&["scibin bloscpack cat data.blp --range 0..100"]))]
     Cat(Cat),
     /// Save the intact chunks of a damaged file to a new file
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack recover broken.blp -o whole.blp",
+        "scibin bloscpack recover --fill-zeros broken.blp -o whole.blp",
+    ]))]
     Recover(Recover),
     /// Read and edit the metadata
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack meta get data.blp",
+        "scibin bloscpack meta set data.blp /unit '\"K\"'",
+    ]))]
     Meta {
         #[command(subcommand)]
         command: MetaCommand,
     },
     /// Rewrite a file in another version of the format; chunks are copied unchanged
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack convert old.blp -o new.blp",
+        "scibin bloscpack convert a.blp -k crc32 -o b.blp",
+    ]))]
     Convert(Convert),
     /// Try each codec on a part of a file and print the resulting sizes
+    #[command(mut_arg("typesize", |argument| argument.help("Bytes of an element, 1 to 255 [default: 8]")))]
+    #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
+    #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
+    #[command(after_long_help = examples(&["scibin bloscpack estimate data.bin"]))]
     Estimate(Estimate),
+}
+
+impl BloscpackCommand {
+    /// Returns `true` if the command has no result that could be JSON.
+    pub(super) fn is_without_json(&self) -> bool {
+        matches!(self, Self::Cat(_))
+    }
 }
 
 #[derive(Debug, Default, Args)]
@@ -256,6 +313,7 @@ pub(crate) struct Recover {
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetaCommand {
     /// Print the metadata, or a value in them, as JSON
+    #[command(after_long_help = examples(&["scibin bloscpack meta get data.blp /unit"]))]
     Get {
         /// The file
         file: PathBuf,
@@ -264,6 +322,10 @@ pub(crate) enum MetaCommand {
         pointer: String,
     },
     /// Set the metadata, or a value in them
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack meta set data.blp /unit '\"K\"'",
+        "scibin bloscpack meta set data.blp '' -m metadata.json",
+    ]))]
     Set {
         /// The file
         file: PathBuf,
@@ -280,6 +342,7 @@ pub(crate) enum MetaCommand {
         grow: bool,
     },
     /// Remove a value from the metadata, or all of them
+    #[command(after_long_help = examples(&["scibin bloscpack meta rm data.blp /unit"]))]
     Rm {
         /// The file
         file: PathBuf,

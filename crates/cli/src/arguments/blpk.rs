@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::examples;
+
 /// De/compression with blosc, with the options of blpk
 #[derive(Debug, Parser)]
 #[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
@@ -36,9 +38,17 @@ fn threads(text: &str) -> Result<usize, &'static str> {
 pub(crate) enum BlpkCommand {
     /// Compress a file
     #[command(visible_alias = "c")]
+    #[command(after_long_help = examples(&[
+        "scibin blpk -n 4 compress data.bin",
+        "blpk -f c data.bin packed.blp",
+    ]))]
     Compress(Compress),
     /// Decompress a file
     #[command(visible_alias = "d")]
+    #[command(after_long_help = examples(&[
+        "scibin blpk decompress data.bin.blp",
+        "blpk d -e packed data.bin",
+    ]))]
     Decompress {
         /// Do not ask for the extension .blp; the output must then be named
         #[arg(long, short = 'e')]
@@ -50,6 +60,7 @@ pub(crate) enum BlpkCommand {
     },
     /// Append data to a compressed file
     #[command(visible_alias = "a")]
+    #[command(after_long_help = examples(&["scibin blpk append data.bin.blp more.bin"]))]
     Append {
         #[command(flatten)]
         blosc: Blosc,
@@ -66,6 +77,7 @@ pub(crate) enum BlpkCommand {
     },
     /// Print information about a compressed file
     #[command(visible_alias = "i")]
+    #[command(after_long_help = examples(&["scibin blpk info data.bin.blp"]))]
     Info {
         /// The file
         file: PathBuf,

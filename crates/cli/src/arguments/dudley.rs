@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{ArrayOutput, GetRequest};
+use super::{ArrayOutput, GetRequest, examples};
 
 #[derive(Debug, Args)]
 pub(crate) struct Dudley {
@@ -15,48 +15,120 @@ pub(crate) struct Dudley {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DudleyCommand {
     /// Report what is wrong with layouts
+    #[command(after_long_help = examples(&[
+        "scibin dudley check run.dud",
+        "scibin dudley check --deny notes --json *.dud",
+    ]))]
     Check(Check),
     /// Format layouts, in place
+    #[command(after_long_help = examples(&[
+        "scibin dudley fmt run.dud",
+        "scibin dudley fmt --check *.dud",
+    ]))]
     Fmt(Fmt),
     /// Show dicts, lists, data, parameters and types, with their documentation
+    #[command(after_long_help = examples(&["scibin dudley tree run.dud"]))]
     Tree {
         /// The layout, or "-" for standard input
         layout: PathBuf,
     },
     /// Print the address of everything that a layout stores
+    #[command(after_long_help = examples(&[
+        "scibin dudley resolve run.dud --param N=100",
+        "scibin dudley resolve run.dud --stream run.bd --json",
+    ]))]
     Resolve(Resolve),
     /// Print or extract one array, struct or parameter of a file
+    #[command(after_long_help = examples(&[
+        "scibin dudley get run.bd /grid/x",
+        "scibin dudley get run.bd /te --layout run.dud --slice 0,:10 -o te.npy",
+        "scibin dudley get data.bin /v --layout v.dud --param N=100",
+    ]))]
     Get(Get),
     /// Print everything that a file stores
+    #[command(after_long_help = examples(&[
+        "scibin dudley dump run.bd",
+        "scibin dudley dump run.bd --layout run.dud --json",
+    ]))]
     Dump(Dump),
     /// Create a native file from a layout and arrays
+    #[command(after_long_help = examples(&[
+        "scibin dudley new run.bdud --layout run.dud --param N=100 --set /x=x.npy",
+        "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --apart",
+    ]))]
     New(New),
     /// Replace the numbers of an array in a file
+    #[command(after_long_help = examples(&["scibin dudley put run.bdud /x x.npy"]))]
     Put(Put),
     /// Add data to a native file, and what declares them to its layout
+    #[command(after_long_help = examples(&[
+        "scibin dudley append run.bdud --layout more.dud --set '/time[1]=t.npy'",
+        "scibin dudley append run.bdud --layout more.dud --set /y=y.npy --in-place",
+    ]))]
     Append(Append),
     /// Print the layout that is appended to a native file
+    #[command(after_long_help = examples(&["scibin dudley extract-layout run.bd -o run.dud"]))]
     ExtractLayout(ExtractLayout),
     /// Show what a byte of a file belongs to
+    #[command(after_long_help = examples(&["scibin dudley explain run.bd 0x428 --layout run.dud"]))]
     Explain(Explain),
     /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz,
     /// netCDF-3, HDF5
+    #[command(after_long_help = examples(&[
+        "scibin dudley import ocean.nc -o ocean.dud",
+        "scibin dudley get ocean.nc /temperature --layout ocean.dud --slice 0",
+    ]))]
     Import(Import),
     /// Compile a layout, so that arrays are found without parsing it
+    #[command(after_long_help = examples(&[
+        "scibin dudley index run.dud",
+        "scibin dudley index run.dud -o run.dudx",
+    ]))]
     Index(Index),
     /// Print where an array is in each file of a family, from a summary or the files
+    #[command(after_long_help = examples(&[
+        "scibin dudley locate run.dud /te --summary all.bd",
+        "scibin dudley locate run.dud /te run_*.bd --json",
+    ]))]
     Locate(Locate),
     /// Print the layout of an array of numpy: of a .npy file or of a datatype
+    #[command(after_long_help = examples(&[
+        "scibin dudley from-numpy rho.npy > rho.dud",
+        "scibin dudley from-numpy '<f8' --name x --shape 100,3",
+    ]))]
     FromNumpy(FromNumpy),
     /// Print the layout of the plain structs of a C file
+    #[command(after_long_help = examples(&["scibin dudley from-c particles.h > particles.dud"]))]
     FromC {
         /// The file, or "-" for standard input
         file: PathBuf,
     },
     /// Generate code that computes the address and size of everything that a layout stores
+    #[command(after_long_help = examples(&[
+        "scibin dudley codegen run.dud --lang c -o run.h",
+        "scibin dudley codegen run.dud --native --lang python > run.py",
+    ]))]
     Codegen(Codegen),
     /// Compare two layouts, and whether files of the first can be read by the second
+    #[command(after_long_help = examples(&[
+        "scibin dudley diff old.dud new.dud",
+        "scibin dudley diff old.dud new.dud --param N=100",
+    ]))]
     Diff(Diff),
+}
+
+impl DudleyCommand {
+    /// Returns `true` if the command has no result that could be JSON.
+    pub(super) fn is_without_json(&self) -> bool {
+        matches!(
+            self,
+            Self::FromC { .. }
+                | Self::FromNumpy(_)
+                | Self::Import(_)
+                | Self::Codegen(_)
+                | Self::ExtractLayout(_)
+        )
+    }
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use flux_archive::kvs::JobId;
 use flux_archive::{HashType, Profile};
 
 use super::bloscpack::{Replacing, Span};
+use super::examples;
 
 #[derive(Debug, Args)]
 pub(crate) struct Flux {
@@ -20,40 +21,100 @@ pub(crate) struct Flux {
 pub(crate) enum FluxCommand {
     /// Create an archive of files and directories
     #[cfg(unix)]
+    #[command(after_long_help = examples(&[
+        "scibin flux create -o archive.json folder",
+        "scibin flux create -o archive.json --store blobs -C /data run1 run2",
+        "scibin flux create -o archive.json --ignore-failed-read /home/me",
+    ]))]
     Create(Create),
     /// List the entries
+    #[command(after_long_help = examples(&[
+        "scibin flux list -l archive.json",
+        "scibin flux list archive.json '*.h5'",
+        "scibin flux list --statedir /var/lib/flux --name input",
+    ]))]
     List(List),
     /// Extract files, directories and links
     #[cfg(unix)]
+    #[command(after_long_help = examples(&[
+        "scibin flux extract archive.json -C folder",
+        "scibin flux extract archive.json etc '*.conf' --exclude '*.bak' -C folder",
+    ]))]
     Extract(Extract),
     /// Write the content of files to standard output
+    #[command(after_long_help = examples(&[
+        "scibin flux cat archive.json etc/hosts",
+        "scibin flux cat archive.json log --range 0..100",
+    ]))]
     Cat(Cat),
     /// Verify the archive and its blobs, and with -C compare it with files
+    #[command(after_long_help = examples(&[
+        "scibin flux verify --store blobs archive.json",
+        "scibin flux verify archive.json -C folder",
+    ]))]
     Verify(Verify),
     /// Compare two archives, or with -C an archive and files
+    #[command(after_long_help = examples(&[
+        "scibin flux diff old.json new.json",
+        "scibin flux diff archive.json -C folder",
+    ]))]
     Diff(Diff),
     /// List where an archive differs from RFC 37, and fix it
+    #[command(mut_arg("profile", |argument| {
+        argument.help("How much an archive may differ from RFC 37 [default: strict]")
+    }))]
+    #[command(after_long_help = examples(&[
+        "scibin flux lint archive.json",
+        "scibin flux lint --fix archive.json -o fixed.json",
+    ]))]
     Lint(Lint),
     /// Rewrite an archive as an array, an object of paths, or one object after the other
+    #[command(after_long_help = examples(&["scibin flux convert archive.json --to dict --pretty"]))]
     Convert(Convert),
     /// Add files and directories to an archive
     #[cfg(unix)]
+    #[command(after_long_help = examples(&["scibin flux append archive.json newfile -C folder"]))]
     Append(Append),
     /// Remove entries from an archive
+    #[command(after_long_help = examples(&["scibin flux delete archive.json '*.tmp'"]))]
     Delete(Delete),
     /// Write an archive with the content of its blobs, so that it needs no store
+    #[command(after_long_help = examples(&[
+        "scibin flux pack --store blobs archive.json -o all.json",
+    ]))]
     Pack(Pack),
     /// Move content of an archive to a store
+    #[command(after_long_help = examples(&[
+        "scibin flux externalize --store blobs archive.json -o small.json",
+    ]))]
     Externalize(Externalize),
     /// Show entries, sizes, encodings and blobs
+    #[command(after_long_help = examples(&["scibin flux info archive.json"]))]
     Info(Info),
     /// Remove the blobs of a store that no archive names
+    #[command(after_long_help = examples(&[
+        "scibin flux gc --store blobs --dry-run a.json b.json",
+    ]))]
     Gc(Gc),
     /// Find and extract archives and files of jobs in the state directory of a broker
     #[cfg(unix)]
+    #[command(after_long_help = examples(&[
+        "scibin flux rescue /var/lib/flux",
+        "scibin flux rescue /var/lib/flux --job f23XyZ -C found",
+    ]))]
     Rescue(Rescue),
     /// Put an archive and its blobs into a running instance of Flux, by the program `flux`
+    #[command(after_long_help = examples(&[
+        "scibin flux put archive.json --store blobs --name input",
+    ]))]
     Put(Put),
+}
+
+impl FluxCommand {
+    /// Returns `true` if the command has no result that could be JSON.
+    pub(super) fn is_without_json(&self) -> bool {
+        matches!(self, Self::Cat(_))
+    }
 }
 
 /// An archive: a file, standard input, or what a broker has stored.

@@ -17,6 +17,11 @@ use crate::probe::Format;
 /// Inspect, check, extract, write and repair scientific data containers
 #[derive(Debug, Parser)]
 #[command(name = "scibin", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_long_help = examples(&[
+    "scibin info science.asdf",
+    "scibin verify *.asdf *.blp",
+    "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
+]))]
 pub(crate) struct Arguments {
     /// Print JSON: a value for each file, on a line of its own
     #[arg(long, global = true)]
@@ -28,6 +33,11 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The examples of a command, one per line. `help` adds their heading.
+fn examples(commands: &[&str]) -> String {
+    commands.join("\n")
+}
+
 impl Arguments {
     pub(crate) fn output(&self) -> Output {
         Output { program: "scibin", json: self.json, quiet: self.quiet }
@@ -35,22 +45,15 @@ impl Arguments {
 }
 
 impl Command {
-    /// Whether the command has no result that could be JSON.
+    /// Returns `true` if the command has no result that could be JSON.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
-            Self::Asdf(all) => matches!(all.command, asdf::AsdfCommand::ToYaml(_)),
-            Self::Bloscpack(all) => matches!(all.command, bloscpack::BloscpackCommand::Cat(_)),
-            Self::Dudley(all) => matches!(
-                all.command,
-                dudley::DudleyCommand::FromC { .. }
-                    | dudley::DudleyCommand::FromNumpy(_)
-                    | dudley::DudleyCommand::Import(_)
-                    | dudley::DudleyCommand::Codegen(_)
-                    | dudley::DudleyCommand::ExtractLayout(_)
-            ),
-            Self::Flux(all) => matches!(all.command, flux::FluxCommand::Cat(_)),
+            Self::Asdf(all) => all.command.is_without_json(),
+            Self::Bloscpack(all) => all.command.is_without_json(),
+            Self::Dudley(all) => all.command.is_without_json(),
+            Self::Flux(all) => all.command.is_without_json(),
             Self::Completions { .. } | Self::Man { .. } => true,
-            _ => false,
+            Self::Info { .. } | Self::Verify { .. } | Self::Get { .. } | Self::Blpk(_) => false,
         }
     }
 }
@@ -58,6 +61,11 @@ impl Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what files contain, whatever their format
+    #[command(after_long_help = examples(&[
+        "scibin info science.asdf data.blp",
+        "scibin info --json *.asdf",
+        "zcat a.asdf.gz | scibin info -",
+    ]))]
     Info {
         #[command(flatten)]
         files: Files,
@@ -67,6 +75,10 @@ pub(crate) enum Command {
         stated: Stated,
     },
     /// Check files: structure, checksums, that everything decodes
+    #[command(after_long_help = examples(&[
+        "scibin verify *.asdf *.blp",
+        "scibin verify --json archive.json",
+    ]))]
     Verify {
         #[command(flatten)]
         files: Files,
@@ -74,6 +86,12 @@ pub(crate) enum Command {
         stated: Stated,
     },
     /// Print or extract one node or array
+    #[command(after_long_help = examples(&[
+        "scibin get science.asdf /meta/exposure_time",
+        "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
+        "scibin get data.npy.blp -o data.csv",
+        "scibin get archive.json /0/path",
+    ]))]
     Get {
         #[command(flatten)]
         request: GetRequest,
@@ -85,21 +103,51 @@ pub(crate) enum Command {
         stated: Stated,
     },
     /// Files of the Advanced Scientific Data Format
+    #[command(after_long_help = examples(&[
+        "scibin asdf tree science.asdf",
+        "scibin asdf get science.asdf /image/data -o image.npy",
+        "scibin asdf convert science.asdf -o small.asdf --compress zlib",
+        "scibin asdf verify *.asdf",
+    ]))]
     Asdf(asdf::Asdf),
     /// Bloscpack files: pack, unpack, append, inspect, repair
+    #[command(after_long_help = examples(&[
+        "scibin bloscpack pack data.npy",
+        "scibin bloscpack unpack data.npy.blp",
+        "scibin bloscpack verify *.blp",
+    ]))]
     Bloscpack(bloscpack::Bloscpack),
     /// Layouts of the Dudley language, and the data that they describe
+    #[command(after_long_help = examples(&[
+        "scibin dudley check run.dud",
+        "scibin dudley resolve run.dud --stream run.bd",
+    ]))]
     Dudley(dudley::Dudley),
     /// File archives of Flux (RFC 37): create, extract, inspect, edit, fix, rescue
+    #[command(after_long_help = examples(&[
+        "scibin flux create -o archive.json folder",
+        "scibin flux list -l archive.json",
+        "scibin flux extract archive.json -C folder",
+    ]))]
     Flux(flux::Flux),
     /// The options of the program blpk; scibin also takes them when it is called by that name
+    #[command(after_long_help = examples(&[
+        "scibin blpk compress data.bin",
+        "scibin blpk decompress data.bin.blp",
+    ]))]
     Blpk(blpk::Blpk),
     /// Print the completions of a shell
+    #[command(after_long_help = examples(&[
+        "scibin completions bash > ~/.local/share/bash-completion/completions/scibin",
+        "scibin completions zsh > ~/.zfunc/_scibin",
+        "scibin completions fish > ~/.config/fish/completions/scibin.fish",
+    ]))]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Write a man page for each command
+    #[command(after_long_help = examples(&["scibin man ~/.local/share/man/man1"]))]
     Man {
         /// The folder for the pages; it is created if it does not exist
         #[arg(value_name = "DIR")]
