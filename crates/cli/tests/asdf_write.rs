@@ -335,7 +335,7 @@ fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_name
         assert_eq!(status(&output), 1, "{command:?}: {}", stderr(&output));
         let named = stderr(&output).matches("checksum of the header").count();
         assert_eq!(named, 1, "{command:?}: {}", stderr(&output));
-        if target.ends_with(".asdf") {
+        if command[0] != "to-yaml" {
             folder.done(&["verify", target]);
         }
     }

@@ -67,13 +67,11 @@ fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure
             Order::Big => dudley::Order::Big,
         });
     }
-    match &described.layout {
-        Some(layout) => described_by(layout, described, rules, output),
-        None => {
-            let values = described.params.params.iter().cloned().collect();
-            Ok(OpenOptions::new().rules(rules.values(values)))
-        }
+    if let Some(layout) = &described.layout {
+        return described_by(layout, described, rules, output);
     }
+    let values = described.params.params.iter().cloned().collect();
+    Ok(OpenOptions::new().rules(rules.values(values)))
 }
 
 /// Whether standard input is read in order. Otherwise it is copied to a temporary file first.
