@@ -106,6 +106,19 @@ fn new_creates_parents_of_arrays_without_a_tree_and_else_on_request() {
 }
 
 #[test]
+fn new_names_the_array_that_the_standard_has_no_type_for() {
+    let folder = folder();
+    folder.write("half.npy", [program::npy_header("<f2", &[1]), vec![0, 0]].concat());
+    let half = "/half=half.npy";
+    let command = ["asdf", "new", "b.asdf", "--tree", "tree.yaml", "--array", half];
+    let output = folder.run(&[&command[..], &["--standard", "1.2.0"]].concat());
+    assert_eq!(status(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("half.npy: standard 1.2.0 has no datatype float16"), "{message}");
+    folder.done(&command);
+}
+
+#[test]
 fn new_chooses_compression_alignment_and_standard() {
     let folder = folder();
     folder.done(&[

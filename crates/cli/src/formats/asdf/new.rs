@@ -5,8 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use asdf::tag::Version;
 use asdf::value::Array;
 use asdf::{Limits, ReadAt, Tree, WriteOptions, Writer};
+use binio::write::Discard;
 
 use super::change;
 use crate::Verdict;
@@ -27,6 +29,7 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
         let source: Arc<dyn ReadAt> = Arc::new(source);
         let array = Array::from_npy(source, Limits::default())
             .map_err(|error| Failure::asdf(path, error))?;
+        check_datatype(&array, request.standard).map_err(|error| Failure::asdf(path, error))?;
         // Without a tree there is nothing that a pointer could be meant to match.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
@@ -44,6 +47,15 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
     let report = super::write(&writer, target, &request.writing, source)?;
     super::report(&report, None, target, &request.writing, output)?;
     Ok(Verdict::Fine)
+}
+
+/// Fails if files of a version of the standard cannot have arrays of this type. An empty one is written to
+/// nowhere, so that the error is about the array and not about the whole file.
+fn check_datatype(array: &Array, standard: Version) -> asdf::Result<()> {
+    let mut tree = Tree::default();
+    tree.set("/array", Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;
+    let writer = Writer::new(tree).options(WriteOptions::new().standard(standard));
+    writer.write_to(Discard::default()).map(drop)
 }
 
 fn text(path: &Path) -> Result<String, Failure> {
