@@ -486,6 +486,19 @@ fn info_lists_the_largest_arrays_first_and_counts_the_others() {
 }
 
 /// An array of bytes in the tree.
+#[test]
+fn info_shows_the_arrays_of_a_mapping_before_its_other_entries() {
+    let keys: Vec<String> = (0..60).map(|number| format!("k{number}: 1")).collect();
+    let folder = tree_file(&format!("roman: {{{}, data: {}}}\n", keys.join(", "), inline(9)));
+    let text = stdout(&folder.done(&["info", "a.asdf"]));
+    let outline: Vec<&str> = text.lines().skip_while(|line| !line.contains("─roman")).collect();
+    assert!(outline[1].contains("─data: uint8 [9]"), "{text}");
+    assert!(outline[2].contains("─k0: 1"), "{text}");
+    // The command for the tree keeps the order of the file.
+    let tree = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman"]));
+    assert!(tree.lines().last().is_some_and(|line| line.contains("─data: uint8 [9]")), "{tree}");
+}
+
 fn inline(len: usize) -> String {
     let numbers = vec!["1"; len].join(", ");
     format!("!core/ndarray-1.1.0 {{data: [{numbers}], datatype: uint8, shape: [{len}]}}")

@@ -32,7 +32,8 @@ pub(crate) struct Extent {
     pub(crate) depth: Option<usize>,
     /// At most so many lines: level by level, from the outermost, as far as they go.
     pub(crate) lines: Option<u64>,
-    /// Without what is about the file.
+    /// Without what is about the file, and with the arrays of a mapping before its other entries, so that
+    /// they are shown where lines are left out.
     pub(crate) only_content: bool,
 }
 
@@ -157,6 +158,7 @@ impl Line<'_> {
 struct Walk<'a> {
     seen: HashSet<NodeId>,
     stack: Vec<Children<'a>>,
+    only_content: bool,
 }
 
 /// The children of a node that are still to come.
@@ -169,12 +171,12 @@ struct Children<'a> {
 
 impl<'a> Walk<'a> {
     fn new(root: Node<'a>, indent: &str, only_content: bool) -> Self {
-        let mut walk = Self { seen: HashSet::from([root.id()]), stack: Vec::new() };
+        let mut walk = Self { seen: HashSet::from([root.id()]), stack: Vec::new(), only_content };
         let is_top = root.id() == root.document().root().id() && root.kind() == NodeKind::Mapping;
         let is_about = |key: &str| ABOUT_THE_FILE.contains(&key);
         if is_top && ABOUT_THE_FILE.iter().any(|key| root.get(key).is_some()) {
             let named = |about: bool| {
-                let entries = root.entries().map(|(key, value)| (name(key), value));
+                let entries = entries(root, only_content);
                 entries.filter(move |(key, _)| is_about(key) == about)
             };
             let about = named(true).filter(move |_| !only_content);
@@ -183,7 +185,7 @@ impl<'a> Walk<'a> {
             let iter = Box::new(named(false).chain(about));
             walk.stack.push(Children { iter, left, shown: 0, prefix: indent.into() });
         } else {
-            walk.stack.extend(children(root, indent));
+            walk.stack.extend(children(root, indent, only_content));
         }
         walk
     }
@@ -214,7 +216,7 @@ impl<'a> Walk<'a> {
             return;
         }
         let prefix = format!("{}{}", line.prefix, if line.last { "  " } else { "│ " });
-        self.stack.extend(children(line.node, &prefix));
+        self.stack.extend(children(line.node, &prefix, self.only_content));
     }
 
     /// Leaves the container of the last line; returns how many lines came before that one, and how
@@ -225,15 +227,25 @@ impl<'a> Walk<'a> {
 }
 
 /// The children of a container, unless the line of it has them all.
-fn children<'a>(node: Node<'a>, prefix: &str) -> Option<Children<'a>> {
+fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
-        NodeKind::Mapping => Box::new(node.entries().map(|(key, value)| (name(key), value))),
+        NodeKind::Mapping => Box::new(entries(node, arrays_first)),
         NodeKind::Sequence if !node.items().all(is_plain) => {
             Box::new(node.items().enumerate().map(|(index, item)| (index.to_string(), item)))
         }
         _ => return None,
     };
     Some(Children { iter, left: node.len(), shown: 0, prefix: prefix.into() })
+}
+
+/// The entries of a mapping, in their order or with arrays first.
+fn entries(mapping: Node<'_>, arrays_first: bool) -> impl Iterator<Item = (String, Node<'_>)> {
+    let of_kind = move |is_array: bool| {
+        let entries = mapping.entries();
+        entries.filter(move |(_, value)| !arrays_first || value.is_ndarray() == is_array)
+    };
+    let others = arrays_first.then(|| of_kind(false)).into_iter().flatten();
+    of_kind(true).chain(others).map(|(key, value)| (name(key), value))
 }
 
 fn name(key: Node<'_>) -> String {
