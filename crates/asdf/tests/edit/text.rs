@@ -99,7 +99,7 @@ fn entries_of_ordered_mappings_are_edited_by_key() {
             (Set("/o/b/-", "3"), &text.replace("[2]", "[2, 3]")),
             (Set("/o/c", "3"), &text.replace("{b: [2]}\n", "{b: [2]}\n- {c: 3}\n")),
             (Set("/o/c/d", "3"), &text.replace("{b: [2]}\n", "{b: [2]}\n- c: {d: 3}\n")),
-            (Set("/o/0", "{z: 1}"), &text.replace("a: 1", "z: 1")),
+            (Set("/o/0", "{z: 1}"), &text.replace("a: 1 # one", "{z: 1}")),
             (Set("/f/z", "3"), &text.replace("y: 2]", "y: 2, {z: 3}]")),
             (Remove("/o/a"), &text.replace("- a: 1 # one\n", "")),
             (Remove("/f/y"), &text.replace(", y: 2", "")),
