@@ -237,7 +237,7 @@ impl<'a> Writer<'a, '_> {
             Ok(Content::Mapping) => return self.begin_mapping(node, wrapped.is_some()),
             Ok(value) => self.scalar(&value)?,
         }
-        self.text(if wrapped.is_some() { "}" } else { "" })
+        if wrapped.is_some() { self.text("}") } else { Ok(()) }
     }
 
     /// Writes a node whose tag gives it a form of its own; returns whether it had one.
@@ -280,7 +280,7 @@ impl<'a> Writer<'a, '_> {
     fn scalar(&mut self, value: &Content<'_>) -> Result<()> {
         match value {
             Content::Bool(value) => self.text(if *value { "true" } else { "false" }),
-            Content::Int(value) => self.text(&value.to_string()),
+            Content::Int(value) => write!(self.out, "{value}").map_err(io_error),
             Content::Float(value) => self.float(*value),
             Content::String(text) => self.string(text),
             Content::Date(date) => self.string(&date.to_string()),

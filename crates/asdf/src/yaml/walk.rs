@@ -5,9 +5,11 @@
 //! to each, so that every child has a pointer.
 
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::hash::Hash;
 use std::iter;
+
+use hashbrown::HashSet;
 
 use super::node::YamlNode;
 use crate::Result;
@@ -116,6 +118,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
     }
 
     /// Like [`data`](Self::data). After the end of a collection, it is the data of the one around it.
+    #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)
     }
@@ -153,6 +156,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
     }
 
     /// Returns the next child, or the end of a collection.
+    #[inline]
     pub(crate) fn step(&mut self) -> Option<Step<'a, N, T>> {
         let open = self.next_open_mut()?;
         if let Some((token, child)) = open.children.next() {
@@ -178,6 +182,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         }
     }
 
+    #[inline]
     fn next_open_mut(&mut self) -> Option<&mut Open<C, T>> {
         match self.order {
             Order::Levels => self.open.front_mut(),
