@@ -1,7 +1,7 @@
 //! Irregularities of a file that do not stop the reader.
 //!
-//! A [`Diagnostic`] is a value, not a log line: a reader collects them while it goes on, and the
-//! caller decides what they mean. What stops the reader is an [`Error`] instead.
+//! A [`Diagnostic`] is a value, not a log line: the reader collects diagnostics and continues, and the caller decides
+//! what they mean. An irregularity that stops the reader is an [`Error`].
 
 use binio::diagnostic::Place;
 use serde::{Serialize, Serializer};
@@ -10,58 +10,58 @@ use crate::Error;
 
 pub use binio::diagnostic::Severity;
 
-/// Something irregular that did not stop the reader. What is about one chunk has the pointer
-/// `/chunks/3`, numbered from 0.
+/// An irregularity that did not stop the reader. If it is about a chunk, its pointer is that of the chunk, such as
+/// `/chunks/3` for the fourth chunk.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
-    /// The kinds of diagnostics. The names are stable and are what `--json` prints.
+    /// The kinds of diagnostics. The names are stable, and `--json` prints them.
     pub enum Code {
         // Header
-        /// The numbers of the header are wrong; recovery does without them.
+        /// The numbers in the header are wrong. Recovery does not need them.
         Header = "Header": Error;
-        /// Option bits of a version 2 file that are not defined.
+        /// Undefined option bits are set in a file of version 2.
         UnknownOptions = "UnknownOptions": Error;
-        /// The typesize of the header is 0; it is advisory.
+        /// The typesize in the header is 0. It is only advisory.
         TypesizeZero = "TypesizeZero": Note;
-        /// The reserved bytes of a version 2 header are not 0.
+        /// The reserved bytes of a header of version 2 are not 0.
         ReservedNotZero = "ReservedNotZero": Error;
         /// The header states 0 chunks.
         NoChunks = "NoChunks": Note;
-        /// Room for appending without an offset table to append to; it is ignored.
+        /// The header announces spare offsets, but there is no table of offsets. They are ignored.
         RoomWithoutOffsets = "RoomWithoutOffsets": Error;
         /// The sizes in the header differ from those of the chunks.
         SizeMismatch = "SizeMismatch": Error;
-        /// The number of chunks was found by reading to the end.
+        /// The header does not state the number of chunks, which was found by reading to the end.
         UnknownCount = "UnknownCount": Note;
         // Offsets
-        /// No offsets were filled in: the writer was interrupted, or wrote a stream.
+        /// All offsets are unset, because the writer was interrupted or wrote a stream.
         OffsetsUnset = "OffsetsUnset": Note;
-        /// Offsets are wrong; the chunks were found in sequence.
+        /// Offsets are wrong. The chunks were found in sequence.
         OffsetMismatch = "OffsetMismatch": Error;
         /// A spare offset is not -1.
         SpareOffset = "SpareOffset": Error;
-        /// The file ends too early.
+        /// The file is truncated.
         Truncated = "Truncated": Error;
-        /// Bytes after the last chunk, such as appending leaves.
+        /// There are bytes after the last chunk, as appending may leave them.
         StaleTail = "StaleTail": Note;
         // Metadata
         /// The metadata cannot be read.
         Metadata = "Metadata": Error;
-        /// Options or user bytes of the metadata section are not 0.
+        /// The options or the user bytes of the metadata section are not 0.
         MetadataReserved = "MetadataReserved": Note;
-        /// The magic of the metadata is padded with blanks.
+        /// The signature of the metadata is padded with spaces.
         MagicPadding = "MagicPadding": Note;
-        /// A key of the metadata occurs twice; the last one applies.
+        /// A key occurs twice in the metadata. The last one applies.
         DuplicateKey = "DuplicateKey": Note;
-        /// An integer of the metadata is beyond 64 bits: its value is rounded, its text is exact.
+        /// An integer in the metadata does not fit into 64 bits. Its value is rounded, but its text is exact.
         BigInteger = "BigInteger": Note;
-        /// The metadata describe an array that does not fit the data.
+        /// The metadata describes an array that does not match the data.
         Array = "Array": Error;
         // Chunks
-        /// A chunk cannot be decoded or its digest is wrong.
+        /// A chunk does not decode, or its digest is wrong.
         BadChunk = "BadChunk": Error;
-        /// A change in place is not finished; its journal lies beside the file.
+        /// A change in place is not complete: its journal is beside the file.
         Journal = "Journal": Error;
     }
 }
@@ -72,17 +72,17 @@ impl Serialize for Code {
     }
 }
 
-/// A diagnostic at a byte of the file.
+/// Creates a diagnostic at an offset in the file.
 pub(crate) fn at(code: Code, offset: u64, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(code, Place::at(offset), message)
 }
 
-/// A diagnostic about a chunk, at a byte of the file.
+/// Creates a diagnostic about a chunk, at an offset in the file.
 pub(crate) fn of_chunk(code: Code, chunk: u64, offset: u64, message: String) -> Diagnostic {
     Diagnostic::new(code, Place::at(offset).pointer(format!("/chunks/{chunk}")), message)
 }
 
-/// What stops a reader elsewhere, where the caller goes on.
+/// Turns an error into a diagnostic, for callers that continue after it.
 pub(crate) fn from_error(code: Code, error: &Error) -> Diagnostic {
     let (offset, message) = (error.offset().unwrap_or_default(), error.kind().to_string());
     match error.kind().chunk() {

@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors, with the offset in the file where they occurred.
 
 use std::{fmt, io};
 
@@ -6,55 +6,55 @@ use binio::FormatErrorKind;
 use binio::checksum::Digest;
 use thiserror::Error as ThisError;
 
-/// A result of this crate.
+/// The result of a function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// A failure: what, and at which byte of the file.
+    /// An error: what went wrong, and at which byte of the file.
     pub struct Error(ErrorKind);
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Debug, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Reading failed, or changing a file.
+    /// Reading a file or changing it in place failed.
     #[error("{0:#}")]
     Io(binio::Error),
     /// Writing a new file or another output failed.
     #[error("{0:#}")]
     Output(binio::Error),
-    /// The file ends too early.
+    /// The file ends before the end of one of its parts.
     #[error("{what}: needs {needed} bytes, {available} are left")]
     Truncated {
-        /// The part that is cut.
+        /// The truncated part.
         what: &'static str,
-        /// How many bytes it takes.
+        /// The length of the part in bytes.
         needed: u64,
-        /// How many there are.
+        /// The number of bytes available.
         available: u64,
     },
     /// The file does not begin with `blpk`.
     #[error("not a Bloscpack file: expected \"blpk\", found \"{}\"", found.escape_ascii())]
     NotBloscpack {
-        /// What it begins with, at most four bytes.
+        /// The first bytes of the file, at most four.
         found: Vec<u8>,
     },
-    /// A version that is not defined.
+    /// The version is unknown.
     #[error("version {0} of the format is unknown: expected 1, 2 or 3")]
     UnsupportedVersion(u8),
-    /// Option bits that are not defined: they may stand for a section before the chunks.
+    /// Option bits are set that are not defined. They may announce another section before the chunks.
     #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
     UnknownOptions(u8),
-    /// A checksum number above 8.
+    /// The number of the checksum is greater than 8.
     #[error("unknown checksum {0}: expected 0 to 8")]
     UnknownChecksum(u8),
-    /// A header field that has no meaning.
+    /// A field of the header has an invalid value.
     #[error("header field {field}: {message}")]
     InvalidHeader {
-        /// Its name in the format.
+        /// The name of the field in the format.
         field: &'static str,
-        /// What it is and what was expected.
+        /// The value and the expected value.
         message: String,
     },
     /// A digest does not match.
@@ -63,128 +63,128 @@ pub enum ErrorKind {
         computed.algorithm().name()
     )]
     ChecksumMismatch {
-        /// What the digest is of.
+        /// The part that the digest covers.
         part: Part,
         /// The digest in the file.
         stored: Digest,
-        /// The digest of the bytes.
+        /// The digest of the stored bytes.
         computed: Digest,
     },
     /// A chunk is not a Blosc buffer, or does not decode.
     #[error("chunk {chunk}: {reason:#}")]
     CorruptChunk {
-        /// Number of the chunk, from 0.
+        /// The index of the chunk.
         chunk: u64,
-        /// What is wrong with it.
+        /// The error in the Blosc buffer.
         reason: binio::Error,
     },
     /// A chunk is a Blosc2 buffer.
     #[error("chunk {chunk}: a Blosc2 buffer, which Bloscpack files do not hold")]
     Blosc2Chunk {
-        /// Number of the chunk, from 0.
+        /// The index of the chunk.
         chunk: u64,
     },
     /// The sizes in the header differ from those of the chunks.
     #[error("{message}")]
     SizeMismatch {
-        /// Which size, what it is and what was expected.
+        /// The size and the expected size.
         message: String,
     },
     /// The offsets do not point to the chunks.
     #[error("{message}")]
     OffsetMismatch {
-        /// What is wrong with them.
+        /// The wrong offset.
         message: String,
-        /// Whether they are right but for their order, so that the order is in doubt.
+        /// Whether the offsets are the right ones in another order, so that the order of the chunks is ambiguous.
         permuted: bool,
     },
-    /// The metadata cannot be read; the chunks can.
+    /// The metadata cannot be read, but the chunks can.
     #[error("metadata: {0}")]
     Metadata(MetadataError),
-    /// The file holds not a numpy array.
+    /// The file does not contain a numpy array.
     #[error("not a numpy array: {0}")]
     NotNumpy(String),
-    /// The array holds Python objects.
+    /// The elements of the array are Python objects.
     #[error("the dtype holds Python objects, which are not bytes")]
     ObjectDtype,
-    /// A dtype that numpy does not have.
+    /// The dtype is invalid or not supported.
     #[error("dtype: {0}")]
     InvalidDtype(String),
-    /// The shape of an array does not fit its data.
+    /// The shape of an array is invalid, or does not match its data.
     #[error("shape: {0}")]
     ShapeMismatch(String),
-    /// The element type asked for is not the array's.
+    /// The elements of the array have another type than the requested one.
     #[error("elements are {dtype}, not {asked}")]
     ElementType {
-        /// The array's type.
+        /// The type of the elements.
         dtype: String,
-        /// The type asked for.
+        /// The requested type.
         asked: &'static str,
     },
-    /// There is not enough room for what is to be written.
+    /// There is not enough space for the data to be written.
     #[error("{what}: {needed} are needed, there is room for {available}")]
     NotEnoughSpace {
-        /// What of: chunks, bytes of metadata.
+        /// The unit of the numbers, such as chunks or bytes of metadata.
         what: &'static str,
-        /// How many are needed.
+        /// The number needed.
         needed: u64,
-        /// How many fit.
+        /// The number available.
         available: u64,
     },
-    /// An option of the caller that is not possible.
+    /// An option has an invalid value.
     #[error("{option}: {message}")]
     InvalidOption {
-        /// Its name.
+        /// The name of the option.
         option: &'static str,
-        /// Why not.
+        /// The value and the expected value.
         message: String,
     },
-    /// A layout of another version cannot do this.
+    /// The version of the file does not support this.
     #[error("{what} in version {version}")]
     NotInVersion {
-        /// What cannot be done.
+        /// The operation that is not supported.
         what: &'static str,
-        /// The number of the layout: 0 for files older than the version byte.
+        /// The number of the version; 0 for files without a version byte.
         version: u8,
     },
-    /// Bytes that the data do not have.
+    /// A range is not within the data.
     #[error("bytes {start}..{end} are past the end of the data at {len}")]
     OutOfRange {
-        /// First byte asked for.
+        /// The start of the range.
         start: u64,
-        /// End of the range.
+        /// The end of the range.
         end: u64,
-        /// Length of the data.
+        /// The length of the data in bytes.
         len: u64,
     },
-    /// A chunk that the file does not have.
+    /// There is no chunk with this index.
     #[error("no chunk {index}: there are {len}")]
     NoChunk {
-        /// The chunk asked for, from 0.
+        /// The requested index.
         index: u64,
-        /// Number of chunks.
+        /// The number of chunks.
         len: u64,
     },
-    /// Another process, or another part of this one, is changing the file.
+    /// The file is being changed by another process, or by another part of this one.
     #[error("another process is changing this file")]
     Locked,
-    /// A limit of the caller was reached.
+    /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What is asked for.
+        /// The requested value.
         requested: u64,
     },
-    /// Other damage of the file: an interrupted append, a gap between chunks.
+    /// Other damage, such as an interrupted append or a gap between chunks.
     #[error("{0}")]
     Damaged(String),
 }
 
 impl ErrorKind {
-    /// The chunk that it is about, from 0.
+    /// Returns the index of the chunk that the error is about.
     pub fn chunk(&self) -> Option<u64> {
         match self {
             Self::CorruptChunk { chunk, .. }
@@ -195,11 +195,11 @@ impl ErrorKind {
     }
 }
 
-/// What a digest is of.
+/// A part of a file that a digest covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// A chunk, from 0.
+    /// The chunk with this index.
     Chunk(u64),
     /// The metadata.
     Metadata,
@@ -214,45 +214,45 @@ impl fmt::Display for Part {
     }
 }
 
-/// Why metadata cannot be read.
+/// The reason why metadata cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// The file has none.
+    /// The file has no metadata.
     #[error("the file has none")]
     Absent,
-    /// Their serializer is not known.
+    /// The serializer is unknown.
     #[error("unknown serializer \"{}\", expected \"JSON\"", .0.escape_ascii())]
     UnknownSerializer([u8; 8]),
-    /// Their codec is not known.
+    /// The codec is unknown.
     #[error("unknown codec {0}, expected 0 (none) or 1 (zlib)")]
     UnknownCodec(u8),
-    /// They do not decompress.
+    /// The text does not decompress.
     #[error("zlib: {0}")]
     Zlib(String),
-    /// They are not as long as their header says.
+    /// The text does not have the length stated in the header of the section.
     #[error("{found} bytes, the header says {expected}")]
     Size {
-        /// `meta_size` of the header.
+        /// The length stated in the header (`meta_size`).
         expected: u64,
-        /// The number found; one more than expected stands for any larger number.
+        /// The actual length. One more than expected means that the text is longer, by any amount.
         found: u64,
     },
-    /// They are not valid JSON.
+    /// The text is not valid JSON.
     #[error("not valid JSON: {0}")]
     Json(String),
-    /// An integer beyond 64 bits, where rounding it would change the file.
+    /// An integer does not fit into 64 bits, and rounding it would change the file.
     #[error("the integer {0} is beyond 64 bits, and would be rounded")]
     BigInteger(String),
 }
 
 impl Error {
-    /// Whether the source failed, not the file: such an error is never a diagnostic.
+    /// Returns `true` if the source failed, not the file. Such an error is never a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io(_))
     }
 
-    /// Whether the source or a limit of the caller failed, and the file may be as it should be.
+    /// Returns `true` if the source or a limit of the caller failed, so that the file may be valid.
     pub(crate) fn is_of_caller(&self) -> bool {
         self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
     }
@@ -271,7 +271,7 @@ impl Error {
     }
 }
 
-/// For a file that is the source of another format: the kind is kept where `binio` has it.
+/// Converts an error in a file that is the source of another format. The kind is kept if `binio` has it.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

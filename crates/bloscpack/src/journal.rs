@@ -1,9 +1,8 @@
-//! Changes in place that were interrupted.
+//! Interrupted changes in place.
 //!
-//! While `FILE` is changed in place, by appending or by other metadata, there is a journal
-//! `FILE.undo-journal`: see [`binio::write::journal`] for its form. It holds what the change
-//! overwrites, so that readers see the old content through it, and so that a change that was
-//! interrupted is rolled back when the file is opened for writing next.
+//! While a file is changed in place, its journal is beside it as `NAME.undo-journal`; [`binio::write::journal`]
+//! describes its form. The journal contains the bytes that the change overwrites. Readers therefore see the old
+//! content, and an interrupted change is rolled back when the file is next opened for writing.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// How a change in place that was interrupted is undone, for messages.
+/// How to undo an interrupted change in place, for messages.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it undoes it";
 

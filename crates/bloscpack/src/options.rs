@@ -1,15 +1,15 @@
-//! How to read a file: strictness, limits, checks.
+//! Options for reading a file: strictness, limits and checks.
 
 use binio::Limits;
 
-/// What to do about a file that breaks a rule of the format.
+/// How to treat a file that violates the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Read everything whose meaning is certain, and report the rest.
+    /// Read everything that has a certain meaning, and report the violations as diagnostics.
     #[default]
     Lenient,
-    /// Refuse what the format does not allow.
+    /// Reject anything that the format does not allow.
     Strict,
 }
 
@@ -17,27 +17,27 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// When a chunk is read for the first time.
+    /// The first time that the chunk is read.
     #[default]
     OnRead,
-    /// Never on reading; `verify` checks it.
+    /// Never while reading. [`verify`](crate::verify()) checks it anyway.
     Never,
 }
 
-/// Which order of the chunks to trust when offset table and file disagree.
+/// Which order of the chunks to use if the table of offsets contradicts the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkOrder {
-    /// Neither: such a file is refused, since what it holds is ambiguous.
+    /// Neither: reject the file, because its data is ambiguous.
     #[default]
     Unambiguous,
-    /// The order of the offsets, as in the first description of the format.
+    /// The order of the offsets, as the first description of the format says.
     Offsets,
-    /// The order of the chunks in the file, in which the original reads them.
+    /// The order of the chunks in the file, in which the original program reads them.
     File,
 }
 
-/// How to read a file.
+/// Options for reading a file.
 ///
 /// ```
 /// use bloscpack::{ErrorKind, OpenOptions, Strictness};
@@ -70,7 +70,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The default options: lenient, digests checked on reading.
+    /// Returns the default options: lenient, and digests are checked while reading.
     pub fn new() -> Self {
         Self::default()
     }
@@ -82,23 +82,23 @@ impl OpenOptions {
     }
 
     binio::setters! {
-        /// Sets what to do about a file that breaks a rule of the format.
+        /// Sets how to treat a file that violates the format.
         strictness: Strictness;
         /// Sets when the digest of a chunk is checked.
         verify: Verify;
-        /// Which order of the chunks to trust when offset table and file disagree.
+        /// Sets which order of the chunks to use if the table of offsets contradicts the file.
         order: ChunkOrder;
-        /// Sets what the file may make this crate allocate, decode and count.
+        /// Sets how much memory, decoded data and chunks a file may require.
         ///
-        /// `max_decoded` (here 16 GiB by default) is for what is decoded to memory in one call; what is
-        /// written elsewhere is not limited. `max_alloc` is for any one buffer, such as a chunk;
-        /// `max_items` for the number of chunks.
+        /// `max_decoded`, here 16 GiB by default, limits the data that is decoded to memory in one call; data written
+        /// elsewhere is not limited. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of
+        /// chunks.
         limits: Limits;
-        /// Sets the most bytes that the text of the metadata may have. Default: 16 MiB.
+        /// Sets the maximum length of the text of the metadata in bytes. Default: 16 MiB.
         max_metadata: u64;
-        /// Sets whether a wrong digest of the metadata is a diagnostic and fails only
-        /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all other
-        /// faults of metadata are handled in this way anyway.
+        /// Sets whether a file with a wrong digest of the metadata can be opened. The digest is then a diagnostic, and
+        /// only [`Reader::metadata`](crate::Reader::metadata) fails. Lenient reading treats all other errors in
+        /// metadata in this way.
         ignore_metadata: bool;
     }
 }

@@ -1,19 +1,18 @@
-//! Work over threads with bounded memory: jobs that stand alone, and jobs whose results are taken in
-//! order.
+//! Running jobs on several threads with bounded memory: independent jobs, and jobs whose results are taken in order.
 //!
-//! All threads are those of the caller's `rayon` pool: the one in whose `install` a call is made, or
-//! the global one. With one thread, and without the feature `rayon`, everything runs on the caller's
-//! thread. No job waits for another, so a pool of any size makes progress.
+//! All threads belong to the caller's `rayon` pool: the pool in whose `install` a call is made, or the global pool.
+//! With one thread, or without the feature `rayon`, everything runs on the caller's thread. No job waits for another,
+//! so a pool of any size makes progress.
 //!
-//! Jobs are handed out in order, one at a time, so that when several fail the error of the first is
-//! known: all jobs before it were handed out too.
+//! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is therefore known,
+//! because all jobs before it were handed out as well.
 
 use crate::error::Result;
 
-/// As many threads as the pool has.
+/// The number of threads that stands for all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
-/// How many threads of the pool work, if there may be so many.
+/// Returns the number of threads of the pool that work, of at most `threads`.
 pub(crate) fn workers(threads: usize) -> usize {
     #[cfg(feature = "rayon")]
     if threads > 1 {
@@ -22,12 +21,11 @@ pub(crate) fn workers(threads: usize) -> usize {
     threads.min(1)
 }
 
-/// Runs `work` on every job over `threads`, with a state that each makes for itself, and `take` on
-/// the results, one after another in the order of the jobs, on the caller's thread.
+/// Runs `work` on every job on up to `threads` threads, each with a state of its own. Runs `take` on the results on the
+/// caller's thread, one at a time in the order of the jobs.
 ///
-/// There are never more than two results a thread, those in work included; `take` leaves in a
-/// result the memory that another job may use again. Returns the error of the first job that failed,
-/// after the results before it were taken.
+/// At most two results per thread exist at a time, including those in progress. `take` leaves memory in a result for
+/// another job to reuse. Returns the error of the first failed job, after taking the results before it.
 pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     threads: usize,
     mut jobs: impl Iterator<Item = J> + Send,
@@ -67,8 +65,8 @@ mod pool {
     use crate::error::Result;
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        // Nothing that panics runs under these locks but a caller's iterator, which is then not used
-        // any more, since the panic goes on when the threads are done.
+        // Under these locks, only an iterator of the caller can panic. It is not used again then, because the panic
+        // continues when the threads have ended.
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -105,29 +103,29 @@ mod pool {
         })
     }
 
-    /// Jobs and results between the threads.
+    /// The jobs and results that the threads share.
     struct Line<I, T> {
         state: Mutex<LineState<I, T>>,
-        /// There is a result, or there will be none.
+        /// Signals that there is a result, or that there will be no more.
         changed: Condvar,
         threads: usize,
     }
 
     struct LineState<I, T> {
         jobs: I,
-        /// All jobs are handed out, or nobody wants more.
+        /// Whether all jobs are handed out, or no more are wanted.
         finished: bool,
-        /// Threads at work. One ends when another result does not fit.
+        /// The number of working threads. A thread ends when there is no space for another result.
         working: usize,
-        /// Number of the job that is handed out next.
+        /// The index of the next job to hand out.
         next: usize,
-        /// Number of the result that is taken next.
+        /// The index of the next result to take.
         first: usize,
-        /// Results whose memory came back.
+        /// The number of results whose memory was returned.
         done: usize,
-        /// Results from `first` to `next`; `None` while in work.
+        /// The results from `first` to `next`; `None` while a job is in progress.
         results: VecDeque<Option<Result<T>>>,
-        /// Memory to use again.
+        /// Memory to reuse.
         spare: Vec<T>,
         stopped: bool,
     }
@@ -148,23 +146,23 @@ mod pool {
             Self { state: Mutex::new(state), changed: Condvar::new(), threads }
         }
 
-        /// Whether there is a job, and room for its result.
+        /// Returns `true` if there is a job, and space for its result.
         fn has_job(&self, state: &LineState<I, T>) -> bool {
             let window = self.threads.saturating_mul(2);
             !state.finished && !state.stopped && state.next < state.done + window
         }
 
-        /// Counts another thread as working, if there is work for one.
+        /// Counts another thread as working, if there is work for it.
         fn needs_worker(&self) -> bool {
             let mut state = lock(&self.state);
-            // A thread at work takes at least one of the jobs that there is room for.
+            // Each working thread takes at least one of the jobs for which there is space.
             let room = (state.done + 2 * self.threads).saturating_sub(state.next);
             let needs = state.working < self.threads.min(room) && self.has_job(&state);
             state.working += usize::from(needs);
             needs
         }
 
-        /// The next job; `None` ends the thread.
+        /// Returns the next job; `None` ends the thread.
         fn next_job(&self) -> Option<(usize, I::Item, T)> {
             let mut state = lock(&self.state);
             let job = if self.has_job(&state) { state.jobs.next() } else { None };
@@ -180,7 +178,7 @@ mod pool {
             Some((index, job, state.spare.pop().unwrap_or_default()))
         }
 
-        /// Puts a result in its place. After an error no more jobs are handed out.
+        /// Stores a result. After an error, no more jobs are handed out.
         fn put(&self, index: usize, result: Result<T>) {
             let mut state = lock(&self.state);
             state.finished |= result.is_err();
@@ -191,7 +189,7 @@ mod pool {
             self.changed.notify_all();
         }
 
-        /// The next result in order, as soon as it is there; `None` after the last.
+        /// Waits for the next result in order. Returns `None` after the last one.
         fn next_result(&self) -> Option<Result<T>> {
             let is_in_pool = rayon::current_thread_index().is_some();
             let mut is_idle = false;
@@ -214,12 +212,12 @@ mod pool {
                 } else {
                     drop(state);
                 }
-                // A thread of the pool must not only wait: the jobs may be its own to do.
+                // A thread of the pool must not only wait, because it may be the one that has to run the jobs.
                 is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
             }
         }
 
-        /// Memory of a result that was taken, and room for another.
+        /// Returns the memory of a result that was taken, which makes space for another.
         fn give_back(&self, result: T) {
             let mut state = lock(&self.state);
             state.spare.push(result);
@@ -227,7 +225,7 @@ mod pool {
         }
     }
 
-    /// Ends the line when it is dropped, so that nobody waits for a thread that is gone.
+    /// Ends the line when dropped, so that nobody waits for a thread that has ended.
     struct Stop<'a, I, T> {
         line: &'a Line<I, T>,
         only_in_panic: bool,

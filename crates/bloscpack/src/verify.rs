@@ -1,11 +1,11 @@
-//! Checks a file to the last byte: what opening checks, the digest and the structure of every chunk,
-//! and, deeply, that every chunk decodes.
+//! Checking a file to the last byte: everything that is checked on opening, the digest and the structure of every
+//! chunk, and, in a deep check, that every chunk decodes.
 //!
-//! | status | what it means |
+//! | status | meaning |
 //! |---|---|
 //! | fine | nothing worse than notes, such as a stale tail |
-//! | damage | the file can be read, in part at least, and something is wrong |
-//! | an error | it cannot be read at all |
+//! | damage | the file can be read at least in part, but something is wrong |
+//! | an error | the file cannot be read at all |
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -20,10 +20,10 @@ use crate::parallel::{self, for_each};
 use crate::read::chunk::{self, Scratch};
 use crate::read::unpack::Progress;
 
-/// Diagnostics about chunks that are kept; of more only the number is reported.
+/// The maximum number of diagnostics about chunks. Any further ones are only counted.
 const MAX_DIAGNOSTICS: usize = 10_000;
 
-/// How to check a file.
+/// Options for checking a file.
 #[derive(Clone, Copy)]
 pub struct VerifyOptions<'a> {
     deep: bool,
@@ -38,18 +38,18 @@ impl Default for VerifyOptions<'_> {
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// The defaults: deep, on all threads of the pool.
+    /// Returns the default options: a deep check on all threads of the pool.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether every chunk is decoded; otherwise only its digest is checked.
+        /// Sets whether every chunk is decoded; otherwise only its digest and structure are checked. Default: yes.
         deep: bool;
-        /// Sets how many threads of the caller's `rayon` pool check chunks at most; with 1 only the caller's
-        /// thread. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that check chunks. With 1, only the caller's
+        /// thread does. Default: all.
         threads: usize;
-        /// Sets the function that is called with the number of bytes that are done.
+        /// Sets a function that is called with the number of bytes checked since the last call.
         progress: Progress<'a> => Some(progress);
     }
 }
@@ -63,13 +63,13 @@ impl fmt::Debug for VerifyOptions<'_> {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Everything that is irregular: of the file first, then chunk by chunk.
+    /// All irregularities: first those of the file, then those of the chunks in order.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many chunks were checked.
+    /// The number of checked chunks.
     pub chunks: u64,
 }
 
@@ -145,8 +145,8 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
     Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })
 }
 
-/// Compares the metadata of an array with the data. Metadata that cannot be read are a diagnostic of
-/// opening, and other metadata say nothing about the data.
+/// Compares the metadata of an array with the data. Metadata that cannot be read is a diagnostic from opening the file,
+/// and other metadata says nothing about the data.
 fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {
         Ok(_) => Ok(None),
@@ -211,7 +211,7 @@ pub fn verify_source(
     }
 }
 
-/// What keeps a file from opening after its header, as a diagnostic.
+/// Returns an error from opening as a diagnostic, unless it is about the header.
 fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,

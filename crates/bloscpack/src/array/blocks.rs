@@ -1,4 +1,4 @@
-//! The data of a file as those of an array.
+//! Decoding the data of an array in Blosc blocks.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -11,25 +11,24 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::chunk;
 use crate::{Reader, UnpackOptions};
 
-/// A run of bytes from which on it is decoded over threads.
+/// A read of at least this many bytes is decoded on several threads.
 const PARALLEL: usize = 4 << 20;
 
-/// The least that is decoded through one buffer.
+/// The minimum number of bytes to read through one buffer.
 const PIECE: usize = 1 << 20;
 
-/// Data that are decoded in Blosc blocks: of each read those that it touches. What a read leaves of
-/// its last block, and the chunk that holds it, are kept for the next one, so that each block is
-/// decoded once when the reads go from front to back.
+/// Decodes data in Blosc blocks: a read decodes only the blocks that it overlaps. The last block of a read and its
+/// chunk are kept for the next read, so that each block is decoded once if the reads go from front to back.
 pub(crate) struct Blocks<'r> {
     file: &'r Reader,
     access: Access,
-    /// One for each thread that reads at the same time.
+    /// One cursor for each concurrent read.
     cursors: Mutex<Vec<Cursor<'r>>>,
 }
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // Where the first chunk cannot be read the gap does not matter.
+        // If the first chunk cannot be read, the gap does not matter.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };
@@ -60,12 +59,12 @@ impl Data for Blocks<'_> {
     }
 }
 
-/// Reads parts of the data, which are best asked for from front to back.
+/// Reads parts of the data, preferably from front to back.
 struct Cursor<'r> {
     file: &'r Reader,
-    /// The chunk that was used last, and its Blosc buffer.
+    /// The index and the Blosc buffer of the chunk that was used last.
     chunk: Option<(usize, Bytes)>,
-    /// The bytes of the data that are at the beginning of `data`.
+    /// The range of the data that is at the beginning of `data`.
     block: Range<u64>,
     data: Vec<u8>,
     scratch: Scratch,
@@ -77,7 +76,7 @@ impl<'r> Cursor<'r> {
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
     }
 
-    /// Fills `out` with the data from `at` on.
+    /// Fills `out` with the data at offset `at`.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
             return self.file.read_into(out, at, &UnpackOptions::new());
@@ -99,8 +98,8 @@ impl<'r> Cursor<'r> {
         Ok(())
     }
 
-    /// Decodes the block that has the byte at `at`: to the beginning of `out` if it takes the whole
-    /// block, and returns how many bytes that is; else to the cursor, and 0.
+    /// Decodes the block that contains offset `at`. If `out` has space for the whole block, decodes it there and
+    /// returns its length; otherwise keeps the block and returns 0.
     fn load(&mut self, at: u64, out: &mut [u8]) -> Result<usize> {
         let len = self.file.len();
         let index = self.file.layout().chunk_at(at).ok_or_else(|| Error::new(past(at, len)))?;
@@ -117,7 +116,7 @@ impl<'r> Cursor<'r> {
         let corrupt = |error| chunk::corrupt(number, offset, bytes, error);
         let block_len = buffer.block_range(0).map_or(1, |block| block.len() as u64);
         let block = u32::try_from((at - chunk_start) / block_len).ok();
-        // There is one, unless the source changed after it was opened.
+        // There is such a block, unless the source changed after it was opened.
         let range = block.and_then(|block| buffer.block_range(block));
         let range = range.ok_or_else(|| Error::new(past(at, len)))?;
         let start = chunk_start + range.start as u64;

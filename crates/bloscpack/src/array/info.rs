@@ -1,4 +1,4 @@
-//! What the metadata say about an array.
+//! The description of an array in the metadata.
 
 use binio::array::npy::Header;
 use binio::array::{Datatype, MAX_DIMENSIONS, Order};
@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Type, shape and order of an array.
+/// The type, shape and order of an array.
 ///
-/// A file that holds an array has a JSON object as metadata, with these keys among others:
+/// The metadata of a file with an array is a JSON object with these keys, among others:
 ///
 /// | key | value |
 /// |---|---|
@@ -161,7 +161,7 @@ impl ArrayInfo {
     }
 }
 
-/// The beginning of a value that may be long, for messages.
+/// The beginning of a value, for messages.
 fn excerpt(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(40) {

@@ -1,4 +1,4 @@
-//! numpy arrays: a convention inside of the metadata.
+//! numpy arrays, which are described by the metadata of a file.
 //!
 //! ```text
 //! metadata or .npy header ---> ArrayInfo   type, shape, order
@@ -6,10 +6,10 @@
 //! ArrayInfo with options  ---> a file      by whatever packs bytes
 //! ```
 //!
-//! Types, slices and the copying of elements are those of [`binio::array`]; here is how the metadata
-//! describe an array, and how its elements are decoded. What cannot be stored is refused: Python
-//! objects, which are pointers ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types that are
-//! not bytes side by side, such as numpy's `T`.
+//! Types, slices and the copying of elements come from [`binio::array`]. This module maps the metadata to arrays and
+//! decodes the elements. Types that cannot be stored are rejected: Python objects, which are pointers
+//! ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types whose elements are not consecutive bytes, such as
+//! numpy's `T`.
 
 mod blocks;
 mod info;

@@ -1,4 +1,4 @@
-//! `.npy` files, numpy's own: one array after a header. What the header says is what the metadata say.
+//! Files of the form `.npy`: a single array after a header that describes it as the metadata does.
 
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ impl ArrayInfo {
     }
 }
 
-/// A header that is not valid is not a failure of the source.
+/// Distinguishes an invalid header from a failure of the source.
 fn header_error(error: binio::Error) -> Error {
     match error.kind() {
         binio::ErrorKind::Io(_)

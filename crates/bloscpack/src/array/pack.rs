@@ -1,4 +1,4 @@
-//! Packing arrays: options that fit an array, and arrays in memory and in `.npy` files.
+//! Packing arrays: options adapted to an array, and arrays in memory and in `.npy` files.
 
 use std::io::{Seek, Write};
 
@@ -9,7 +9,7 @@ use crate::array::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
-/// The largest power of two that a typesize can be.
+/// The exponent of the largest power of two that a typesize can be.
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {

@@ -1,4 +1,4 @@
-//! Arrays as seen by the user: shape and type, parts, and all ways of reading.
+//! Arrays: their shape and type, their parts, and reading their elements.
 
 use std::io::Write;
 use std::ops::Range;
@@ -10,14 +10,14 @@ use crate::array::blocks::Blocks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Reader, UnpackOptions};
 
-/// Parts of an array are written in pieces of at most this many bytes.
+/// The maximum number of bytes in which a part of an array is written at a time.
 const PIECE: u64 = 1 << 20;
 
 /// An array in a file, or a part of one.
 ///
-/// It is a view: making one, [slicing](Self::slice) it and taking a [field](Self::field) of it reads
-/// nothing; parts of parts are parts of the whole. What is read then are the chunks and Blosc blocks
-/// that have elements, once each; long runs are decoded over threads.
+/// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field) read nothing, and a
+/// part of a part is a part of the whole array. Reading decodes each chunk and Blosc block with elements of the view
+/// once, and long ranges on several threads.
 ///
 /// ```
 /// use bloscpack::array::{ArrayInfo, Datatype, Order, Slice, pack_array};
@@ -58,7 +58,7 @@ impl Reader {
             let (dtype, shape, order) = (info.datatype(), info.shape().to_vec(), info.order());
             let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
             let limits = self.options().limits;
-            // Elements are data that are decoded.
+            // Elements count as decoded data.
             let limits = limits.max_alloc(limits.max_decoded);
             let view = array::Array::new(self, dtype.clone(), layout, limits)?;
             Ok(Array { view, info })
@@ -219,7 +219,7 @@ impl<'r> Array<'r> {
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
-            // Too many to be written in this style; the file is not at fault.
+            // The array is too large for this style; the file is not at fault.
             ErrorKind::ShapeMismatch(message) => {
                 ErrorKind::InvalidOption { option: "style", message: message.clone() }.into()
             }
@@ -281,7 +281,7 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// The array for one read, which keeps the block that it decoded last.
+    /// Returns the array for a single read, which keeps the last decoded block.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }

@@ -1,4 +1,4 @@
-//! The nine checksums of a file, by number.
+//! The nine checksums of the format, by number.
 //!
 //! | id | name | bytes | stored as |
 //! |---|---|---|---|
@@ -7,13 +7,13 @@
 //! | 2 | `crc32` | 4 | number, little-endian |
 //! | 3 to 8 | `md5` `sha1` `sha224` `sha256` `sha384` `sha512` | 16 to 64 | bytes as printed |
 //!
-//! A digest covers the whole Blosc buffer, its header included, and follows it; that of the
+//! The digest of a chunk covers the whole Blosc buffer, including its header, and follows it. The digest of the
 //! metadata covers the stored payload and follows the padding.
 
 use binio::checksum::{Algorithm, Digest};
 use binio::{Endian, Error};
 
-/// A checksum: none, or an algorithm.
+/// A checksum: an algorithm, or none.
 ///
 /// ```
 /// use bloscpack::Checksum;
@@ -39,7 +39,7 @@ pub enum Checksum {
 }
 
 impl Checksum {
-    /// All of them, in the order of their ids.
+    /// All checksums, in the order of their numbers.
     pub const ALL: [Self; 9] = [
         Self::None,
         Self::Adler32,
@@ -52,17 +52,17 @@ impl Checksum {
         Self::Sha512,
     ];
 
-    /// The number in the file.
+    /// Returns the number of the checksum in a file.
     pub fn id(self) -> u8 {
         self as u8
     }
 
-    /// The checksum of a number in a file.
+    /// Returns the checksum with a number in a file.
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.get(usize::from(id)).copied()
     }
 
-    /// The algorithm, if there is one.
+    /// Returns the algorithm, if there is one.
     pub fn algorithm(self) -> Option<Algorithm> {
         match self {
             Self::None => None,
@@ -77,23 +77,23 @@ impl Checksum {
         }
     }
 
-    /// The name, as the format writes it: `None`, `adler32` and so on.
+    /// Returns the name that the format uses: `None`, `adler32` and so on.
     pub fn name(self) -> &'static str {
         self.algorithm().map_or("None", Algorithm::name)
     }
 
-    /// The checksum of a name; upper and lower case are the same.
+    /// Returns the checksum with a name, regardless of case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|checksum| checksum.name().eq_ignore_ascii_case(name))
     }
 
-    /// Bytes of a stored digest.
+    /// Returns the length of a stored digest in bytes.
     #[allow(clippy::len_without_is_empty, reason = "the length of a digest, not of a container")]
     pub fn len(self) -> usize {
         self.algorithm().map_or(0, Algorithm::len)
     }
 
-    /// The digest of `data` as it is stored.
+    /// Returns the digest of `data` as it is stored.
     pub fn compute(self, data: &[u8]) -> Vec<u8> {
         let Some(algorithm) = self.algorithm() else { return Vec::new() };
         let mut stored = algorithm.digest(data).as_bytes().to_vec();

@@ -1,11 +1,11 @@
-//! How data are cut into chunks, and the header's numbers that follow from it.
+//! Dividing data into chunks, and the resulting numbers in the header.
 //!
-//! | data of `len` bytes, asked for `chunk_size` | nchunks | `chunk_size` | `last_chunk` |
+//! | length of the data, with the requested `chunk_size` | nchunks | `chunk_size` | `last_chunk` |
 //! |---|---|---|---|
-//! | none | 1 | 0 | 0 |
+//! | 0 | 1 | 0 | 0 |
 //! | at most `chunk_size` | 1 | `len` | `len` |
-//! | a multiple of it | `len / chunk_size` | as asked | `chunk_size`, never 0 |
-//! | any other | `len / chunk_size + 1` | as asked | the rest |
+//! | a multiple of `chunk_size` | `len / chunk_size` | as requested | `chunk_size`, never 0 |
+//! | any other | `len / chunk_size + 1` | as requested | the remainder |
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,10 +15,10 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::header::MAX_NBYTES;
 
-/// The plain size of a chunk that a caller asks for. Default: 1 MiB.
+/// The requested size of the data of a chunk. Default: 1 MiB.
 ///
-/// Texts are numbers with one of the units `B K M G T`, which are powers of 1024 and upper case;
-/// decimals are cut to whole bytes, a number alone is one of bytes. `max` is the largest chunk.
+/// As text, a size is a number followed by one of the upper-case units `B K M G T`, which are powers of 1024. Fractions
+/// are rounded down to whole bytes, a number without a unit is in bytes, and `max` is the largest possible size.
 ///
 /// ```
 /// use bloscpack::ChunkSize;
@@ -33,7 +33,7 @@ use crate::format::header::MAX_NBYTES;
 pub enum ChunkSize {
     /// A number of bytes.
     Bytes(u32),
-    /// The most that a Blosc buffer holds, 2,147,483,631 bytes.
+    /// The maximum size of a Blosc buffer, 2,147,483,631 bytes.
     Max,
 }
 
@@ -94,7 +94,8 @@ fn out_of_range(bytes: &dyn fmt::Display) -> Error {
     ErrorKind::InvalidOption { option: "chunk_size", message }.into()
 }
 
-/// Bytes of a text as in [`ChunkSize`], without `max`; `None` if it is none, or above 2^64.
+/// Parses a size as described in [`ChunkSize`], except `max`. Returns `None` if the text is not a size or exceeds 64
+/// bits.
 fn parse_size(text: &str) -> Option<u64> {
     let (number, shift) = match text.char_indices().last()? {
         (end, 'B') => (&text[..end], 0),
@@ -109,14 +110,14 @@ fn parse_size(text: &str) -> Option<u64> {
     if !is_number(whole) || !is_number(decimals) || (whole.is_empty() && decimals.is_empty()) {
         return None;
     }
-    // More decimals than these say nothing about a whole number of bytes.
+    // Further decimals do not change the number of whole bytes.
     let decimals = &decimals[..decimals.len().min(20)];
     let digits = format!("{whole}{decimals}").parse::<u128>().ok()?;
     let scale = decimals.bytes().fold(1_u128, |scale, _| scale * 10);
     u64::try_from(digits.checked_mul(1 << shift)? / scale).ok()
 }
 
-/// How data of a known length are cut into chunks.
+/// The division of data of a known length into chunks.
 ///
 /// ```
 /// use bloscpack::format::Chunking;
@@ -131,11 +132,11 @@ fn parse_size(text: &str) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunking {
-    /// Number of chunks, 1 at least: no data are one empty chunk.
+    /// The number of chunks, at least 1, because empty data is an empty chunk.
     pub nchunks: u64,
-    /// Plain bytes of each chunk but the last.
+    /// The length of the data of each chunk but the last one, in bytes.
     pub chunk_size: u32,
-    /// Plain bytes of the last chunk.
+    /// The length of the data of the last chunk in bytes.
     pub last_chunk: u32,
 }
 
@@ -159,7 +160,7 @@ impl Chunking {
         Ok(Self { nchunks, chunk_size, last_chunk })
     }
 
-    /// The bytes of a chunk in the data, or nothing if there is no such chunk.
+    /// Returns the range of a chunk in the data, or `None` if there is no such chunk.
     pub fn range(&self, chunk: u64) -> Option<Range<u64>> {
         let start = chunk.checked_mul(self.chunk_size.into())?;
         let size = match chunk.checked_add(1)?.cmp(&self.nchunks) {
@@ -170,16 +171,16 @@ impl Chunking {
         Some(start..start.checked_add(size.into())?)
     }
 
-    /// Spare entries of the offset table: as many as asked for, or else ten for each chunk, and
-    /// together with the chunks not more than the format can count.
+    /// Returns the number of spare offsets: the requested number, or else ten per chunk, but no more than the format
+    /// can count.
     pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         asked.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
     }
 }
 
-/// What a header says of chunks of these sizes: the size of all but the last, which is not larger, if
-/// there is such a size, and that of the last.
+/// Returns the chunk sizes for a header: the size of all chunks but the last one, if they have the same size and the
+/// last one is not larger, and the size of the last one.
 pub(crate) fn sizes_of(
     mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
 ) -> (Option<u32>, Option<u32>) {

@@ -1,6 +1,6 @@
-//! The header: bytes to model and back, for each version of the format.
+//! The header of a file, parsed and encoded, for each version of the format.
 //!
-//! All versions begin with `blpk` and the version; the rest differs, so the version comes first.
+//! All versions begin with `blpk` and the number of the version.
 //!
 //! Version 1, 16 bytes:
 //!
@@ -23,9 +23,8 @@
 //! | 16 | 8 | nchunks, -1 if unknown |
 //! | 24 | 8 | 2: reserved, 0. 3: `max_app_chunks` |
 //!
-//! All numbers are little-endian and signed. Files of the releases that wrote version 2 have a
-//! `chunk_size` of 0 whenever there is one chunk, and a last chunk that is larger than the others
-//! or empty; they are read.
+//! All numbers are little-endian and signed. Old releases that wrote version 2 set `chunk_size` to 0 in files with a
+//! single chunk, and wrote last chunks that are larger than the others or empty. Such files can be read.
 
 use std::fmt;
 
@@ -38,34 +37,34 @@ use crate::{Checksum, Strictness};
 
 const MAGIC: &[u8; 4] = b"blpk";
 
-/// The largest plain size of a Blosc buffer.
+/// The maximum length of the data of a Blosc buffer in bytes.
 pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
 
-/// Bytes of a header of version 1.
+/// Length of a header of version 1 in bytes.
 const V1_LEN: usize = 16;
-/// Bytes of a header of versions 2 and 3.
+/// Length of a header of versions 2 and 3 in bytes.
 const LEN: usize = 32;
 
 const OPTION_OFFSETS: u8 = 1;
 const OPTION_METADATA: u8 = 2;
 
-/// The layouts that exist in files.
+/// A version of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Version {
-    /// Releases before 0.1.0-rc3: magic, u32 nchunks, chunks. Reported as version 0.
+    /// Releases before 0.1.0-rc3: signature, number of chunks, chunks. Reported as version 0.
     Unversioned,
-    /// 0.1.0: no offsets, checksums, metadata.
+    /// Release 0.1.0: no offsets, checksums or metadata.
     V1,
-    /// 0.2: offsets and checksums.
+    /// Release 0.2: offsets and checksums.
     V2,
-    /// 0.3 to today: metadata and room for appending.
+    /// Release 0.3 and later: metadata, and spare offsets for appending.
     #[default]
     V3,
 }
 
 impl Version {
-    /// The number: 0 to 3.
+    /// Returns the number of the version, 0 to 3.
     pub fn number(self) -> u8 {
         self as u8
     }
@@ -95,7 +94,7 @@ impl fmt::Display for Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
-    /// The layout.
+    /// The version of the format.
     pub version: Version,
     /// Whether a table of offsets follows.
     pub offsets: bool,
@@ -103,20 +102,20 @@ pub struct Header {
     pub metadata: bool,
     /// The checksum of each chunk.
     pub checksum: Checksum,
-    /// Size of an element in bytes; advisory, each chunk has its own.
+    /// The size of an element in bytes. It is advisory, because each chunk states its own.
     pub typesize: u8,
-    /// Plain bytes of each chunk but the last; nothing if unknown or not uniform.
+    /// The length of the data of each chunk but the last one, in bytes; `None` if unknown or not uniform.
     pub chunk_size: Option<u32>,
-    /// Plain bytes of the last chunk; nothing if unknown.
+    /// The length of the data of the last chunk in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
-    /// Number of chunks; nothing if unknown, so that the chunks reach to the end of the file.
+    /// The number of chunks; `None` if unknown, so that the chunks extend to the end of the file.
     pub nchunks: Option<u64>,
-    /// Spare entries of the offset table: how many chunks can be appended.
+    /// The number of spare offsets, and thus of chunks that can be appended.
     pub max_app_chunks: u64,
 }
 
 impl Header {
-    /// Bytes of the header in the file.
+    /// Returns the length of the header in bytes.
     #[allow(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub fn len(&self) -> u64 {
         match self.version {
@@ -126,7 +125,7 @@ impl Header {
         }
     }
 
-    /// Entries of the offset table, the spare ones included.
+    /// Returns the number of entries in the table of offsets, including the spare ones.
     pub fn offsets_len(&self) -> u64 {
         match (self.offsets, self.nchunks) {
             (true, Some(nchunks)) => nchunks.saturating_add(self.max_app_chunks),
@@ -193,8 +192,8 @@ impl Header {
             _ => OPTION_OFFSETS,
         };
         if options & !known != 0 {
-            // In version 3 an unknown bit may hide a section. Version 2 is closed, and some of its
-            // files have bits that mean nothing.
+            // In version 3, an unknown bit may announce a section. Version 2 is final, and some of its files have bits
+            // without a meaning.
             if version == Version::V3 || strict {
                 return Err(Error::new(ErrorKind::UnknownOptions(options)).at(5));
             }
@@ -342,7 +341,7 @@ impl Header {
         let room = stored_count("max_app_chunks", 24, self.max_app_chunks)?;
         out[24..].copy_from_slice(&room.to_le_bytes());
         if is_v3 {
-            // What is refused on reading is not written.
+            // Do not write what reading rejects.
             self.clone().check_v3(true, &mut Vec::new())?;
         }
         Ok(out)

@@ -1,46 +1,46 @@
-//! Where the parts of a file are.
+//! The offsets of the parts of a file.
 //!
 //! ```text
 //! header | metadata section | offset table | chunk digest | chunk digest | ... | stale bytes
 //!         version 3, if any   if any         data                                after appending
 //! ```
 //!
-//! A layout is what was found, not what was claimed: the size of each chunk is that of its own
-//! Blosc header, and its place was compared with the table and its neighbours.
+//! A layout describes what was found, not what the header claims: the size of a chunk is that in its Blosc header, and
+//! its offset was compared with the table and with the chunks next to it.
 
 use std::ops::Range;
 
-/// A chunk: where it lies, and how long it is.
+/// The offset and the length of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChunkEntry {
-    /// The byte of the file where its Blosc buffer begins.
+    /// The offset of the Blosc buffer in the file.
     pub offset: u64,
-    /// Length of its data in bytes.
+    /// The length of the data of the chunk in bytes.
     pub nbytes: u32,
-    /// Length of its Blosc buffer in bytes; the digest follows.
+    /// The length of the Blosc buffer in bytes. The digest follows it.
     pub ctbytes: u32,
     pub(crate) plain_offset: u64,
 }
 
 impl ChunkEntry {
-    /// Where its data begin in the data of the file.
+    /// Returns the offset of the data of the chunk in the data of the file.
     pub fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
 
-    /// The bytes of the file's data that are its data.
+    /// Returns the range of the data of the chunk in the data of the file.
     pub fn plain_range(&self) -> Range<u64> {
         self.plain_offset..self.plain_offset.saturating_add(u64::from(self.nbytes))
     }
 
-    /// The bytes of the file that are its Blosc buffer, without the digest.
+    /// Returns the range of the Blosc buffer in the file, without the digest.
     pub fn stored_range(&self) -> Range<u64> {
         self.offset..self.offset + u64::from(self.ctbytes)
     }
 }
 
-/// The parts of a file, and the table of its chunks.
+/// The parts of a file, and its chunks.
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub(crate) file_len: u64,
@@ -49,12 +49,12 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of every chunk but the last, which is not larger: then places are computed.
+    /// The size of every chunk but the last one, which is not larger. Offsets are then computed.
     uniform: Option<u64>,
 }
 
 impl Layout {
-    /// A layout of chunks in the order of their data, whose place in the data is counted here.
+    /// Creates a layout from the chunks in the order of their data. Sets the offset of each in the data.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,
@@ -71,49 +71,49 @@ impl Layout {
         Self { file_len, metadata, offsets, data: data_start..data_end, chunks, plain_len, uniform }
     }
 
-    /// The metadata section, from its header to its digest.
+    /// Returns the range of the metadata section, from its header to its digest.
     pub fn metadata(&self) -> Option<Range<u64>> {
         self.metadata.clone()
     }
 
-    /// The offset table, its spare entries included.
+    /// Returns the range of the table of offsets, including its spare entries.
     pub fn offsets(&self) -> Option<Range<u64>> {
         self.offsets.clone()
     }
 
-    /// The chunks and their digests.
+    /// Returns the range of the chunks and their digests.
     pub fn data(&self) -> Range<u64> {
         self.data.clone()
     }
 
-    /// What is left after the last chunk, as appending leaves it; mostly empty.
+    /// Returns the range after the last chunk, where appending may leave bytes. It is usually empty.
     pub fn stale_tail(&self) -> Range<u64> {
         self.data.end..self.file_len
     }
 
-    /// Length of the file in bytes.
+    /// Returns the length of the file in bytes.
     pub fn file_len(&self) -> u64 {
         self.file_len
     }
 
-    /// Length of the data in bytes: the sum of the chunks'.
+    /// Returns the length of the data in bytes, which is the sum over all chunks.
     pub fn plain_len(&self) -> u64 {
         self.plain_len
     }
 
-    /// The chunks in the order of their data.
+    /// Returns the chunks in the order of their data.
     pub fn chunks(&self) -> &[ChunkEntry] {
         &self.chunks
     }
 
-    /// The chunk that has the byte of the data at `position`, if there is one.
+    /// Returns the index of the chunk with the data at `position`, if there is one.
     pub fn chunk_at(&self, position: u64) -> Option<usize> {
         if position >= self.plain_len {
             return None;
         }
         let index = match self.uniform {
             Some(size) => usize::try_from(position / size).ok()?,
-            // The last that begins there or before; those without bytes come before it.
+            // The last chunk that begins at or before the position. Empty chunks come before it.
             None => self.chunks.partition_point(|chunk| chunk.plain_offset <= position) - 1,
         };
         Some(index)

@@ -1,8 +1,8 @@
-//! The table of offsets, as it is read.
+//! Reading the table of offsets.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 · nchunks | where each chunk begins, i64; -1 until the writer knows it |
+//! | 0 | 8 · nchunks | the offset of each chunk, i64; -1 until the writer knows it |
 //! | | 8 · `max_app_chunks` | spare entries, -1 |
 
 use std::ops::Range;
@@ -15,18 +15,18 @@ const ENTRY: u64 = 8;
 /// The number of bytes read at a time, which is a whole number of entries.
 const PIECE: usize = 1 << 20;
 
-/// What the entries of the chunks say.
+/// The offsets of the chunks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entries {
-    /// All are -1: the writer did not come to fill them in.
+    /// All offsets are -1, because the writer did not fill them in.
     Unset,
-    /// All lie where chunks can begin.
+    /// All offsets are possible.
     Set(Vec<u64>),
-    /// This one does not.
+    /// An offset is impossible.
     Broken {
-        /// Its number.
+        /// The index of the offset.
         index: u64,
-        /// What it says.
+        /// The value of the offset.
         value: i64,
     },
 }
@@ -35,22 +35,22 @@ pub(crate) enum Entries {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) entries: Entries,
-    /// The first spare entry that is not -1, and what it is.
+    /// The index and the value of the first spare entry that is not -1.
     pub(crate) spare: Option<(u64, i64)>,
 }
 
 impl Table {
-    /// Bytes of a table with this number of entries.
+    /// Returns the length of a table with this number of entries in bytes.
     pub(crate) fn len_of(entries: u64) -> Option<u64> {
         entries.checked_mul(ENTRY)
     }
 
-    /// Where an entry of a table that begins at `start` lies.
+    /// Returns the offset of an entry of a table at offset `start`.
     pub(crate) fn entry(start: u64, index: u64) -> u64 {
         start.saturating_add(index.saturating_mul(ENTRY))
     }
 
-    /// The entries of the chunks of a table that is known to lie in the source, whatever they say.
+    /// Returns the entries of the chunks, whatever their values. The table must be within the source.
     pub(crate) fn raw(
         source: &dyn ReadAt,
         range: &Range<u64>,
@@ -64,11 +64,11 @@ impl Table {
         Ok(entries)
     }
 
-    /// Reads a table that is known to lie in the source: `nchunks` entries of chunks that can begin
-    /// in `data`, then spare ones.
+    /// Reads a table, which must be within the source: `nchunks` entries of chunks that can begin in `data`, followed
+    /// by spare entries.
     ///
-    /// Entries are kept as long as they are possible, so that memory goes by the bytes of real
-    /// tables and not by the number of entries that a header claims.
+    /// Entries are kept only while they are possible, so that memory depends on the bytes of real tables, not on the
+    /// number of entries that a header claims.
     pub(crate) fn read(
         source: &dyn ReadAt,
         range: &Range<u64>,

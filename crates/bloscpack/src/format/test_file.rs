@@ -1,4 +1,4 @@
-//! Files of version 3 for tests, byte by byte as the format's tables have them.
+//! Files of version 3 for tests, built byte by byte from the tables of the format.
 
 use binio::blosc::{CompressOptions, Compressor, compress};
 
@@ -9,26 +9,26 @@ pub(crate) fn buffer(data: &[u8]) -> Vec<u8> {
     compress(data, &CompressOptions::new(Compressor::Lz4).typesize(4)).unwrap()
 }
 
-/// A file to be: change what the test is about, then take the bytes.
+/// A file for a test, which changes the relevant fields and then takes the bytes.
 #[derive(Clone)]
 pub(crate) struct TestFile {
     pub(crate) version: u8,
     pub(crate) checksum: Checksum,
-    /// Section of metadata, as it is in the file.
+    /// The metadata section as stored in the file.
     pub(crate) metadata: Vec<u8>,
     pub(crate) chunk_size: i32,
     pub(crate) last_chunk: i32,
     pub(crate) nchunks: i64,
     pub(crate) max_app_chunks: i64,
-    /// Entries of the table; nothing for a file without.
+    /// The entries of the table; `None` for a file without a table.
     pub(crate) offsets: Option<Vec<i64>>,
-    /// Buffers, each followed by its digest.
+    /// The buffers, each followed by its digest.
     pub(crate) chunks: Vec<Vec<u8>>,
     pub(crate) tail: Vec<u8>,
 }
 
 impl TestFile {
-    /// A valid file of these chunks, with offsets, a spare one, and adler32.
+    /// Returns a valid file with these chunks, offsets, a spare offset and adler32.
     pub(crate) fn of(chunks: &[&[u8]]) -> Self {
         let size =
             |chunk: Option<&&[u8]>| chunk.map_or(0, |chunk| i32::try_from(chunk.len()).unwrap());
@@ -50,14 +50,14 @@ impl TestFile {
         file
     }
 
-    /// A chunk and its digest.
+    /// Returns a chunk and its digest.
     pub(crate) fn chunk(&self, data: &[u8]) -> Vec<u8> {
         let buffer = buffer(data);
         let digest = self.checksum.compute(&buffer);
         [buffer, digest].concat()
     }
 
-    /// Offsets as they should be.
+    /// Sets the offsets to the right values.
     pub(crate) fn set_offsets(&mut self) {
         let mut position = self.data_start();
         let Some(offsets) = &mut self.offsets else { return };
@@ -67,14 +67,14 @@ impl TestFile {
         }
     }
 
-    /// The same without a table.
+    /// Removes the table.
     pub(crate) fn without_offsets(mut self) -> Self {
         self.offsets = None;
         self.max_app_chunks = 0;
         self
     }
 
-    /// Where chunk `index` begins.
+    /// Returns the offset of chunk `index`.
     pub(crate) fn chunk_start(&self, index: usize) -> u64 {
         let before: usize = self.chunks[..index].iter().map(Vec::len).sum();
         self.data_start() + before as u64

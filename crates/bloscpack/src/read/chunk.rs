@@ -17,18 +17,17 @@ use crate::Checksum;
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
 
-/// The versions that Blosc2 buffers have. Any other byte is not Blosc at all.
+/// The versions of Blosc2 buffers. A buffer with any other unknown version is not Blosc.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
-/// Where the stored bytes of a chunk are while it is in work: shared with a source that is memory,
-/// else read into memory that is used again.
+/// The stored bytes of a chunk in progress: shared with a source in memory, or else read into a buffer that is reused.
 #[derive(Default)]
 pub(crate) struct Stored {
     shared: Bytes,
     read: Vec<u8>,
 }
 
-/// Memory that reading chunks needs for a while: keep one for each thread and hand it to every call.
+/// Temporary memory for reading chunks. Keep one for each thread and pass it to every call.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) stored: Stored,
@@ -41,7 +40,7 @@ impl fmt::Debug for Scratch {
     }
 }
 
-/// Reads chunks by their place.
+/// Reads chunks by their offset.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkSource<'a> {
     pub(crate) source: &'a dyn ReadAt,
@@ -53,13 +52,13 @@ impl ChunkSource<'_> {
         self.checksum.len() as u64
     }
 
-    /// The end of a chunk, its digest included.
+    /// Returns the end of a chunk, including its digest.
     pub(crate) fn end(&self, chunk: &ChunkEntry) -> u64 {
         chunk.stored_range().end + self.digest_len()
     }
 
-    /// Chunk `index`, if one begins at `offset`: reads the Blosc header, and makes sure that buffer
-    /// and digest are in the file.
+    /// Reads the Blosc header of chunk `index` at `offset`, and checks that its buffer and its digest are within the
+    /// file.
     pub(crate) fn entry(&self, index: u64, offset: u64) -> Result<ChunkEntry> {
         let left = self.source.len().saturating_sub(offset);
         let needs = |what, needed| {
@@ -74,13 +73,13 @@ impl ChunkSource<'_> {
         Ok(ChunkEntry { offset, nbytes, ctbytes, plain_offset: 0 })
     }
 
-    /// The Blosc header at an offset.
+    /// Reads the Blosc header at an offset.
     pub(crate) fn header(&self, index: u64, offset: u64) -> Result<blosc::Header> {
         let bytes = self.source.bytes_at(offset, HEADER_LEN)?;
         blosc::Header::parse(&bytes).map_err(|error| corrupt(index, offset, &bytes, error))
     }
 
-    /// The buffer of a chunk and its stored digest.
+    /// Reads the buffer of a chunk and its stored digest.
     pub(crate) fn stored<'a>(
         &self,
         chunk: &ChunkEntry,
@@ -92,7 +91,7 @@ impl ChunkSource<'_> {
             room.shared = self.source.bytes_at(chunk.offset, len)?;
             &room.shared[..]
         } else {
-            // The chunk lies in the source, which backs the memory. The next ones may be longer.
+            // The chunk is within the source, so its length is not made up. The next chunks may be longer.
             if room.read.len() < len {
                 room.read = Vec::new();
                 room.read = zeroed("chunk", (len + len / 4) as u64)?;
@@ -131,12 +130,12 @@ impl ChunkSource<'_> {
     }
 }
 
-/// The buffer of chunk `index`, which lies at `offset`.
+/// Parses the buffer of chunk `index` at `offset`.
 pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>> {
     Buffer::parse(buffer).map_err(|error| corrupt(index, offset, buffer, error))
 }
 
-/// The failure of chunk `index`, whose buffer lies at `offset`.
+/// Returns an error of `binio` as that of chunk `index`, whose buffer is at `offset`.
 pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Error) -> Error {
     let version = buffer.first().copied().unwrap_or_default();
     let reason = match reason.kind() {
@@ -155,7 +154,7 @@ pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Err
     Error::new(ErrorKind::CorruptChunk { chunk: index, reason }).at(place.unwrap_or(offset))
 }
 
-/// `count` zeros, which take no memory before they are written to.
+/// Returns `count` zeros, which take no memory until they are written to.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> Result<Vec<T>> {
     let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
     let Ok(Ok(zeroed)) = zeroed else {

@@ -1,8 +1,8 @@
-//! The chain of chunks: each begins where the one before ends.
+//! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets agrees, or is not set, the file is read in this order.
-//! Otherwise the table is wrong, or the chunks lie in another order: then tools differ on what the
-//! file holds, and nobody can tell who is right.
+//! If the table of offsets agrees with this, or is unset, the chunks are read in the order of the file. Otherwise
+//! either the table is wrong, or the chunks are in another order; tools then differ on the content of the file, and
+//! nobody can tell which one is right.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,9 +19,9 @@ use crate::options::{ChunkOrder, OpenOptions, Strictness};
 use crate::read::chunk::{ChunkSource, Stored};
 use crate::read::open::within;
 
-/// A Blosc header and no data: what a chunk takes at least.
+/// The minimum length of a chunk: a Blosc header without data.
 pub(crate) const MIN_CHUNK: u64 = 16;
-/// Blosc headers that a remote source fetches at a time.
+/// The number of Blosc headers that a remote source fetches at a time.
 const PREFETCH: usize = 4096;
 
 /// Finds the chunks of a file whose header is known.
@@ -36,7 +36,7 @@ impl Chain<'_> {
         ChunkSource { source: self.source, checksum: self.header.checksum }
     }
 
-    /// The chunks in the order of their data.
+    /// Returns the chunks in the order of their data.
     pub(crate) fn chunks(
         &self,
         sections: &Sections,
@@ -84,7 +84,7 @@ impl Chain<'_> {
         self.scan_instead(start, nchunks, range, &fault, diagnostics)
     }
 
-    /// The chunks at their offsets, if each begins where the one before ends.
+    /// Returns the chunks at the offsets, if each begins where the previous one ends.
     fn follow(&self, start: u64, offsets: &[u64]) -> Result<Followed> {
         let reader = self.reader();
         let (mut chunks, mut expected) = (Vec::new(), start);
@@ -106,7 +106,7 @@ impl Chain<'_> {
         Ok(Followed::Chunks(chunks))
     }
 
-    /// The chunks in the order of the file, if the offsets are right but for their order.
+    /// Returns the chunks in the order of the file, if the offsets are the right ones in another order.
     fn permuted(&self, start: u64, offsets: &[u64]) -> Result<Option<Vec<ChunkEntry>>> {
         let mut sorted = offsets.to_vec();
         sorted.sort_unstable();
@@ -117,8 +117,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Chunks that lie in another order than that of the offsets: in the order that the caller
-    /// takes to be right.
+    /// Returns chunks whose order contradicts that of the offsets, in the order that the caller chose.
     fn ordered(
         &self,
         mut chunks: Vec<ChunkEntry>,
@@ -152,8 +151,7 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// The chunks in sequence, although the table says otherwise: only if structure and digest of
-    /// every one of them hold.
+    /// Returns the chunks in sequence despite a wrong table, if the structure and the digest of every chunk are valid.
     fn scan_instead(
         &self,
         start: u64,
@@ -183,7 +181,7 @@ impl Chain<'_> {
                 Ok(chunks)
             }
             Err(error) => {
-                // The offsets of a file that is cut point after its end.
+                // The offsets of a truncated file point after its end.
                 let kept = matches!(
                     error.kind(),
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
@@ -198,7 +196,7 @@ impl Chain<'_> {
         scan(self.reader(), start, nchunks)
     }
 
-    /// The chunks in sequence, up to the end of the file.
+    /// Returns the chunks in sequence, up to the end of the file.
     fn scan_to_end(&self, start: u64) -> Result<Vec<ChunkEntry>> {
         let (reader, limits) = (self.reader(), &self.options.limits);
         let (mut chunks, mut position) = (Vec::new(), start);
@@ -211,9 +209,8 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// Whether what follows the chunks looks like another one, whole or cut: a Blosc header that says
-    /// of its data what the header of the file says of chunks. The rest of a chunk, which appending
-    /// leaves, does not.
+    /// Returns `true` if another chunk, complete or truncated, seems to follow the chunks: there is a Blosc header that
+    /// agrees with the header of the file. The rest of a chunk, which appending may leave, does not look like this.
     pub(crate) fn begins_chunk(&self, index: u64, offset: u64) -> Result<bool> {
         if self.source.len().saturating_sub(offset) < MIN_CHUNK {
             return Ok(false);
@@ -229,20 +226,20 @@ impl Chain<'_> {
         }
     }
 
-    /// The end of the last of some chunks in the file.
+    /// Returns the end of the last chunk in the file.
     pub(crate) fn end(&self, chunks: &[ChunkEntry]) -> Option<u64> {
         let reader = self.reader();
         chunks.iter().map(|chunk| reader.end(chunk)).max()
     }
 }
 
-/// What offsets led to.
+/// The result of following the offsets.
 enum Followed {
     Chunks(Vec<ChunkEntry>),
     Fault(Fault),
 }
 
-/// The first entry of the table that is wrong.
+/// The first wrong entry of the table.
 #[derive(Debug)]
 struct Fault {
     index: u64,
@@ -261,7 +258,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Where the header states the number of chunks.
+/// The offset of the number of chunks in the header.
 fn nchunks_offset(header: &Header) -> u64 {
     match header.version {
         Version::Unversioned => 4,
@@ -270,7 +267,7 @@ fn nchunks_offset(header: &Header) -> u64 {
     }
 }
 
-/// A number of chunks in sequence.
+/// Returns a given number of chunks in sequence.
 pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
     let (mut chunks, mut position) = (Vec::new(), start);
     for index in 0..nchunks {

@@ -1,4 +1,4 @@
-//! Reading: the parts of a file are found by a few reads, its chunks are read when they are needed.
+//! Reading: a few reads find the parts of a file, and chunks are read on demand.
 
 pub(crate) mod chunk;
 pub(crate) mod chunk_index;

@@ -1,4 +1,4 @@
-//! Opening a file: the few reads that tell where its parts are.
+//! Opening a file: the few reads that find its parts.
 //!
 //! 1. The first 32 bytes: the version and the header.
 //! 2. The metadata section, if there is one: its header, then payload and digest.
@@ -22,20 +22,20 @@ use crate::options::{OpenOptions, Strictness};
 use crate::read::chunk_index::Chain;
 use crate::read::unversioned;
 
-/// Bytes that tell the version, and are the longest header.
+/// The number of bytes needed to detect the version, which is the length of the longest header.
 const HEAD: u64 = 32;
 
-/// A file whose parts are known.
+/// The parts of a file.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) header: Header,
     pub(crate) meta: Option<MetaHeader>,
-    /// The metadata, or why they cannot be had.
+    /// The metadata, or the error from reading it.
     pub(crate) metadata: Option<Result<Metadata>>,
     pub(crate) layout: Layout,
 }
 
-/// Finds the parts of the file. What is irregular about them goes to the diagnostics.
+/// Finds the parts of the file. Irregularities are added to the diagnostics.
 pub(crate) fn open(
     source: &dyn ReadAt,
     options: &OpenOptions,
@@ -71,8 +71,7 @@ pub(crate) fn open(
     Ok(Opened { header, meta, metadata, layout })
 }
 
-/// Reads and checks the metadata. A fault that affects nothing else is a diagnostic in lenient
-/// reading.
+/// Reads and checks the metadata. In lenient reading, an error that affects nothing else is a diagnostic.
 fn read_metadata(
     source: &dyn ReadAt,
     header: &MetaHeader,
@@ -98,7 +97,7 @@ fn read_metadata(
     Ok(metadata)
 }
 
-/// The parts before the chunks, each checked against the length of the file.
+/// Returns the parts before the chunks, each of which is within the file.
 pub(crate) fn sections(
     source: &dyn ReadAt,
     header: &Header,
@@ -128,8 +127,7 @@ pub(crate) fn sections(
     Ok((Sections { metadata, offsets, data_start: end }, meta))
 }
 
-/// The part of the file from `start` on, if it is there; a length of nothing is more than any file
-/// has.
+/// Returns the range of a part that begins at `start`, if it is within the file. A length of `None` exceeds any file.
 pub(crate) fn within(
     source: &dyn ReadAt,
     what: &'static str,
@@ -146,7 +144,7 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with those of the chunks, which are the true ones.
+/// Compares the sizes in the header with those of the chunks, which are the right ones.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],
@@ -172,7 +170,7 @@ fn check_sizes(
             _ => format!(", {others} more have another size"),
         };
         let message = format!("{field} is {expected}, chunk {index} has {}{more}", chunk.nbytes);
-        // Tools skip an empty chunk silently, so that data would be missing.
+        // Tools silently skip an empty chunk, so that data would be missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }

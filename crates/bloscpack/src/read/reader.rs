@@ -1,4 +1,4 @@
-//! A file that is open for reading.
+//! Reading an open file.
 
 use std::fmt;
 use std::ops::Range;
@@ -25,11 +25,11 @@ use crate::read::open::{self, Opened};
 
 /// A Bloscpack file that is open for reading.
 ///
-/// Opening reads the header, the metadata, the table of offsets and 16 bytes of each chunk. A file
-/// opens when its structure holds: what is merely irregular is among the [`diagnostics`](Self::diagnostics),
-/// and a chunk whose bytes are wrong fails when it is read.
+/// Opening a file reads the header, the metadata, the table of offsets and 16 bytes of each chunk. It succeeds if the
+/// structure of the file is valid; survivable irregularities are among the [`diagnostics`](Self::diagnostics), and a
+/// damaged chunk is an error only when it is read.
 ///
-/// Many threads may read one file.
+/// Many threads can read a file at the same time.
 ///
 /// ```
 /// use bloscpack::Reader;
@@ -58,18 +58,18 @@ pub struct Reader {
     metadata: Option<Result<Metadata>>,
     layout: Layout,
     diagnostics: Vec<Diagnostic>,
-    /// A bit for each chunk whose digest was found right.
+    /// A bit for each chunk, set if its digest is known to be valid.
     verified: Vec<AtomicU64>,
 }
 
-/// A part of a chunk, none of them empty.
+/// A part of the data of a chunk, which is not empty.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// The chunk.
+    /// The index of the chunk.
     pub(crate) index: usize,
-    /// The bytes of the chunk's data.
+    /// The range of the part in the data of the chunk.
     pub(crate) range: Range<usize>,
-    /// Where they begin in the data of the file.
+    /// The offset of the part in the data of the file.
     pub(crate) position: u64,
 }
 
@@ -202,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// The metadata section as it is in the file; empty if there is none.
+    /// Reads the metadata section as stored in the file. It is empty if there is none.
     pub(crate) fn section(&self) -> Result<Bytes> {
         let section = self.layout.metadata().unwrap_or_default();
         let len = usize::try_from(section.end - section.start).unwrap_or(usize::MAX);
@@ -272,7 +272,7 @@ impl Reader {
         Ok(buffer)
     }
 
-    /// Checks the digest of a chunk, unless that was done before or is not wanted.
+    /// Checks the digest of a chunk, unless it was checked before or is not to be checked.
     fn check_digest(&self, index: usize, buffer: &[u8], digest: &[u8]) -> Result<()> {
         if self.options.verify == Verify::OnRead && !self.is_verified(index) {
             self.chunk_source().check(index as u64, self.chunk(index)?, buffer, digest)?;
@@ -382,7 +382,7 @@ impl Reader {
         self.with_chunk(index, scratch, |buffer, blosc| buffer.decode_range_into(range, out, blosc))
     }
 
-    /// Runs `decode` on the buffer of a chunk, whose digest is checked before.
+    /// Checks the digest of a chunk, and runs `decode` on its buffer.
     fn with_chunk<T>(
         &self,
         index: usize,
@@ -427,8 +427,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Announces to a remote source which chunks a range of the data needs, so that it fetches them at
-    /// once.
+    /// Tells a remote source which chunks a range of the data needs, so that it fetches them in one go.
     pub(crate) fn prefetch_data(&self, range: Range<u64>) -> Result<()> {
         if self.source.is_memory() {
             return Ok(());
@@ -439,8 +438,7 @@ impl Reader {
         Ok(self.source.prefetch(&stored)?)
     }
 
-    /// The parts of chunks that make up a range of the data. Chunks without bytes in it are not
-    /// among them.
+    /// Returns the parts of chunks that make up a range of the data, without empty parts.
     pub(crate) fn pieces(
         &self,
         range: Range<u64>,
@@ -479,7 +477,7 @@ impl Reader {
         Ok(out)
     }
 
-    /// Zeros for `count` elements of data, which take no memory before they are written to.
+    /// Returns zeros for `count` elements of data, which take no memory until they are written to.
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;
@@ -517,7 +515,7 @@ impl OpenOptions {
                         Arc::new(journaled),
                         "a change in place is not finished: the file is read as it was before",
                     ),
-                    // It has been finished meanwhile.
+                    // The change has been completed in the meantime.
                     None => return self.open(path),
                 }
             }
@@ -567,10 +565,9 @@ impl OpenOptions {
     }
 }
 
-/// The data as a source, so that a format whose file was packed is read without unpacking it.
+/// Reads the data as a source, so that a packed file of another format can be read without unpacking it.
 ///
-/// Offsets count in the data. An error of a chunk says in its text where the chunk lies in the packed
-/// file.
+/// Offsets are those in the data. The text of an error about a chunk has its offset in the packed file.
 impl ReadAt for Reader {
     fn len(&self) -> u64 {
         self.layout.plain_len()

@@ -1,8 +1,8 @@
-//! The data of a file, decoded over threads.
+//! Decoding the data of a file on several threads.
 //!
-//! Each chunk is one job. To memory and to files the threads put the data in their place, in any
-//! order; to a pipe they come in order through a window of two chunks a thread. Memory is that of
-//! the chunks in work, whatever the length of the file.
+//! Each chunk is a job. If the target is memory or a file, the threads write the data at its position, in any order. If
+//! it is a pipe, the data passes in order through a window of two chunks per thread. Memory is bounded by the chunks in
+//! progress, however long the file is.
 
 use std::fmt;
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::parallel::{self, for_each, in_order};
 use crate::read::chunk::Scratch;
 use crate::read::reader::Piece;
 
-/// Is called with the number of further bytes that are done, on any of the threads at work.
+/// A function that is called with the number of bytes processed since the last call, on any of the working threads.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// How to decode many chunks.
+/// Options for decoding many chunks.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,16 +48,16 @@ impl Default for UnpackOptions<'_> {
 }
 
 impl<'a> UnpackOptions<'a> {
-    /// The defaults: all threads of the pool; no progress.
+    /// Returns the default options: all threads of the pool, and no progress.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets how many threads of the caller's `rayon` pool decode at most; with 1 only the caller's thread.
-        /// Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that decode. With 1, only the caller's
+        /// thread does. Default: all.
         threads: usize;
-        /// Sets the function that is called with the number of bytes that are done.
+        /// Sets a function that is called with the number of bytes decoded since the last call.
         progress: Progress<'a> => Some(progress);
     }
 
@@ -74,8 +74,8 @@ impl fmt::Debug for UnpackOptions<'_> {
     }
 }
 
-/// Decoding to many places over threads. When several chunks are bad, the error is that of the
-/// first; what was written until then is there.
+/// Decoding on several threads. If several chunks are damaged, the error is that of the first one. Data written before
+/// the error is kept.
 impl Reader {
     /// Writes all data to a sink, in order.
     ///
@@ -210,12 +210,12 @@ impl Reader {
         Ok(out)
     }
 
-    /// No more threads than there are chunks.
+    /// Returns the number of threads to use, at most one per chunk.
     fn threads(&self, options: &UnpackOptions<'_>) -> usize {
         options.threads.min(self.chunks().len())
     }
 
-    /// Decodes a part of a chunk to a buffer whose memory is used again.
+    /// Decodes a part of a chunk to a buffer whose memory is reused.
     fn decode_piece(&self, piece: Piece, data: &mut Vec<u8>, scratch: &mut Scratch) -> Result<()> {
         let Piece { index, range, .. } = piece;
         let nbytes = self.chunks().get(index).map_or(0, |chunk| chunk.nbytes);

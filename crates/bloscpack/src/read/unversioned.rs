@@ -2,12 +2,12 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | magic `blpk` |
+//! | 0 | 4 | signature `blpk` |
 //! | 4 | 4 | nchunks, u32 |
 //! | 8 | | Blosc buffers, back to back, to the end of the file |
 //!
-//! The byte that later became the version is the lowest of the number of chunks, so it may be
-//! any. Such a file is recognised by its chunks, which begin at byte 8 and end where the file ends.
+//! The byte that later became the version is the lowest byte of the number of chunks, so it may have any value. Such a
+//! file is recognised by its chunks, which begin at byte 8 and end at the end of the file.
 
 use binio::number::ByteReader;
 use binio::{Endian, Limits, ReadAt};
@@ -21,7 +21,7 @@ use crate::read::chunk_index::{MIN_CHUNK, scan};
 
 pub(crate) const HEADER_LEN: u64 = 8;
 
-/// The chunks of an unversioned file; nothing if it is none. `head` are its first bytes.
+/// Returns the chunks of an unversioned file, or `None` for any other file. `head` contains the first bytes.
 pub(crate) fn find(
     source: &dyn ReadAt,
     head: &[u8],
@@ -42,17 +42,17 @@ pub(crate) fn find(
     Ok(reaches_end.then_some(chunks))
 }
 
-/// The number of chunks, where a Blosc header follows it.
+/// Returns the number of chunks, if a Blosc header follows it.
 pub(crate) fn claimed(head: &[u8]) -> Option<u64> {
     let mut reader = ByteReader::new(head);
     reader.magic(b"blpk").ok()?;
     let nchunks: u32 = reader.read(Endian::Little).ok()?;
-    // Rules out nearly all other files before anything else is read.
+    // Exclude nearly all other files before anything else is read.
     reader.magic(&[2, 1]).ok()?;
     Some(nchunks.into())
 }
 
-/// The header of an unversioned file.
+/// Returns the header of an unversioned file.
 pub(crate) fn header(nchunks: u64) -> Header {
     Header {
         version: Version::Unversioned,

@@ -1,15 +1,15 @@
-//! Makes a good file of what is left of a damaged one.
+//! Salvaging a valid file from a damaged one.
 //!
 //! | damage | what is kept |
 //! |---|---|
-//! | a writer that was killed: offsets of -1, no tail | the chunks that are whole |
-//! | a download that was cut | the same |
-//! | an append that was killed before its header | the chunks that it added too |
-//! | a table or header of nonsense | the chunks that are found |
-//! | a bad chunk in the middle | those before it; with `skip_bad` those after it too |
+//! | a killed writer: offsets of -1, and a truncated end | the complete chunks |
+//! | a truncated download | the complete chunks |
+//! | an append that was killed before it wrote the header | all chunks, including the appended ones |
+//! | an overwritten table or header | the chunks that a search finds |
+//! | a bad chunk in the middle | the chunks before it; with `skip_bad`, also those after it |
 //!
-//! Chunks are copied as they are, digests included; a chunk is kept when its structure and its
-//! digest hold. Without checksums in the file it must decode.
+//! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest are valid; without
+//! checksums, it must decode.
 
 use std::io::{Seek, Write};
 use std::ops::Range;
@@ -29,10 +29,10 @@ use crate::read::chunk::{ChunkSource, Stored, zeroed};
 use crate::repair::survey::{Found, Survey, survey};
 use crate::write::container::ContainerWriter;
 
-/// Spare entries of the table for each chunk, at most: the original's default.
+/// The maximum number of spare offsets per chunk, which is the default of the original program.
 const MAX_ROOM: u64 = 10;
 
-/// What to keep of a damaged file.
+/// Options for salvaging a damaged file.
 #[derive(Clone, Debug, Default)]
 pub struct RecoverOptions {
     skip_bad: bool,
@@ -41,22 +41,21 @@ pub struct RecoverOptions {
 }
 
 impl RecoverOptions {
-    /// The chunks before the first that is bad.
+    /// Returns options that keep the chunks before the first bad one.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether to continue after bad chunks. The data of what follows then begin earlier than they
-        /// did, unless [`fill_zeros`](Self::fill_zeros) is set.
+        /// Sets whether to continue after bad chunks. The later data then moves forward, unless
+        /// [`fill_zeros`](Self::fill_zeros) is set.
         skip_bad: bool;
-        /// Sets whether to continue after bad chunks and put as many zeros in their place: for each chunk as
-        /// many as the header says a chunk has. How many chunks are bad follows from the table; where it
-        /// does not, it is taken to be one.
+        /// Sets whether to continue after bad chunks and replace each of them with zeros, as many as the chunk size in
+        /// the header. The table tells the number of bad chunks; if it does not, a single one is assumed.
         fill_zeros: bool;
     }
 
-    /// Limits of the reading.
+    /// Sets the limits for reading the damaged file.
     #[must_use]
     pub fn limits(mut self, limits: binio::Limits) -> Self {
         self.opening = self.opening.limits(limits);
@@ -64,31 +63,31 @@ impl RecoverOptions {
     }
 }
 
-/// Bytes of a damaged file that are not in the recovered one.
+/// A part of a damaged file that was lost.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
-    /// The chunks, as they were counted before.
+    /// The indices of the lost chunks in the damaged file.
     pub chunks: Range<u64>,
-    /// Their bytes in the damaged file; none where the file ends before them.
+    /// The range of the lost chunks in the damaged file; empty if the file ends before them.
     pub bytes: Range<u64>,
-    /// How many bytes of zeros stand for them.
+    /// The number of zeros that replace the lost chunks.
     pub zeros: u64,
-    /// What is wrong with the first of them.
+    /// The error in the first of the lost chunks.
     pub reason: Error,
 }
 
-/// What was kept and what was lost.
+/// The result of salvaging a file.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecoverReport {
-    /// How many chunks were kept.
+    /// The number of chunks that were kept.
     pub kept: u64,
-    /// Length of the data of the new file, zeros included.
+    /// The length of the data of the new file in bytes, including zeros.
     pub plain_len: u64,
-    /// What was lost, in the order of the file.
+    /// The lost parts, in the order of the file.
     pub lost: Vec<Loss>,
-    /// What else is wrong: with the header, the table, the metadata.
+    /// Other irregularities: in the header, the table and the metadata.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -163,7 +162,7 @@ pub fn recover<W: Write + Seek>(
     Ok(report)
 }
 
-/// What the new file is made of.
+/// A part of the new file.
 enum Piece {
     Kept(ChunkEntry),
     /// Chunks of zeros.
@@ -181,7 +180,7 @@ impl Piece {
         }
     }
 
-    /// Plain bytes of each chunk.
+    /// Returns the length of the data of each chunk in bytes.
     fn size(&self) -> u32 {
         match self {
             Self::Kept(chunk) => chunk.nbytes,
@@ -190,7 +189,7 @@ impl Piece {
     }
 }
 
-/// The metadata section as it is, if its digest holds: what else may be wrong is kept.
+/// Returns the metadata section unchanged if its digest matches, even if the metadata has other errors.
 fn section(
     source: &dyn ReadAt,
     range: &Range<u64>,
@@ -211,7 +210,7 @@ fn section(
     }
 }
 
-/// Writes the pieces after a header of version 3 with a table.
+/// Writes the pieces as a file of version 3 with a table.
 fn write<W: Write + Seek>(
     reader: ChunkSource<'_>,
     old: &Header,
@@ -222,7 +221,7 @@ fn write<W: Write + Seek>(
     let nchunks: u64 = pieces.iter().map(Piece::count).sum();
     let (chunk_size, last_chunk) = sizes_of(pieces.iter().map(Piece::size));
     let typesize = match (old.typesize, pieces.iter().find_map(kept)) {
-        // Versions without a typesize: it is the chunks'.
+        // Old versions have no typesize: use that of the chunks.
         (0, Some(chunk)) => reader.header(0, chunk.offset)?.typesize().max(1),
         (typesize, _) => typesize.max(1),
     };
@@ -267,7 +266,7 @@ fn kept(piece: &Piece) -> Option<&ChunkEntry> {
     }
 }
 
-/// A chunk of zeros and its digest. Every build has its compressor.
+/// Returns a chunk of zeros and its digest. The compressor is part of every build.
 fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
     let options = CompressOptions::new(Compressor::Lz4).typesize(typesize);
     let mut stored = compress(&zeroed::<u8>("chunk of zeros", size.into())?, &options)?;

@@ -1,8 +1,7 @@
-//! What holds in a file that is damaged: the chunks whose structure and digest are right, and the
-//! holes between them.
+//! Finding the intact chunks of a damaged file, and the holes between them.
 //!
-//! The header is believed as far as it can be, the table only where a chunk holds at the place that
-//! it names. Where neither says where the next chunk is, every byte is a candidate.
+//! The valid numbers of the header are trusted, and a table entry only if there is an intact chunk at its offset. If
+//! neither tells where the next chunk is, every byte is a candidate.
 
 use std::ops::Range;
 
@@ -22,21 +21,21 @@ use crate::read::chunk_index::MIN_CHUNK;
 use crate::read::open::sections;
 use crate::read::unversioned;
 
-/// How a Blosc buffer begins.
+/// The first bytes of a Blosc buffer.
 const BLOSC: &[u8] = &[2, 1];
-/// How many times the length of the file is read for candidates that turn out to be none.
+/// How many times the length of the file may be read in vain, for candidates that are not chunks.
 const MAX_EFFORT: u64 = 16;
 
-/// What was found, in the order of the file.
+/// A chunk or a hole, in the order of the file.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// A chunk that holds.
+    /// An intact chunk.
     Chunk(ChunkEntry),
-    /// Chunks that do not: their numbers, their bytes, and what is wrong with the first.
+    /// Bad chunks: their indices, their range in the file, and the error in the first of them.
     Hole { chunks: Range<u64>, bytes: Range<u64>, reason: Error },
 }
 
-/// A file as far as it holds.
+/// The intact parts of a file.
 #[derive(Debug)]
 pub(crate) struct Survey {
     pub(crate) header: Header,
@@ -46,7 +45,7 @@ pub(crate) struct Survey {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Surveys a file; with `skip_bad` after the first hole too.
+/// Surveys a file up to the first hole, or to its end if `skip_bad` is set.
 pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool) -> Result<Survey> {
     let mut diagnostics = Vec::new();
     let (header, is_whole) = header(source, &mut diagnostics)?;
@@ -70,8 +69,7 @@ pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool)
     Ok(Survey { header, metadata, found, diagnostics })
 }
 
-/// The parts before the chunks, as far as their ends are known: those of a table that would be
-/// longer than the file are not.
+/// Returns the parts before the chunks whose ends are known. The end of a table longer than the file is not.
 fn parts(
     source: &dyn ReadAt,
     header: &Header,
@@ -90,8 +88,7 @@ fn parts(
     }
 }
 
-/// The header, and whether it is whole: where its numbers are wrong, only version and checksum are
-/// taken.
+/// Returns the header, and whether it is valid. If its numbers are wrong, it has only a version and a checksum.
 fn header(source: &dyn ReadAt, diagnostics: &mut Vec<Diagnostic>) -> Result<(Header, bool)> {
     let head = source.bytes_at(0, usize::try_from(source.len().min(32)).unwrap_or_default())?;
     if let Some(nchunks) = unversioned::claimed(&head) {
@@ -126,9 +123,9 @@ struct Search<'a> {
     reader: ChunkSource<'a>,
     header: &'a Header,
     options: &'a OpenOptions,
-    /// Offsets by chunk, as the table has them.
+    /// The offsets in the table, by chunk.
     table: Vec<i64>,
-    /// Bytes that may still be read for nothing.
+    /// The number of bytes that may still be read in vain.
     effort: u64,
     data: Vec<u8>,
     scratch: Scratch,
@@ -139,8 +136,8 @@ impl Search<'_> {
         self.reader.source.len()
     }
 
-    /// Chunk `index` at `offset`, if it holds: the outer error is the source's. What is above a
-    /// limit does not hold, since bytes that are not a chunk may claim anything.
+    /// Reads chunk `index` at `offset`, if it is intact. The outer error is that of the source. A chunk above a limit
+    /// is not intact, because bytes that are not a chunk may claim any size.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
             Err(error) if error.is_io() => Err(error),
@@ -162,7 +159,7 @@ impl Search<'_> {
         self.reader.check(index, &chunk, buffer, digest)?;
         let parsed = chunk::parse(index, offset, buffer)?;
         if self.header.checksum == Checksum::None {
-            // Only decoding shows whether the bytes are right.
+            // Without a digest, only decoding shows whether the bytes are right.
             parsed
                 .decode_to(&mut self.data, &self.options.limits, &mut self.scratch.blosc)
                 .map_err(|error| chunk::corrupt(index, offset, buffer, error))?;
@@ -170,8 +167,8 @@ impl Search<'_> {
         Ok(chunk)
     }
 
-    /// Where the chunks begin: after the table. If no chunk begins there, the table may be shorter
-    /// or longer than the header says.
+    /// Returns the offset of the first chunk, which is the end of the table. If there is no chunk, the table may be
+    /// shorter or longer than the header says.
     fn first(
         &mut self,
         start: Option<u64>,
@@ -196,7 +193,7 @@ impl Search<'_> {
         Ok(found.or(start).unwrap_or(end))
     }
 
-    /// Whether a Blosc buffer begins here, be it whole or cut.
+    /// Returns `true` if there may be a Blosc buffer at this offset, complete or truncated.
     fn begins(&self, offset: u64) -> Result<bool> {
         match self.reader.entry(0, offset) {
             Ok(_) => Ok(true),
@@ -205,14 +202,14 @@ impl Search<'_> {
         }
     }
 
-    /// The chunks and holes from `start` on.
+    /// Returns the chunks and holes at and after `start`.
     fn walk(&mut self, start: u64, skip_bad: bool) -> Result<Vec<Found>> {
         let (mut found, mut index, mut position) = (Vec::new(), 0, start);
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // After the last chunk that the header knows there are those of an append that was
-            // interrupted, or what appending left.
+            // After the last chunk in the header, there may be chunks of an interrupted append, or bytes that appending
+            // left.
             if is_beyond && !self.is_full(found.last()) {
                 break;
             }
@@ -246,19 +243,19 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Whether a chunk is as large as one that others follow.
+    /// Returns `true` if a chunk has the size of a chunk that others follow.
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
-            // A file has a chunk at least.
+            // A file has at least one chunk.
             (Some(Found::Chunk(_)), None) | (None, _) => true,
             _ => false,
         }
     }
 
-    /// The next valid chunk after a bad one, and its number.
+    /// Returns the next intact chunk after a bad one, and its index.
     fn next(&mut self, index: u64, position: u64) -> Result<Option<(u64, u64)>> {
-        // The chunk may be bad and its length right.
+        // The length of a bad chunk may be right.
         if let Ok(bad) = self.reader.entry(index, position) {
             let end = self.reader.end(&bad);
             let is_last = end == self.file_len() && self.header.nchunks == Some(index + 1);
@@ -278,11 +275,11 @@ impl Search<'_> {
             }
         }
         let found = self.scan(index + 1, position + 1..self.file_len())?;
-        // How many are missing nobody knows then: one at least.
+        // The number of missing chunks is then unknown: it is at least one.
         Ok(found.map(|position| (index + 1, position)))
     }
 
-    /// The first place in a range where a chunk holds.
+    /// Returns the first offset in a range with an intact chunk.
     fn scan(&mut self, index: u64, range: Range<u64>) -> Result<Option<u64>> {
         let mut scanner = Scanner::new(self.reader.source, BLOSC, range);
         while let Some(candidate) = scanner.next_match()? {

@@ -1,4 +1,4 @@
-//! Chunks from data that come piece by piece.
+//! Making chunks from data that arrives piece by piece.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order, workers};
 use crate::write::chunk_encoder::Recipe;
 
-/// Plain bytes that are compressed together. Threads begin and end with them, so they are many;
-/// where a chunk is larger than its share of them, each thread gets one.
+/// The number of bytes that are compressed together. The threads start and end with each batch, so batches are large.
+/// If a chunk is larger than the share of a thread, each thread compresses one chunk.
 const BATCH: usize = 32 << 20;
 
 /// Gathers data until there are chunks for all threads, and compresses them.
@@ -16,18 +16,18 @@ pub(crate) struct Filling {
     recipe: Recipe,
     threads: usize,
     chunk_size: usize,
-    /// Whole chunks, and one that is not full yet.
+    /// Complete chunks, and the beginning of another one.
     batch: Vec<u8>,
-    /// Length at which the batch is compressed, a multiple of the chunk size.
+    /// The length at which the batch is compressed, a multiple of the chunk size.
     batch_len: usize,
     len: u64,
-    /// How long the data will be, if that was promised.
+    /// The length of the data, if it was announced.
     expected: Option<u64>,
     failed: bool,
 }
 
 impl Filling {
-    /// Begins with data of these options; also returns the metadata section.
+    /// Begins to gather data. Also returns the metadata section.
     pub(crate) fn new(options: &WriteOptions, expected: Option<u64>) -> Result<(Self, Vec<u8>)> {
         let (recipe, section) = options.check()?;
         let (chunk_size, threads) =
@@ -39,7 +39,7 @@ impl Filling {
         Ok((Self { recipe, threads, chunk_size, batch, batch_len, len, expected, failed }, section))
     }
 
-    /// Length of the data so far.
+    /// Returns the length of the data so far in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -55,8 +55,7 @@ impl Filling {
         }
     }
 
-    /// Takes data from the front and returns how many bytes. Passes stored chunks to `commit` in their
-    /// order.
+    /// Takes bytes from the front of `data`, and returns their number. Passes stored chunks to `commit` in order.
     pub(crate) fn take(
         &mut self,
         data: &[u8],
@@ -65,7 +64,7 @@ impl Filling {
         self.check()?;
         self.check_len(|len, expected| len <= expected, self.len + data.len() as u64)?;
         let taken = if self.batch.is_empty() && data.len() >= self.batch_len {
-            // As they are, without a copy.
+            // Compress the data without copying it.
             let whole = data.len() - data.len() % self.batch_len;
             self.store(&data[..whole], commit)?;
             whole
@@ -95,8 +94,8 @@ impl Filling {
         Ok(())
     }
 
-    /// Passes all that is left to `commit`; nothing if there were no data. Fails if they are not as
-    /// long as was promised.
+    /// Passes the remaining chunks to `commit`, or nothing if there was no data. Fails if the data does not have the
+    /// announced length.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.check()?;
         self.store_batch(commit)?;
@@ -105,13 +104,13 @@ impl Filling {
 
     fn check(&self) -> Result<()> {
         if self.failed {
-            // A chunk that is lost is a hole in the data.
+            // A lost chunk is a hole in the data.
             return Err(io::Error::other("a chunk before could not be written").into());
         }
         Ok(())
     }
 
-    /// The chunk that stands for no data.
+    /// Returns the chunk that represents empty data.
     pub(crate) fn empty_chunk(&self) -> Result<Vec<u8>> {
         let mut stored = Vec::new();
         self.recipe.store(&[], &mut stored)?;

@@ -1,4 +1,4 @@
-//! A chunk from plain bytes to what is stored.
+//! Compressing a chunk and computing its digest.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use binio::blosc::{CompressOptions, Compressor, HEADER_LEN, Shuffle, compress, c
 use crate::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How chunks are stored.
+/// The parameters for storing chunks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recipe {
     pub(crate) compress: CompressOptions,
@@ -16,7 +16,7 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// Checks the options: that they are in their ranges, and that this build has the compressor.
+    /// Checks that the options are within their ranges, and that this build has the compressor.
     pub(crate) fn new(
         compressor: Compressor,
         level: u8,
@@ -34,14 +34,14 @@ impl Recipe {
         };
         let options = CompressOptions::new(compressor).level(level).shuffle(shuffle);
         let options = options.typesize(typesize);
-        // No data are enough to learn whether there is such a compressor.
+        // Empty data is enough to learn if there is such a compressor.
         match compress(&[], &options) {
             Ok(_) => Ok(Self { compress: options, checksum }),
             Err(error) => Err(refuse("compressor", error.to_string())),
         }
     }
 
-    /// Makes the Blosc buffer and its digest of a chunk, in `stored`, whose memory is used again.
+    /// Writes the Blosc buffer of a chunk and its digest to `stored`, whose memory is reused.
     pub(crate) fn store(&self, plain: &[u8], stored: &mut Vec<u8>) -> Result<()> {
         stored.clear();
         stored.reserve(plain.len() + HEADER_LEN + self.checksum.len());
@@ -51,7 +51,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// The same for a part of a source. Memory is not copied; anything else is read into `read`.
+    /// Like [`store`](Self::store), for a range of a source. A source in memory is not copied; any other source is read
+    /// into `read`.
     pub(crate) fn store_from(
         &self,
         source: &dyn ReadAt,

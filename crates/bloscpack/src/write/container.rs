@@ -1,14 +1,13 @@
-//! The raw layer of writing: header, metadata section, offset table, chunks that are compressed.
+//! The raw layer of writing: the header, the metadata section, the table of offsets, and compressed chunks.
 //!
 //! | part | written |
 //! |---|---|
 //! | header, 32 bytes | first, and again at the end if its numbers have changed |
 //! | metadata section | second |
-//! | offsets, 8 bytes each | third as -1, and at the end as they are |
+//! | offsets, 8 bytes each | third, as -1, and again at the end |
 //! | each chunk: Blosc buffer, digest | in the order of the chunks, without gaps |
 //!
-//! What a writer leaves that was killed has a header, offsets of -1, and whole chunks before a tail
-//! that is missing.
+//! A killed writer leaves a header, offsets of -1, and complete chunks, of which the last may be truncated.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -19,30 +18,29 @@ use binio::write::AtomicFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Header;
 
-/// An offset that is not known, and each of the spare ones.
+/// An unknown offset, or a spare one.
 const UNSET: [u8; 8] = (-1_i64).to_le_bytes();
 
-/// Writes the parts of a file in their order. Positions are counted from where the sink stands at
-/// the beginning.
+/// Writes the parts of a file in order. Positions are relative to the initial position of the sink.
 #[derive(Debug)]
 pub(crate) struct ContainerWriter<W> {
     sink: W,
     header: Header,
-    /// The header as it was written.
+    /// The header as written at the beginning.
     encoded: [u8; 32],
-    /// Where the offsets begin.
+    /// The position of the table of offsets.
     table: u64,
     position: u64,
-    /// Where the chunks begin.
+    /// The positions of the chunks.
     offsets: Vec<u64>,
 }
 
 impl<W: Write> ContainerWriter<W> {
-    /// Writes what comes before the chunks. The metadata section is whole, with its room and
+    /// Writes everything before the chunks. The metadata section is complete, including its space for growth and its
     /// digest, or empty.
     ///
-    /// The header's numbers may be put right at the end, but its table of offsets stays as long as
-    /// they make it.
+    /// The numbers in the header can be corrected at the end, but the table of offsets keeps the length that they imply
+    /// here.
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;
@@ -71,7 +69,7 @@ impl<W: Write> ContainerWriter<W> {
         })
     }
 
-    /// Has the next chunks written, of these stored lengths.
+    /// Calls `write` to write the next chunks, which have these stored lengths.
     pub(crate) fn put_with(
         &mut self,
         lens: &[u64],
@@ -91,12 +89,12 @@ impl<W: Write> ContainerWriter<W> {
         Ok(())
     }
 
-    /// Number of chunks so far.
+    /// Returns the number of chunks so far.
     pub(crate) fn nchunks(&self) -> u64 {
         self.offsets.len() as u64
     }
 
-    /// Ends a file whose numbers stay as they are, unknown ones too. The offsets are not written.
+    /// Ends a file without correcting its numbers or writing its offsets.
     pub(crate) fn end(mut self) -> Result<W> {
         self.sink.flush().map_err(Error::of_output)?;
         Ok(self.sink)
@@ -104,7 +102,7 @@ impl<W: Write> ContainerWriter<W> {
 }
 
 impl ContainerWriter<AtomicFile> {
-    /// Copies all chunks of another file after those of this one.
+    /// Appends all chunks of another file to this one.
     pub(crate) fn put_all_of(&mut self, mut other: ContainerWriter<AtomicFile>) -> Result<()> {
         let Some(&start) = other.offsets.first() else { return Ok(()) };
         let ends = other.offsets.iter().skip(1).chain([&other.position]);
@@ -115,7 +113,7 @@ impl ContainerWriter<AtomicFile> {
     }
 }
 
-/// Copies a part of a file, within the system where it can do that.
+/// Copies a range of a file, within the kernel where the system supports it.
 pub(crate) fn copy(mut source: &File, range: Range<u64>, sink: &mut AtomicFile) -> Result<()> {
     source.seek(SeekFrom::Start(range.start))?;
     let needed = range.end - range.start;
@@ -127,8 +125,8 @@ pub(crate) fn copy(mut source: &File, range: Range<u64>, sink: &mut AtomicFile) 
 }
 
 impl<W: Write + Seek> ContainerWriter<W> {
-    /// Ends the file: fills in the offsets, then the header if its numbers are others now. Entries
-    /// of the table that are left over are room for appending.
+    /// Ends the file: fills in the offsets, and corrects the header if its numbers have changed. The remaining entries
+    /// of the table are spare offsets for appending.
     pub(crate) fn finish(mut self, chunk_size: Option<u32>, last_chunk: Option<u32>) -> Result<W> {
         let (nchunks, entries) = (self.nchunks(), self.header.offsets_len());
         let header = Header {
@@ -149,7 +147,7 @@ impl<W: Write + Seek> ContainerWriter<W> {
         self.end()
     }
 
-    /// Writes over what was written, and goes back to the end.
+    /// Overwrites earlier bytes, and returns to the end.
     fn write_at(&mut self, position: u64, bytes: &[u8]) -> Result<()> {
         let distance = i64::try_from(self.position - position).unwrap_or(i64::MAX);
         let mut write = || {

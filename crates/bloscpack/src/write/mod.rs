@@ -1,5 +1,4 @@
-//! Writing new files: data are cut into chunks, which are compressed on several threads and written
-//! in their order.
+//! Writing new files: data is divided into chunks, which are compressed on several threads and written in order.
 
 pub(crate) mod batch;
 pub(crate) mod chunk_encoder;

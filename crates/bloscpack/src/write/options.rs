@@ -1,4 +1,4 @@
-//! How to write a file.
+//! Options for writing a file.
 
 use binio::blosc::{Compressor, Shuffle};
 use bytes::Bytes;
@@ -11,20 +11,19 @@ use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize};
 
-/// The original's, where the build has it.
+/// The default of the original program, if this build has it.
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
 pub(crate) const TYPESIZE: u8 = 8;
 
-/// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
-/// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
-/// as many chunks. Chunks are compressed on all threads of the caller's `rayon` pool. Without the feature `c-blosc` the default
-/// is lz4, since blosclz and lz4hc come with it.
+/// Options for writing a file. The defaults are those of the original program: version 3, blosclz at level 7 with byte
+/// shuffle for 8-byte elements, chunks of 1 MiB, adler32, and spare offsets for ten times as many chunks. Without the
+/// feature `c-blosc`, the default compressor is lz4, because blosclz and lz4hc are part of that feature. Chunks are
+/// compressed on all threads of the caller's `rayon` pool.
 ///
-/// Options are checked before anything is written; what they ask for and cannot have is
-/// [`InvalidOption`](ErrorKind::InvalidOption), or [`NotInVersion`](ErrorKind::NotInVersion) where
-/// only the version is in the way.
+/// Options are checked before anything is written. An invalid value is an [`InvalidOption`](ErrorKind::InvalidOption),
+/// and an option that only another version supports is [`NotInVersion`](ErrorKind::NotInVersion).
 ///
 /// ```
 /// use bloscpack::{Checksum, ChunkSize, Compressor, Shuffle, WriteOptions, pack_to_vec};
@@ -77,13 +76,13 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the layout: version 3 or 2.
+        /// Sets the version of the format, 3 or 2.
         version: Version;
         /// Sets the compressor.
         compressor: Compressor;
@@ -93,25 +92,25 @@ impl WriteOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32;
-        /// Sets the plain size of a chunk. Data that are smaller make one chunk of their size.
+        /// Sets the size of the data of a chunk. If there is less data, it is a single chunk of its length.
         chunk_size: ChunkSize;
         /// Sets the checksum of the chunks.
         checksum: Checksum;
         /// Sets whether a table of offsets is written.
         offsets: bool;
-        /// Sets how many chunks can be appended before the table of offsets is full. Cut to what the
-        /// format can count.
+        /// Sets the number of spare offsets, and thus of chunks that can be appended. It is limited to what the format
+        /// can count.
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets the metadata, any JSON value.
         metadata: &Value => Some(to_text(metadata).into());
-        /// Sets how the metadata are stored.
+        /// Sets how the metadata is stored.
         metadata_options: MetadataOptions;
-        /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
-        /// thread. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1, only the caller's
+        /// thread does. Default: all.
         threads: usize => threads.max(1);
     }
 
-    /// The options of each chunk, and the bytes of the metadata section; all options are checked.
+    /// Checks all options. Returns the parameters of chunks, and the metadata section.
     pub(crate) fn check(&self) -> Result<(Recipe, Vec<u8>)> {
         let version = self.version;
         let not_here =
@@ -137,7 +136,7 @@ impl WriteOptions {
         Ok((Recipe::new(compressor, level, shuffle, typesize, checksum)?, section))
     }
 
-    /// The header of data that are cut so.
+    /// Returns the header for data that is divided in this way.
     pub(crate) fn header(&self, chunking: Chunking) -> Result<Header> {
         let has_room = self.offsets && self.version == Version::V3;
         let room = chunking.max_app_chunks(self.max_app_chunks);
@@ -151,7 +150,7 @@ impl WriteOptions {
         })
     }
 
-    /// The header of data whose length is not known: without offsets and numbers of chunks.
+    /// Returns the header for data of unknown length, without offsets and numbers of chunks.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,

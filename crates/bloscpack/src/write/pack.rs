@@ -1,4 +1,4 @@
-//! Packing data that are complete, in memory or in a file.
+//! Packing data from memory, a file, or a reader.
 
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::write::chunk_encoder::Recipe;
 use crate::write::container::ContainerWriter;
 use crate::{Progress, WriteOptions};
 
-/// Bytes that are taken from a reader at once.
+/// The number of bytes to read at a time.
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the file. `progress` is
@@ -43,7 +43,7 @@ pub fn pack_slice<W: Write + Seek>(
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
     let store = |recipe: &Recipe, range: Range<u64>, _: &mut Vec<u8>, stored: &mut Vec<u8>| {
-        // Within the data, so the ends are numbers of this machine.
+        // The range is within the data, so its ends fit into a `usize`.
         let [start, end] = [range.start, range.end].map(|end| usize::try_from(end).unwrap_or(0));
         recipe.store(&data[start..end], stored)
     };
@@ -250,9 +250,8 @@ fn pack<W: Write + Seek>(
     container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
 }
 
-/// Stores all chunks of data that are cut in this way, on several threads, and passes them to `put` in
-/// their order.
-/// `store` has a buffer to read to, and one for the chunk.
+/// Compresses all chunks of data on several threads, and passes them to `put` in order. `store` gets a buffer to read
+/// into, and one for the stored chunk.
 pub(crate) fn store_chunks(
     chunking: Chunking,
     threads: usize,

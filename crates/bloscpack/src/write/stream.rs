@@ -1,4 +1,4 @@
-//! Writing to a pipe.
+//! Writing to a sink that cannot seek.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -12,12 +12,12 @@ use crate::write::container::ContainerWriter;
 use crate::write::pack::{PIECE, read_pieces, report};
 use crate::{Progress, WriteOptions};
 
-/// Writes data that come piece by piece to a sink that cannot go back, such as a pipe.
+/// Packs data that arrives piece by piece to a sink that cannot seek, such as a pipe.
 ///
-/// There are no offsets, whatever the options say. Where the length of the data is not known either,
-/// the header says that the number of chunks is not known (-1): readers go on to the end of the file.
-/// **The original does not**, it takes such a file for an empty one. Data of known length are
-/// written [`with_len`](Self::with_len), which all can read.
+/// The file has no offsets, whatever the options say. If the length of the data is not known either, the header says
+/// that the number of chunks is unknown (-1), and readers continue to the end of the file. **The original program does
+/// not**: it treats such a file as empty. For data of known length, use [`with_len`](Self::with_len), which every
+/// reader can read.
 ///
 /// ```
 /// use std::io::Write;
@@ -137,7 +137,7 @@ impl<W: Write> Write for StreamWriter<W> {
         Ok(self.filling.take(data, |stored| container.put(stored))?)
     }
 
-    /// Does nothing: a chunk that is not full is not written yet.
+    /// Does nothing, because an incomplete chunk cannot be written yet.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

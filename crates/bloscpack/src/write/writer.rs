@@ -1,4 +1,4 @@
-//! Writing data that come piece by piece.
+//! Writing data that arrives piece by piece.
 
 use std::fmt;
 use std::io::{self, Seek, Write};
@@ -9,22 +9,21 @@ use crate::format::{Chunking, Header, Version};
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
 
-/// Stored bytes that wait in memory for the number of chunks.
+/// The maximum number of stored bytes to keep in memory until the number of chunks is known.
 const MAX_KEPT: usize = 16 << 20;
-/// Entries of a table of offsets whose number of chunks is not known, at least.
+/// The minimum number of entries in a table of offsets if the number of chunks is unknown.
 const MIN_ENTRIES: u64 = 1 << 16;
 
-/// Writes data that come piece by piece, to a sink that can go back to its beginning.
+/// Packs data that arrives piece by piece to a sink that can seek.
 ///
-/// Chunks are compressed on threads while the next ones come in. [`finish`](Self::finish) ends the
-/// file; what is there without it can be recovered.
+/// Chunks are compressed on several threads while more data arrives. [`finish`](Self::finish) completes the file.
+/// Without it, [`recover`](crate::repair::recover) can still read the written chunks.
 ///
-/// Data of known length are written [`with_len`](Self::with_len). Otherwise the table of offsets
-/// has to be there before the number of its entries is known. Stored chunks of up to 16 MiB wait in
-/// memory, so that small files are the same either way. After that the table gets entries for ten
-/// times the chunks so far and at least 65,536; the chunk that finds it full is
-/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no such limit without offsets, nor for
-/// [`pack_reader`](crate::pack_reader).
+/// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table of offsets must be
+/// chosen before the number of chunks is known. Up to 16 MiB of stored chunks are kept in memory, so that small files
+/// do not depend on the way of writing. After that, the table gets entries for ten times the chunks so far, and at
+/// least 65,536. When it is full, the next chunk fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no
+/// such limit without offsets, nor for [`pack_reader`](crate::pack_reader).
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -42,10 +41,10 @@ pub struct Writer<W> {
     output: Output<W>,
 }
 
-/// Where the chunks go: into memory until the header can be written, then to the sink.
+/// Keeps chunks in memory until the header can be written, and then writes them to the sink.
 struct Output<W> {
     options: WriteOptions,
-    /// The sink and the metadata section, until the file is begun.
+    /// The sink and the metadata section, until the first bytes are written.
     waiting: Option<(W, Vec<u8>)>,
     kept: Vec<u8>,
     lens: Vec<u64>,
@@ -135,8 +134,7 @@ impl<W: Write + Seek> Output<W> {
         Ok(())
     }
 
-    /// The header of a file whose number of chunks is not known: its table is long, and the number
-    /// is put right at the end.
+    /// Returns the header for an unknown number of chunks: its table is long, and the number is corrected at the end.
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {
@@ -162,7 +160,7 @@ impl<W: Write + Seek> Write for Writer<W> {
         Ok(self.filling.take(data, |stored| output.put(stored))?)
     }
 
-    /// Does nothing: a chunk that is not full is not written yet.
+    /// Does nothing, because an incomplete chunk cannot be written yet.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

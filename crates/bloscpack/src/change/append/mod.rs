@@ -1,17 +1,16 @@
-//! Appending: the last chunk is filled up, and new ones follow it.
+//! Appending: the last chunk is filled up, and new chunks follow it.
 //!
 //! ```text
 //! before   header  | metadata | offsets 0 1 2 -1 -1 | chunk chunk ch
 //! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
 //! ```
 //!
-//! Chunks follow each other, so the last one is rewritten, and the table of offsets needs entries
-//! for the new ones. Numbers and places are those of the original's append.
+//! There is no gap between chunks, so the last one is rewritten with more data, and the table of offsets needs entries
+//! for the new ones. All numbers and offsets are those that the original program writes.
 //!
-//! There are two ways, and neither leaves a broken file when it is killed. The *atomic* one writes
-//! another file, to which the system copies the chunks that stay, and renames it. The other works
-//! *in place*, for files that are too large to be copied, and keeps a [journal](crate::journal) of
-//! what it writes over.
+//! There are two ways, and a kill does not damage the file in either. The *atomic* way writes a new file, to which the
+//! kernel copies the unchanged chunks, and renames it. The other way works *in place*, for files that are too large to
+//! copy, and keeps a [journal](crate::journal) of the bytes that it overwrites.
 
 mod plan;
 mod write;
@@ -32,8 +31,8 @@ use crate::parallel;
 use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
-/// How to append. Compressor, shuffle and typesize are those of the last chunk unless set; the
-/// level, which no chunk states, is 7.
+/// Options for appending. Unless set, compressor, shuffle and typesize are those of the last chunk. The default level
+/// is 7, because chunks do not state theirs.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -61,7 +60,7 @@ pub struct AppendOptions {
 }
 
 impl AppendOptions {
-    /// Appending by way of another file, which takes the old one's place when it is complete.
+    /// Returns options for appending through a new file, which replaces the old one when it is complete.
     pub fn atomic() -> Self {
         Self {
             compressor: None,
@@ -78,8 +77,8 @@ impl AppendOptions {
         }
     }
 
-    /// Appending to the file itself, with a journal beside it for as long as that takes. Readers
-    /// see a file that changes.
+    /// Returns options for changing the file in place. A journal is beside the file until the change is complete, and
+    /// readers see the old content.
     pub fn in_place() -> Self {
         Self { in_place: true, ..Self::atomic() }
     }
@@ -93,46 +92,46 @@ impl AppendOptions {
         shuffle: Shuffle => Some(shuffle);
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32 => Some(typesize);
-        /// Sets the plain size of a chunk, for a file that has no data yet. All others have theirs.
+        /// Sets the size of the data of a chunk, for a file without data. Other files keep their chunk size.
         chunk_size: ChunkSize;
-        /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
-        /// thread. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1, only the caller's
+        /// thread does. Default: all.
         threads: usize => threads.max(1);
-        /// Sets whether the table of offsets gets more room if it has too little. That moves all chunks, so
-        /// it is atomic.
+        /// Sets whether the table of offsets and the metadata section are made longer if they are full. This moves all
+        /// chunks, so the change is atomic.
         grow: bool;
-        /// Sets whether to append to the first axis of a numpy array: the metadata get the new shape. Without
-        /// this, appending to an array is refused, since it would not be one any more.
+        /// Sets whether to append to the first dimension of a numpy array, which updates the shape in the metadata.
+        /// Otherwise, appending to an array fails, because its shape would no longer match the data.
         axis0: bool;
-        /// Sets whether to append to a file whose header does not state the number or size of chunks (-1);
-        /// they are filled in as found.
+        /// Sets whether to append to a file whose header does not state the number or the size of its chunks (-1). The
+        /// header then gets the numbers found.
         scan: bool;
         /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 }
 
-/// What appending did.
+/// The result of appending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
-    /// Number of chunks now.
+    /// The number of chunks of the changed file.
     pub nchunks: u64,
-    /// How many of them are new; the one that was filled up is not.
+    /// The number of new chunks, without the chunk that was filled up.
     pub new_chunks: u64,
-    /// Length of the data now, in bytes.
+    /// The length of the data of the changed file in bytes.
     pub len: u64,
-    /// The compressor of what was written.
+    /// The compressor of the written chunks.
     pub compressor: Compressor,
-    /// Its level.
+    /// The level of the written chunks.
     pub level: u8,
-    /// The shuffle of what was written.
+    /// The shuffle of the written chunks.
     pub shuffle: Shuffle,
-    /// The typesize of what was written.
+    /// The typesize of the written chunks.
     pub typesize: u8,
-    /// Whether the file itself was changed, not replaced.
+    /// Whether the file was changed in place, not replaced.
     pub in_place: bool,
-    /// Whether a change that had been interrupted was undone before.
+    /// Whether an interrupted change was rolled back first.
     pub rolled_back: bool,
 }
 
@@ -165,10 +164,10 @@ pub fn append(
     Appender::open(path, options)?.append(source, progress)
 }
 
-/// A file that can be appended to: its structure and its last digest were found right.
+/// A file that is open for appending. Its structure and the digest of its last chunk are valid.
 ///
-/// While a file is open here, it is locked: opening it again to change it, by this crate, fails with
-/// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
+/// The file is locked while it is open: opening it again with this crate to change it fails with
+/// [`Locked`](crate::ErrorKind::Locked). On systems other than Unix, nobody else may change the file.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, Appender};
@@ -221,8 +220,8 @@ impl Appender {
     }
 
     binio::setters! {
-        /// Sets other metadata, any JSON value, which the file gets in the same step as the data. They
-        /// have to fit the room that there is, unless the file may [grow](AppendOptions::grow).
+        /// Sets new metadata, any JSON value, which is written in the same change as the data. It must fit into the
+        /// metadata section, unless the file may [grow](AppendOptions::grow).
         metadata: &Value => Some(metadata.clone());
     }
 

@@ -1,4 +1,4 @@
-//! What appending will make of a file, before anything is written.
+//! Planning an append before anything is written.
 
 use serde_json::Value;
 
@@ -14,24 +14,24 @@ use crate::write::chunk_encoder::Recipe;
 use crate::write::options::{COMPRESSOR, TYPESIZE};
 use crate::{ChunkSize, Compressor, Reader, Shuffle};
 
-/// The file to be.
+/// The changed file.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Its header.
+    /// The header of the changed file.
     pub(super) header: Header,
-    /// Its metadata section, if that is another one.
+    /// The new metadata section, if it differs from the old one.
     pub(super) section: Option<Vec<u8>>,
-    /// How many chunks stay as they are.
+    /// The number of chunks that are kept unchanged.
     pub(super) kept: usize,
-    /// Plain bytes of the chunk that is filled up.
+    /// The data of the chunk that is filled up.
     pub(super) head: Vec<u8>,
-    /// How these and the new bytes are cut into chunks.
+    /// The division of `head` and the new data into chunks.
     pub(super) chunking: Chunking,
-    /// Whether there is too little room before the chunks, so that they have to move.
+    /// Whether there is not enough space before the chunks, so that they have to move.
     pub(super) moves_chunks: bool,
 }
 
-/// Refuses files that nothing should be appended to.
+/// Fails for a file to which nothing may be appended.
 pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {
@@ -43,13 +43,13 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
             .at(diagnostic.place.offset.unwrap_or_default()));
     }
     if let Some(last) = reader.chunks().len().checked_sub(1) {
-        // Checks its digest.
+        // Check the digest of the chunk.
         reader.chunk_bytes(last)?;
     }
     Ok(())
 }
 
-/// How chunks are to be stored: as the last one that is not empty, where the options say nothing.
+/// Returns how to store chunks: like the last chunk that is not empty, unless the options say otherwise.
 pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
     let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
     let mut typesize = match reader.header().typesize {
@@ -58,7 +58,7 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
     };
     if let Some(last) = reader.chunks().iter().rposition(|chunk| chunk.nbytes > 0) {
         let header = reader.chunk_header(last)?;
-        // The first of a codec is the plain one: lz4, not lz4hc.
+        // The first compressor of a codec is its default: lz4, not lz4hc.
         let mut all = Compressor::ALL.into_iter();
         let found = all.find(|compressor| compressor.codec() == header.codec());
         compressor = found.unwrap_or(compressor);
@@ -122,13 +122,13 @@ impl Plan {
         Ok(Self { header, section, kept, head, chunking, moves_chunks })
     }
 
-    /// Number of chunks of the file to be.
+    /// Returns the number of chunks of the changed file.
     pub(super) fn nchunks(&self) -> u64 {
         self.kept as u64 + self.chunking.nchunks
     }
 }
 
-/// Refuses a header that knows too little, unless that was asked for.
+/// Fails for a header with unknown numbers, unless `scan` is set.
 fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     let unknown = [
         ("nchunks", header.nchunks.is_none()),
@@ -144,7 +144,7 @@ fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     }
 }
 
-/// The size of all chunks but the last, which is not larger.
+/// Returns the size of all chunks but the last one, which is not larger.
 fn chunk_size_of(reader: &Reader) -> Result<u32> {
     let stated = reader.header().chunk_size.filter(|&size| size > 0);
     let found = reader.chunks().first().map_or(0, |chunk| chunk.nbytes);
@@ -159,8 +159,8 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     Ok(size)
 }
 
-/// The metadata section of an array with more rows, and whether it is longer than the old one.
-/// Nothing if there is no array.
+/// Returns the metadata section of an array with more rows, and whether it is longer than the old one, or `None` if
+/// there is no array.
 fn section_of_array(
     reader: &Reader,
     len: u64,
@@ -199,8 +199,8 @@ fn section_of_array(
     }
 }
 
-/// The section of other metadata, and whether it is longer than the old one. If they describe an
-/// array, it is the one that the file will hold.
+/// Returns the section of new metadata, and whether it is longer than the old one. If the metadata describes an array,
+/// it must be the array of the changed file.
 fn other_section(
     reader: &Reader,
     len: u64,
@@ -231,7 +231,7 @@ fn other_section(
     }
 }
 
-/// Rows of an array that gets `len` more bytes.
+/// Returns the number of rows of an array after appending `len` bytes.
 fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
     let refuse = |message: String| Err(ErrorKind::ShapeMismatch(message).into());
     let Some((&rows, others)) = info.shape().split_first() else {

@@ -1,4 +1,4 @@
-//! The two ways of writing what was planned.
+//! Writing a planned append, atomically or in place.
 
 use std::fs::File;
 use std::io::{Seek, Write};
@@ -16,7 +16,7 @@ use crate::write::container::{ContainerWriter, copy};
 use crate::write::pack::store_chunks;
 use crate::{Progress, Reader};
 
-/// What is written, and how.
+/// An append to be written.
 pub(super) struct Job<'a> {
     pub(super) reader: &'a Reader,
     pub(super) plan: &'a Plan,
@@ -27,14 +27,14 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Writes another file, and puts it in the place of this one.
+    /// Writes a new file that replaces the old one.
     pub(super) fn run_atomically(&self, path: &Path) -> Result<()> {
         let (old, file) = (File::open(path)?, AtomicFile::create(path)?);
         let file = self.write_to(file, |range, sink| copy(&old, range, sink))?;
         Ok(file.commit()?)
     }
 
-    /// Writes another file to a sink, to which `copy` copies a part of this one.
+    /// Writes a new file to a sink. `copy` copies a range of the old file to it.
     pub(super) fn write_to<W: Write + Seek>(
         &self,
         sink: W,
@@ -54,7 +54,7 @@ impl Job<'_> {
         container.finish(plan.header.chunk_size, plan.header.last_chunk)
     }
 
-    /// Changes the file itself. A failure undoes what was done.
+    /// Changes the file in place. A failure rolls the change back.
     pub(super) fn run_in_place(&self, storage: &mut dyn Storage) -> Result<()> {
         let Self { reader, plan, .. } = self;
         let layout = reader.layout();
@@ -76,16 +76,15 @@ impl Job<'_> {
         Ok(change.commit()?)
     }
 
-    /// Where the entries of the table lie that change: those of the new chunks, and of all if none
-    /// was set.
+    /// Returns the range of the table entries that change: those of the new chunks, or all of them if none was set.
     fn entries(&self, table: u64) -> Range<u64> {
         let is_set = self.reader.diagnostics().iter().all(|found| found.code != Code::OffsetsUnset);
         let first = if is_set { self.plan.kept as u64 } else { 0 };
         table + 8 * first..table + 8 * self.plan.nchunks()
     }
 
-    /// The order matters: until the header is written, the old one describes what is there, but for
-    /// the last chunk, which the journal has.
+    /// Writes the parts in a safe order. Until the header is written, the old header describes the file, except for the
+    /// last chunk, which is in the journal.
     fn change(&self, file: &mut dyn WriteAt, place: &InPlace, header: &[u8]) -> Result<()> {
         let chunks = self.reader.chunks();
         let mut offsets: Vec<u64> =
@@ -112,10 +111,10 @@ impl Job<'_> {
         Ok(file.set_len(position)?)
     }
 
-    /// Passes the chunks that are new or filled up to `put`, in their order.
+    /// Passes the new chunks and the one that is filled up to `put`, in order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
-        // The bytes of the chunk that is filled up come before those of the source.
+        // The data of the chunk that is filled up precedes that of the source.
         let head = plan.head.len() as u64;
         let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
             let from = range.start.saturating_sub(head)..range.end - head;
@@ -138,10 +137,10 @@ impl Job<'_> {
     }
 }
 
-/// The parts of the file that change, but for the header.
+/// The ranges of the file that change, apart from the header.
 struct InPlace {
     section: Option<Range<u64>>,
     entries: Option<Range<u64>>,
-    /// Chunks, and what follows them.
+    /// The rewritten chunks, and everything after them.
     data: Range<u64>,
 }

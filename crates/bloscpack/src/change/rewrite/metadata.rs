@@ -1,9 +1,8 @@
-//! Other metadata in the room that they have, without moving the chunks.
+//! Replacing the metadata without moving the chunks.
 //!
-//! The payload, with zeros after it, and the digest reach the disk before the header of the
-//! section, and a [journal](crate::journal) has what they overwrite. Metadata that need more room
-//! than there is, or whose digest has another length, move the chunks: then the file is rewritten, if
-//! that is allowed.
+//! The payload, padded with zeros, and the digest reach the disk before the header of the section, and a
+//! [journal](crate::journal) keeps the bytes that they overwrite. If the metadata needs more space than the section
+//! has, or its digest has another length, the chunks must move: the file is then rewritten, if that is allowed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use crate::format::metadata::encode::{section, to_text};
 use crate::format::{MetaHeader, MetadataOptions};
 use crate::{Checksum, OpenOptions, Reader};
 
-/// How to change metadata.
+/// Options for changing metadata.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MetadataEdit {
     checksum: Option<Checksum>,
@@ -27,7 +26,7 @@ pub struct MetadataEdit {
 }
 
 impl MetadataEdit {
-    /// In the room that there is, with the checksum that there is.
+    /// Returns the default options: the new metadata must fit into the section, and the checksum stays the same.
     pub fn new() -> Self {
         Self::default()
     }
@@ -35,8 +34,7 @@ impl MetadataEdit {
     binio::setters! {
         /// Sets the checksum of the metadata.
         checksum: Checksum => Some(checksum);
-        /// Sets whether the whole file is rewritten, by way of another one, if the new metadata do not fit
-        /// the old room.
+        /// Sets whether the whole file is rewritten if the new metadata does not fit into the section.
         grow: bool;
         /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
@@ -71,7 +69,7 @@ pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit
     set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
 }
 
-/// The same for a file that the caller has locked.
+/// Like [`set_metadata`], for a file that the caller has locked.
 pub(crate) fn set_metadata_locked(
     lock: &FileLock,
     metadata: &Value,
@@ -95,7 +93,7 @@ pub(crate) fn set_metadata_locked(
     }
 }
 
-/// A section that is as long as the present one.
+/// Returns a section with the same length as the old one.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,
@@ -116,7 +114,7 @@ pub(crate) fn section_in_place(
     section(&text, &MetadataOptions { checksum, max_size, ..MetadataOptions::default() })
 }
 
-/// Writes a section in the place of the old one.
+/// Overwrites the old section.
 pub(super) fn replace(storage: &mut dyn Storage, reader: &Reader, section: &[u8]) -> Result<()> {
     let Some(place) = reader.layout().metadata() else { return Ok(()) };
     if reader.section()? == section {

@@ -1,7 +1,7 @@
-//! Other files of the same chunks: another version, checksum or room, other metadata.
+//! Writing a changed file with the same chunks: another version or checksum, more spare offsets, other metadata.
 //!
-//! Chunks are copied as they are stored, never compressed again. Where their digests stay too, the
-//! system copies all of them at once.
+//! Chunks are copied as stored and are not compressed again. If their digests are unchanged as well, the kernel copies
+//! all of them in one go.
 
 mod metadata;
 
@@ -28,10 +28,9 @@ use crate::{Checksum, OpenOptions, Reader, Shuffle};
 pub use metadata::{MetadataEdit, set_metadata};
 pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
-/// What to change in a file. Everything else stays.
+/// Options for rewriting a file. Everything else is kept.
 ///
-/// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none
-/// unless one is set.
+/// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none unless one is set.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -67,25 +66,25 @@ enum NewMetadata {
 }
 
 impl RewriteOptions {
-    /// Changes nothing but what is damaged or outdated.
+    /// Returns options that change only damaged or outdated parts.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the layout: version 3 or 2.
+        /// Sets the version of the format, 3 or 2.
         version: Version => Some(version);
         /// Sets the checksum of the chunks.
         checksum: Checksum => Some(checksum);
         /// Sets whether there is a table of offsets.
         offsets: bool => Some(offsets);
-        /// Sets for how many more chunks the table of offsets has room.
+        /// Sets the number of spare offsets, and thus of chunks that can be appended.
         max_app_chunks: u64 => Some(max_app_chunks);
-        /// Sets other metadata.
+        /// Sets new metadata.
         metadata: &Value => NewMetadata::Text(to_text(metadata));
     }
 
-    /// Leaves the metadata out.
+    /// Removes the metadata.
     #[must_use]
     pub fn without_metadata(mut self) -> Self {
         self.metadata = NewMetadata::None;
@@ -93,13 +92,13 @@ impl RewriteOptions {
     }
 
     binio::setters! {
-        /// Sets how the metadata are stored, such as the room that they get.
+        /// Sets how the metadata is stored, including its space for growth.
         metadata_options: MetadataOptions => Some(metadata_options);
         /// Sets the limits of reading a file by [`rewrite_file`]. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 
-    /// The metadata section of the new file.
+    /// Returns the metadata section of the new file.
     fn section(&self, old: &Reader) -> Result<Bytes> {
         let options = self.metadata_options.unwrap_or_default();
         Ok(match &self.metadata {
@@ -110,7 +109,7 @@ impl RewriteOptions {
                     let text = old.metadata()?.map(|metadata| metadata.text().clone());
                     header.section_of(&text.unwrap_or_default(), &options)?.into()
                 }
-                // To the byte, even if nobody can read it.
+                // Copy the section byte by byte, even if it cannot be read.
                 _ => old.section()?,
             },
         })
@@ -163,7 +162,7 @@ pub fn rewrite_file(
     rewrite_locked(&FileLock::acquire(old)?, new.as_ref(), options)
 }
 
-/// The same for a file that the caller has locked.
+/// Like [`rewrite_file`], for a file that the caller has locked.
 fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
     lock.roll_back()?;
@@ -179,12 +178,12 @@ fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Resu
     plan.finish(container)?.commit().map_err(Error::of_output)
 }
 
-/// The file to be.
+/// The changed file.
 struct Plan<'a> {
     old: &'a Reader,
     header: Header,
     section: Bytes,
-    /// The chunks that it will have: all that hold data.
+    /// The indices of the old chunks to copy: all that are not empty.
     chunks: Vec<usize>,
 }
 
@@ -193,7 +192,7 @@ impl<'a> Plan<'a> {
         let before = old.header();
         let is_old = before.version < Version::V2;
         let version = options.version.unwrap_or(if is_old { Version::V3 } else { before.version });
-        // Old releases wrote empty chunks after others, and tools skip them.
+        // Skip empty chunks: old releases wrote them after other chunks, and tools skip them as well.
         let chunks: Vec<usize> = old
             .chunks()
             .iter()
@@ -220,7 +219,7 @@ impl<'a> Plan<'a> {
             nchunks: Some(nchunks),
             max_app_chunks: match version {
                 Version::V3 if offsets => chunking.max_app_chunks(room),
-                // Refused if it was asked for.
+                // If spare offsets were requested, encoding the header fails.
                 _ => options.max_app_chunks.unwrap_or(0),
             },
         };
@@ -240,13 +239,13 @@ impl<'a> Plan<'a> {
         self.chunks.iter().map(|&index| &self.old.chunks()[index])
     }
 
-    /// Stored lengths of the chunks in the old file.
+    /// Returns the stored length of each chunk in the old file, including its digest.
     fn lens(&self) -> Vec<u64> {
         let digest = self.old.header().checksum.len() as u64;
         self.entries().map(|chunk| u64::from(chunk.ctbytes) + digest).collect()
     }
 
-    /// Where the chunks and their digests lie in the old file, if they are the same in the new one.
+    /// Returns the range of the chunks and their digests in the old file, if they are the same in the new file.
     fn same_bytes(&self) -> Option<Range<u64>> {
         let start = self.entries().next()?.offset;
         let mut end = start;
@@ -280,7 +279,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The typesize that the header has, or where it has none the first chunk.
+/// Returns the typesize of the header, or else that of the first chunk.
 fn typesize(old: &Reader, first: Option<&usize>) -> Result<u8> {
     Ok(match (old.header().typesize, first) {
         (0, Some(&first)) => old.chunk_header(first)?.typesize(),

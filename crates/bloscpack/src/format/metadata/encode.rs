@@ -1,7 +1,7 @@
-//! The metadata section from values to bytes.
+//! Encoding the metadata section.
 //!
-//! The text is what the original writes: JSON without blanks, keys in their order, everything but
-//! ASCII escaped. The bytes that zlib makes of it differ between libraries and versions.
+//! The text is equal to that of the original program: JSON without spaces, with the keys in their order and everything
+//! but ASCII escaped. Its compressed bytes depend on the version of zlib.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ use super::{CODEC_NONE, CODEC_ZLIB, MAGIC, MetaHeader};
 use crate::Checksum;
 use crate::error::{ErrorKind, Result};
 
-/// The longest text that is written: the default limit of readers.
+/// The maximum length of the text, which is the default limit of readers.
 const MAX_TEXT: u64 = 16 << 20;
 
-/// How metadata are stored.
+/// Options for storing metadata.
 ///
 /// ```
 /// use bloscpack::format::MetadataOptions;
@@ -31,12 +31,12 @@ const MAX_TEXT: u64 = 16 << 20;
 pub struct MetadataOptions {
     /// The checksum of the payload. Default: adler32.
     pub checksum: Checksum,
-    /// Whether to compress by zlib, where that makes it smaller. Default: yes.
+    /// Whether to compress the text with zlib, if that makes it smaller. Default: yes.
     pub compress: bool,
-    /// The level of compression, 0 to 9. Default: 6.
+    /// The compression level, 0 to 9. Default: 6.
     pub level: u8,
-    /// Room for the payload in bytes, so that other metadata fit later without moving the chunks.
-    /// Default: ten times the text.
+    /// The space for the payload in bytes, so that larger metadata can replace it without moving the chunks. Default:
+    /// ten times the length of the text.
     pub max_size: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Default for MetadataOptions {
 }
 
 impl MetadataOptions {
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -55,11 +55,11 @@ impl MetadataOptions {
     binio::setters! {
         /// Sets the checksum of the payload.
         checksum: Checksum;
-        /// Sets whether to compress by zlib, where that makes it smaller.
+        /// Sets whether to compress the text with zlib, if that makes it smaller.
         compress: bool;
-        /// Sets the level of compression, 0 to 9.
+        /// Sets the compression level, 0 to 9.
         level: u8;
-        /// Sets the room for the payload in bytes.
+        /// Sets the space for the payload in bytes.
         max_size: u32 => Some(max_size);
     }
 }
@@ -82,7 +82,7 @@ impl MetaHeader {
     }
 }
 
-/// The text of a value.
+/// Returns the text of a value.
 pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut text, Ascii));
@@ -90,7 +90,7 @@ pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     text
 }
 
-/// Escapes everything but printable ASCII, in UTF-16 units.
+/// Escapes everything but printable ASCII, as UTF-16 code units.
 struct Ascii;
 
 impl Formatter for Ascii {
@@ -110,7 +110,7 @@ impl Formatter for Ascii {
     }
 }
 
-/// A whole section of this text: header, payload, room, digest.
+/// Returns a complete section with this text: header, payload, padding and digest.
 pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
     let header = MetaHeader {
         magic: MAGIC,
@@ -127,7 +127,7 @@ pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>>
 }
 
 impl MetaHeader {
-    /// A section of another text with what this header says beside it.
+    /// Returns a section with another text, which keeps the other fields of this header.
     pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
         if options.level > 9 {
             let message = format!("{}, expected 0 to 9", options.level);
@@ -140,7 +140,7 @@ impl MetaHeader {
             ErrorKind::Limit { what, limit: MAX_TEXT, requested }
         })?;
         let compressed = if options.compress { compress(text, options.level)? } else { Vec::new() };
-        // As large as the text stays compressed.
+        // A compressed text that is not smaller is kept.
         let (codec, payload) = if options.compress && compressed.len() <= text.len() {
             (CODEC_ZLIB, &compressed[..])
         } else {

@@ -1,25 +1,24 @@
-//! The metadata's text as JSON.
+//! Parsing the text of the metadata as JSON.
 //!
-//! `serde_json` silently takes the last of two equal keys and rounds integers beyond 64 bits to
-//! floats, as most readers of JSON do. Both are noticed here, so that a caller can be told; the
-//! text itself is always kept.
+//! Like most readers of JSON, `serde_json` silently uses the last of two equal keys and rounds integers beyond 64 bits
+//! to floats. This parser detects both, so that the caller can report them.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value and what is irregular about its text.
+/// A value, and the irregularities of its text.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) value: Value,
-    /// The first key that occurs again in the same object.
+    /// The first key that occurs twice in an object.
     pub(crate) duplicate_key: Option<String>,
-    /// The first integer beyond 64 bits.
+    /// The first integer that does not fit into 64 bits.
     pub(crate) big_integer: Option<String>,
 }
 
-/// Parses one value and nothing after it. Nesting is limited to 128 levels.
+/// Parses a single value, which nothing may follow. Nesting is limited to 128 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     let mut duplicate_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
@@ -28,7 +27,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     Ok(Parsed { value, duplicate_key, big_integer: big_integer(text) })
 }
 
-/// Builds a value and notes the first key that an object has twice.
+/// Builds a value, and remembers the first key that occurs twice in an object.
 struct Watching<'a>(&'a mut Option<String>);
 
 impl<'de> DeserializeSeed<'de> for Watching<'_> {
@@ -91,7 +90,7 @@ impl<'de> Visitor<'de> for Watching<'_> {
     }
 }
 
-/// The first integer of a valid text that neither `i64` nor `u64` holds.
+/// Returns the first integer of a valid text that fits into neither `i64` nor `u64`.
 fn big_integer(text: &[u8]) -> Option<String> {
     let mut rest = text;
     while let Some(start) = rest.iter().position(|byte| matches!(byte, b'-' | b'0'..=b'9' | b'"')) {
@@ -108,13 +107,13 @@ fn big_integer(text: &[u8]) -> Option<String> {
     None
 }
 
-/// Where the number that begins here ends.
+/// Returns the end of the number that begins here.
 fn end_of_number(text: &[u8]) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len())
 }
 
-/// Where the string that begins here ends.
+/// Returns the end of the string that begins here.
 fn end_of_string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(&byte) = text.get(at) {

@@ -1,23 +1,23 @@
-//! The metadata section of version 3: a header, a payload, room, a digest.
+//! The metadata section of version 3: a header, a payload, padding and a digest.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | magic: the serializer, `JSON` and four zeros |
+//! | 0 | 8 | signature: the serializer, `JSON` and four zeros |
 //! | 8 | 1 | `meta_options`, 0 |
 //! | 9 | 1 | `meta_checksum`, 0 to 8 |
 //! | 10 | 1 | `meta_codec`: 0 none, 1 zlib |
 //! | 11 | 1 | `meta_level`, 0 to 9 |
 //! | 12 | 4 | `meta_size`: length of the text |
-//! | 16 | 4 | `max_meta_size`: room for the payload |
-//! | 20 | 4 | `meta_comp_size`: length of the payload as it is stored |
+//! | 16 | 4 | `max_meta_size`: space for the payload |
+//! | 20 | 4 | `meta_comp_size`: length of the stored payload |
 //! | 24 | 8 | `user_codec`, zeros |
 //! | 32 | `meta_comp_size` | payload |
 //! | | | zeros up to `max_meta_size` |
-//! | | by `meta_checksum` | digest of the payload, without the zeros before it |
+//! | | by `meta_checksum` | digest of the payload, without the zeros |
 //!
-//! Numbers are little-endian. A payload that zlib would have made larger is stored plain, with codec
-//! 0 and the level as it was. Where the section ends needs the checksum and `max_meta_size` only;
-//! so metadata that cannot be read cost no chunk.
+//! Numbers are little-endian. A text that zlib would make larger is stored without compression, with codec 0 and the
+//! requested level. The end of the section depends only on the checksum and on `max_meta_size`, so unreadable metadata
+//! does not affect the chunks.
 
 pub(crate) mod encode;
 mod json;
@@ -35,7 +35,7 @@ use crate::error::{Error, ErrorKind, MetadataError, Part, Result};
 use crate::{Checksum, Strictness};
 
 const MAGIC: [u8; 8] = *b"JSON\0\0\0\0";
-/// As the original's documentation has it, and nothing known has written.
+/// The signature in the documentation of the original program, which no known program writes.
 const MAGIC_BLANKS: [u8; 8] = *b"JSON    ";
 
 const CODEC_NONE: u8 = 0;
@@ -45,32 +45,31 @@ const CODEC_ZLIB: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetaHeader {
-    /// The serializer's name.
+    /// The name of the serializer.
     pub magic: [u8; 8],
-    /// Option bits, none of which is defined.
+    /// Option bits. None is defined.
     pub options: u8,
     /// The checksum of the payload.
     pub checksum: Checksum,
-    /// How the payload is compressed: 0 not at all, 1 by zlib.
+    /// The compression of the payload: 0 for none, 1 for zlib.
     pub codec: u8,
-    /// The level that the writer asked for.
+    /// The compression level that the writer requested.
     pub level: u8,
-    /// Length of the text in bytes.
+    /// The length of the text in bytes.
     pub meta_size: u32,
-    /// Room for the payload in bytes.
+    /// The space for the payload in bytes.
     pub max_meta_size: u32,
-    /// Length of the payload in bytes.
+    /// The length of the payload in bytes.
     pub meta_comp_size: u32,
-    /// Bytes for other serializers and codecs.
+    /// Bytes for the use of other serializers and codecs.
     pub user_codec: [u8; 8],
 }
 
 impl MetaHeader {
-    /// Bytes of this header.
+    /// Length of the header in bytes.
     pub const LEN: usize = 32;
 
-    /// Parses the header of a section that begins at byte `start` of the file. Fails where the end
-    /// of the section cannot be told.
+    /// Parses the header of a section at offset `start`. Fails if the end of the section cannot be determined.
     pub(crate) fn parse(bytes: &[u8], start: u64) -> Result<Self> {
         let mut fields = ByteReader::at(bytes, start);
         let magic = fields.array()?;
@@ -97,7 +96,7 @@ impl MetaHeader {
         Ok(header)
     }
 
-    /// The name of the codec: `None` or `zlib`. Nothing for one that nobody defined.
+    /// Returns the name of the codec, `None` or `zlib`, or nothing for an unknown codec.
     pub fn codec_name(&self) -> Option<&'static str> {
         match self.codec {
             CODEC_NONE => Some("None"),
@@ -106,44 +105,44 @@ impl MetaHeader {
         }
     }
 
-    /// Bytes of the whole section, room and digest included.
+    /// Returns the length of the whole section in bytes, including the padding and the digest.
     pub fn section_len(&self) -> u64 {
         Self::LEN as u64 + u64::from(self.max_meta_size) + self.checksum.len() as u64
     }
 
-    /// Where the payload lies in a section that begins at `start`.
+    /// Returns the range of the payload in a section at offset `start`.
     fn payload(&self, start: u64) -> Range<u64> {
         let payload = start + Self::LEN as u64;
         payload..payload + u64::from(self.meta_comp_size)
     }
 
-    /// Where the digest lies in a section that begins at `start`.
+    /// Returns the range of the digest in a section at offset `start`.
     fn digest(&self, start: u64) -> Range<u64> {
         let end = start + self.section_len();
         end - self.checksum.len() as u64..end
     }
 
-    /// The parts of the section that are read: the payload and its digest.
+    /// Returns the ranges to read: the payload and its digest.
     pub(crate) fn read_ranges(&self, start: u64) -> [Range<u64>; 2] {
         [self.payload(start), self.digest(start)]
     }
 }
 
-/// The metadata of a file: their header and their text.
+/// The metadata of a file: its header and its text.
 ///
-/// The text is as it is stored, decompressed; [`json`](Self::json) parses it. What cannot be parsed,
-/// such as the `NaN` that Python writes, is in the text all the same.
+/// The text is decompressed but not parsed; [`json`](Self::json) parses it. Text that is not valid JSON, such as the
+/// `NaN` that Python writes, is available as well.
 #[derive(Clone, Debug)]
 pub struct Metadata {
     header: MetaHeader,
     text: Bytes,
-    /// Where the section begins.
+    /// The offset of the section in the file.
     start: u64,
 }
 
 impl Metadata {
-    /// Reads the section that begins at `start` and is known to lie in the file. The payload is held
-    /// against its digest and inflated up to `max_size` bytes.
+    /// Reads the section at offset `start`, which must be within the file. Compares the payload with its digest, and
+    /// inflates at most `max_size` bytes.
     pub(crate) fn read(
         source: &dyn ReadAt,
         header: &MetaHeader,
@@ -172,12 +171,12 @@ impl Metadata {
         Ok(Self { header: header.clone(), text, start })
     }
 
-    /// The header of the section.
+    /// Returns the header of the section.
     pub fn header(&self) -> &MetaHeader {
         &self.header
     }
 
-    /// The text, as the writer gave it to its compressor.
+    /// Returns the decompressed text.
     pub fn text(&self) -> &Bytes {
         &self.text
     }
@@ -215,8 +214,7 @@ impl Metadata {
         })
     }
 
-    /// Checks header and text: adds what is irregular to the diagnostics, fails where the
-    /// text is not JSON.
+    /// Checks the header and the text. Irregularities are added to the diagnostics. Fails if the text is not JSON.
     pub(crate) fn check(
         &self,
         strictness: Strictness,
@@ -281,7 +279,7 @@ fn metadata(error: MetadataError) -> Error {
 }
 
 fn bytes_of(source: &dyn ReadAt, range: &Range<u64>) -> Result<Bytes> {
-    // A payload is below 4 GiB, and the source refuses what it does not have.
+    // A payload is shorter than 4 GiB, and the source rejects ranges after its end.
     let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     Ok(source.bytes_at(range.start, len)?)
 }
@@ -295,8 +293,8 @@ fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()>
     })
 }
 
-/// Inflates a payload that should have `meta_size` bytes; stops one byte after them, so that a
-/// payload that inflates to gigabytes costs what it says it does.
+/// Inflates a payload to `meta_size` bytes. Stops one byte later, so that a payload that inflates to gigabytes costs no
+/// more than it announces.
 fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     let expected = u64::from(meta_size);
     let cap = expected.min(max_size);
@@ -312,7 +310,7 @@ fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// A text from a file within a line: quoted, and cut where it is long.
+/// Quotes a text from a file for a message, and truncates it if it is long.
 fn shortened(text: &str) -> String {
     const LEN: usize = 40;
     match text.char_indices().nth(LEN) {
