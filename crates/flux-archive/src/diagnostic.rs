@@ -1,17 +1,16 @@
-//! Where an archive differs from RFC 37: code, severity, message and place.
+//! Differences between an archive and RFC 37: their code, severity, message and place.
 //!
-//! The severity of a code is that of the text of RFC 37. What a reader makes of it depends on the
-//! [`Profile`](crate::Profile): it may accept what RFC 37 does not allow.
+//! The severity of a code follows from the text of RFC 37. What a reader makes of it depends on the
+//! [`Profile`](crate::Profile), which may accept what RFC 37 does not allow.
 
 use serde::{Serialize, Serializer};
 
 pub use binio::diagnostic::{Place, Severity};
 
-/// One place where an archive differs from RFC 37.
+/// A difference between an archive and RFC 37.
 ///
-/// Its `place` has the path of the entry as written, and a JSON Pointer (RFC 6901) from the root of
-/// the document. Objects that follow each other without an array are counted from 0, as if they were
-/// in one.
+/// Its `place` contains the path of the entry as written, and a JSON Pointer (RFC 6901) from the root of the document.
+/// Consecutive objects that are not in an array are counted from 0, as if they were.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -25,69 +24,69 @@ binio::codes! {
         EntryType = "R102": Error;
         /// `path` is missing or not a string.
         PathType = "R103": Error;
-        /// `mode` is missing or not an integer of 32 bits.
+        /// `mode` is missing or not a 32-bit integer.
         ModeType = "R104": Error;
-        /// `path` in an entry of a dict; it overrides the key.
+        /// An entry of a dict has a `path`, which overrides the key.
         PathInDict = "R105": Error;
         /// A JSON key occurs twice; the last one is used.
         DuplicateKey = "R106": Error;
         /// A path occurs twice; the last entry is used.
         DuplicatePath = "R107": Error;
-        /// `mtime` or `ctime` is not an integer of 64 bits.
+        /// `mtime` or `ctime` is not a 64-bit integer.
         TimeType = "R108": Error;
-        /// A `..` component, a NUL, or an empty path.
+        /// The path contains a `..` component or a NUL, or is empty.
         UnsafePath = "R110": Error;
-        /// A `.` component, `//`, or a `/` at the end; they are dropped.
+        /// The path contains a `.` component, `//`, or a `/` at its end, which are removed.
         UntidyPath = "R111": Error;
-        /// A `/` at the start; it is dropped.
+        /// The path begins with `/`, which is removed.
         AbsolutePath = "R112": Error;
-        /// An entry below a file or symbolic link of the archive, or a directory with the path of one.
+        /// An entry is below a file or symbolic link of the archive, or is a directory with the path of one.
         BelowNoDirectory = "R113": Error;
-        /// `mode` is not that of a regular file, directory or symbolic link.
+        /// `mode` is not the mode of a regular file, directory or symbolic link.
         FileType = "R120": Error;
         /// `size` is missing.
         SizeMissing = "R130": Error;
         /// `size` is smaller than the data.
         SizeBelowData = "R131": Error;
-        /// `size` is larger than the data; zeros follow.
+        /// `size` is larger than the data, which zeros follow.
         SizeAboveData = "R132": Error;
         /// `size` is negative, not an integer, or longer than 63 bits.
         SizeType = "R133": Error;
-        /// `size`, `encoding` or `data` where they have no meaning.
+        /// The entry has a `size`, `encoding` or `data` that has no meaning for it.
         NeedlessMember = "R134": Error;
         /// `encoding` is unknown or not a string.
         Encoding = "R140": Error;
-        /// `encoding` without `data`.
+        /// The entry has an `encoding` but no `data`.
         DataMissing = "R141": Error;
         /// `data` has the wrong JSON type for the encoding, or is a string that is not Unicode.
         DataType = "R142": Error;
-        /// Text with a NUL: Flux cannot read the archive.
+        /// The text contains a NUL, so that Flux cannot read the archive.
         TextWithNul = "R143": Warning;
-        /// Base64 without its padding, or with unused bits that are not zero.
+        /// The base64 lacks its padding, or has unused bits that are not zero.
         UntidyBase64 = "R144": Error;
-        /// Not base64.
+        /// The data is not base64.
         Base64 = "R145": Error;
         /// A region is not offset, size and blobref, or ends after the file.
         Region = "R150": Error;
-        /// Regions out of order, overlapping, of length 0, or with extra members.
+        /// Regions are out of order, overlap, have length 0, or have extra members.
         UntidyRegions = "R151": Error;
         /// A blobref is malformed.
         BlobRef = "R152": Error;
         /// A blobref has an unknown hash.
         UnknownHash = "R153": Error;
-        /// A blob above 1 MiB, or a blobref in upper case.
+        /// A blob is larger than 1 MiB, or a blobref is in upper case.
         UntidyBlob = "R154": Warning;
         /// A blob is missing.
         BlobMissing = "R155": Error;
         /// A blob does not have the length of its region.
         BlobLength = "R156": Error;
-        /// A blob does not have the digest of its blobref.
+        /// The digest of a blob does not match its blobref.
         BlobDigest = "R157": Error;
-        /// A blob is named by a hash that the caller refuses.
+        /// A blob is named by a hash that the caller does not accept.
         HashRefused = "R158": Error;
         /// The target of a symbolic link is missing, empty or not a string.
         LinkTarget = "R160": Error;
-        /// The dialect before RFC 37.
+        /// The entry is in the dialect before RFC 37.
         OldDialect = "R170": Error;
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors, with the offset in the document where they occurred.
 
 use std::fmt;
 use std::io;
@@ -11,15 +11,15 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::json::JsonError;
 use crate::model::{BlobRef, HashType};
 
-/// A result of this crate.
+/// The result of a function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// A failure: what went wrong, and at which byte of the document.
+    /// An error: what went wrong, and at which byte of the document.
     pub struct Error(ErrorKind);
 }
 
-/// What went wrong.
+/// The kind of an error.
 #[derive(Clone, Debug, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -29,17 +29,17 @@ pub enum ErrorKind {
     /// The document is not JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// The profile refuses the archive, for these reasons.
+    /// The profile does not accept the archive, for these reasons.
     #[error("{}", Summary(.0))]
     Refused(Vec<Diagnostic>),
-    /// RFC 37 has no form for an entry that was to be written.
+    /// RFC 37 has no form for an entry to be written.
     #[error("{path}: {code} {message}")]
     NotWritable {
-        /// The rule of RFC 37 that it breaks.
+        /// The rule of RFC 37 that the entry violates.
         code: Code,
         /// The path of the entry.
         path: String,
-        /// How it breaks the rule.
+        /// How the entry violates the rule.
         message: String,
     },
     /// The document has no value at a JSON Pointer.
@@ -47,29 +47,29 @@ pub enum ErrorKind {
     Pointer {
         /// The pointer.
         pointer: String,
-        /// Which part of it is not in the document.
+        /// The part of the pointer that does not exist.
         message: String,
     },
-    /// Something exists in the place of an entry.
+    /// A file already exists at the path of an entry.
     #[error("{found} exists")]
     Exists {
-        /// What it is.
+        /// The type of the existing file.
         found: &'static str,
     },
-    /// A blob is missing, or is not the one that the archive names.
+    /// A blob is missing, or is not the one named in the archive.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// What is wrong: missing, of another length, of another digest.
+        /// The kind of the error: the blob is missing, or has another length or digest.
         code: Code,
         /// The blob.
         blobref: BlobRef,
-        /// What was expected, and what was found.
+        /// The expected and the actual value.
         message: String,
     },
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A key of a state cannot be read.
+    /// A key in the state of a broker cannot be read.
     #[error(transparent)]
     Kvs(#[from] KvsError),
     /// The caller does not allow the target of a symbolic link.
@@ -84,19 +84,19 @@ pub enum ErrorKind {
         /// The hash.
         found: HashType,
     },
-    /// A limit of the caller was exceeded.
+    /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What the archive asks for.
+        /// The value that the archive requires.
         requested: u64,
     },
 }
 
-/// The first diagnostic, and how many more there are.
+/// Displays the first diagnostic, and the number of the others.
 struct Summary<'a>(&'a [Diagnostic]);
 
 impl fmt::Display for Summary<'_> {
@@ -147,7 +147,7 @@ impl From<JsonError> for Error {
 }
 
 impl Error {
-    /// Why the profile refuses the archive, if it does.
+    /// Returns the reasons why the profile does not accept the archive, if that is the error.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self.kind() {
             ErrorKind::Refused(diagnostics) => diagnostics,
@@ -156,13 +156,13 @@ impl Error {
     }
 }
 
-/// An entry that failed, and why; the others did not.
+/// An entry that failed, with the error. The other entries did not fail.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Its path.
+    /// The path of the entry.
     pub path: String,
-    /// What went wrong; as JSON the `message`.
+    /// The error, which is the `message` in JSON.
     #[serde(rename = "message", serialize_with = "as_message")]
     pub error: Error,
 }
@@ -172,7 +172,7 @@ fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Failure {
-    /// The failure of an entry.
+    /// Creates the failure of an entry.
     pub fn new(path: impl Into<String>, error: Error) -> Self {
         Self { path: path.into(), error }
     }
@@ -181,39 +181,39 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error.kind() {
-            // These begin with the path.
+            // These messages begin with the path.
             ErrorKind::NotWritable { .. } => self.error.fmt(f),
             _ => write!(f, "{}: {}", self.path.escape_debug(), self.error),
         }
     }
 }
 
-/// Bytes of the largest blob that a store accepts or returns: 1 GiB, as in Flux.
+/// The maximum size of a blob that a store accepts or returns: 1 GiB, as in Flux.
 pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 
-/// Why a store failed.
+/// The error of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No such blob.
+    /// The store does not have the blob.
     #[error("the blob is not in the store")]
     NotFound,
-    /// What is stored under the name cannot be the blob.
+    /// The bytes stored under the name cannot be the blob.
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
     /// The blob is larger than [`MAX_BLOB_SIZE`].
     #[error("the blob has {size} bytes, above the limit of {MAX_BLOB_SIZE}")]
     TooBig {
-        /// Its size in bytes.
+        /// The size of the blob in bytes.
         size: u64,
     },
     /// The blob does not have the expected length.
     #[error("the blob has {found} bytes")]
     Length {
-        /// Its size in bytes.
+        /// The size of the blob in bytes.
         found: u64,
     },
-    /// What should be a store is not one, or is damaged.
+    /// The file or directory is not a store, or is damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// This build cannot read the store.
@@ -221,7 +221,7 @@ pub enum StoreError {
     NoFeature {
         /// The kind of the store.
         store: &'static str,
-        /// The feature of this crate that adds it.
+        /// The feature of this crate that supports it.
         feature: &'static str,
     },
     /// The system or the database failed.
@@ -254,7 +254,7 @@ impl StoreError {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
     }
 
-    /// Makes room for `additional` bytes of blobs.
+    /// Reserves memory for `additional` bytes of blobs.
     pub(crate) fn reserve(out: &mut Vec<u8>, additional: u64) -> Result<(), Self> {
         if usize::try_from(additional).is_ok_and(|len| out.try_reserve(len).is_ok()) {
             return Ok(());
@@ -263,13 +263,13 @@ impl StoreError {
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 
-    /// Whether the bytes of the store are at fault.
+    /// Returns `true` if the bytes of the store are at fault.
     pub fn is_bad_data(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Damaged(_))
     }
 }
 
-/// Why a key cannot be read.
+/// The error from reading a key.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KvsError {
@@ -282,7 +282,7 @@ pub enum KvsError {
     /// The key does not exist.
     #[error("{0}: no such key")]
     NotFound(String),
-    /// The key is of another type.
+    /// The key has another type.
     #[error("{key}: expected {expected}")]
     Type {
         /// The key.
@@ -295,7 +295,7 @@ pub enum KvsError {
     Invalid {
         /// The key.
         key: String,
-        /// What is wrong.
+        /// What is wrong with the object.
         message: String,
     },
     /// A blob on the path to the key cannot be read.
@@ -305,7 +305,7 @@ pub enum KvsError {
         key: String,
         /// The blob.
         blobref: BlobRef,
-        /// Why.
+        /// The error of the store.
         error: StoreError,
     },
     /// The store failed.
@@ -314,7 +314,7 @@ pub enum KvsError {
 }
 
 impl KvsError {
-    /// Whether the bytes of the state are at fault.
+    /// Returns `true` if the bytes of the state are at fault.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

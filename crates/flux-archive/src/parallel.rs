@@ -1,16 +1,16 @@
-//! Work for several threads: those of the caller's `rayon` pool, or one without the feature `rayon`.
+//! Running work on several threads: those of the caller's `rayon` pool, or one without the feature `rayon`.
 
-/// Called from any thread with the number of bytes that were processed since the last call.
+/// A function that is called with the number of bytes processed since the last call, on any thread.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Reports bytes, if the caller asks for progress.
+/// Reports bytes, if the caller wants to know the progress.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);
     }
 }
 
-/// The number of threads.
+/// Returns the number of threads.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();

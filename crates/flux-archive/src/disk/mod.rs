@@ -1,4 +1,4 @@
-//! Files on disk: archives are created of them, extracted to them, and compared with them. On Unix.
+//! Creating archives from files on disk, extracting them, and comparing them with files. On Unix only.
 
 mod create;
 pub(crate) mod dir;

@@ -1,7 +1,7 @@
 //! Blobs that are parts of ordinary files.
 //!
-//! The files that an archive of blobs was created of contain its blobs, and the archive has their offsets.
-//! Nothing is stored twice. The files may change: as for every store, the caller must verify a blob.
+//! The files from which an archive was created contain its blobs, and the archive has their offsets, so nothing needs
+//! to be stored twice. The files may change: as with every store, the caller must verify a blob.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -14,7 +14,7 @@ use crate::error::StoreError;
 use crate::model::{Archive, ArchivePath, BlobRef, Content};
 use crate::store::BlobStore;
 
-/// The files that an archive was created of, as a store of its blobs.
+/// The files from which an archive was created, as a store of its blobs.
 ///
 /// ```
 /// use flux_archive::disk::{Creator, RegionStore};

@@ -1,4 +1,4 @@
-//! Archives with entries added or removed. Other entries are copied as they are written.
+//! Adding and removing entries. All other entries are copied unchanged.
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Archives in another form. Entries are copied as they are written.
+//! Converting an archive to another form. Entries are copied unchanged.
 
 use std::io::Write;
 

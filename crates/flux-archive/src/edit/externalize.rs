@@ -1,4 +1,4 @@
-//! Content moved from an archive to a store.
+//! Moving content from an archive to a store.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::parse::OpenOptions;
 use crate::store::{BlobStoreMut, Chunking, MAX_BLOB_SIZE};
 use crate::write::Writer;
 
-/// Moves content of archives to a store. JSON content and small files stay.
+/// Moves the content of files from archives to a store. JSON content and small files stay in the archive.
 ///
 /// ```
 /// use flux_archive::store::{Chunking, MemoryStore};
@@ -35,13 +35,13 @@ pub struct Externalizer<'s> {
 partial_debug! { Externalizer: chunking; }
 
 impl<'s> Externalizer<'s> {
-    /// Moves content to a store.
+    /// Creates an externalizer that writes to a store.
     pub fn new(store: &'s dyn BlobStoreMut) -> Self {
         Self { store, chunking: Chunking::default(), progress: None }
     }
 
     binio::setters! {
-        /// Sets which files become blobs, and how.
+        /// Sets which files become blobs, and how they are divided.
         chunking: Chunking;
 
         /// Reports progress in bytes of files.
@@ -87,7 +87,7 @@ impl<'s> Externalizer<'s> {
     }
 }
 
-/// Cuts content into blobs and stores them, some at a time in parallel.
+/// Divides content into blobs and stores them, several at a time in parallel.
 struct Chunker<'c> {
     options: &'c Externalizer<'c>,
     chunk_size: usize,

@@ -1,4 +1,4 @@
-//! Archives with repaired entries.
+//! Repairing entries.
 
 use std::io::Write;
 
@@ -41,7 +41,7 @@ pub fn fix<W: Write>(
     if raw_entries.form().is_none() {
         options.parse(document)?;
     }
-    // What cannot be read replaces nothing.
+    // An entry that cannot be read does not replace another one.
     let superseded = superseded(document, options, &mut |raw| {
         let mut report = Report::new(options.profile, &options.limits, &pointer);
         decode(raw, options.profile, &options.limits, &mut report)

@@ -1,4 +1,4 @@
-//! Archives made of archives. Entries that need no change are copied as they are written.
+//! Editing archives, by writing changed ones. Entries that need no change are copied as written.
 
 mod change;
 mod convert;

@@ -1,4 +1,4 @@
-//! Content moved from stores into an archive.
+//! Moving content from stores into an archive.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Entries that are rewritten if their content moves, and copied otherwise.
+//! Rewriting entries whose content moves, and copying all others.
 
 use std::io::Write;
 
@@ -9,25 +9,25 @@ use crate::model::{Content, Entry, Profile};
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// What was moved.
+/// The result of moving content.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct MoveReport {
-    /// Files whose content was moved.
+    /// The number of files whose content was moved.
     pub files: u64,
-    /// Their bytes.
+    /// The size of these files in bytes.
     pub bytes: u64,
-    /// Files whose content could not be read or stored. They are copied as they are written.
+    /// The files whose content could not be read or stored. They are copied unchanged.
     pub failures: Vec<Failure>,
 }
 
 /// What happened to an entry.
 pub(super) enum Outcome {
-    /// Nothing: copy it.
+    /// Nothing happened: copy the entry.
     Stays,
-    /// It was written.
+    /// The entry was written with its content moved.
     Moved,
-    /// It could not be moved; nothing of it was written.
+    /// The content could not be moved. Nothing of the entry was written.
     Failed(Error),
 }
 

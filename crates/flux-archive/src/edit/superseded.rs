@@ -1,4 +1,4 @@
-//! Entries that a later one replaces.
+//! Finding the entries that a later one replaces.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ impl OpenOptions {
     }
 }
 
-/// The same, where only a `sound` entry replaces another one with its path.
+/// Like [`OpenOptions::superseded`], but only a `sound` entry replaces another one with its path.
 pub(super) fn superseded(
     document: &[u8],
     options: &OpenOptions,
@@ -55,7 +55,7 @@ pub(super) fn superseded(
     Ok(replaced)
 }
 
-/// The normalised path, with a `/` at the end for a directory.
+/// Returns the normalised path, followed by `/` for a directory.
 fn place(raw: &RawEntry<'_>) -> Option<String> {
     let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
     let (path, _) = ArchivePath::normalise(&raw.path()?.decode()).ok()?;

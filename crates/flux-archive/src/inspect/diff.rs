@@ -1,4 +1,4 @@
-//! The differences between two archives, as far as they are known without a store.
+//! Comparing two archives without a store, if that is possible.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use crate::error::Result;
 use crate::model::{Archive, Content, Entry, FileType, Region};
 use crate::store::BlobStore;
 
-/// With more zeros than this after the data of a file, its blobs are not compared.
+/// If more zeros than this follow the data of a file, its blobs are not compared.
 const MAX_ZEROS: u64 = 1 << 20;
 
-/// A path at which two archives differ, and how.
+/// A path at which two archives differ, and the differences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
     /// The path.
     pub path: String,
-    /// The differences; at least one.
+    /// The differences, at least one.
     pub changes: Vec<Change>,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// How the second archive differs from the first.
+/// A difference of the second archive from the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
@@ -38,21 +38,22 @@ pub enum Change {
     Added,
     /// Only the first has the path.
     Removed,
-    /// Another type.
+    /// The types differ.
     Type(FileType, FileType),
-    /// A type that no archive can contain, found on disk.
+    /// The file on disk has a type that no archive can contain.
     OtherType,
-    /// Other permissions.
+    /// The permissions differ.
     Permissions(u32, u32),
-    /// Another time of modification.
+    /// The times of modification differ.
     Mtime(Option<i64>, Option<i64>),
-    /// Another size in bytes.
+    /// The sizes in bytes differ.
     Size(u64, u64),
-    /// Another target of a symbolic link.
+    /// The targets of the symbolic links differ.
     Target(String, String),
-    /// The same size and other content.
+    /// The sizes are equal, but the content differs.
     Content,
-    /// The same size, and content that only a store can compare: blobs with other boundaries or another hash.
+    /// The sizes are equal, but the content can be compared only with a store, because the blobs have different
+    /// boundaries or hashes.
     ContentUnknown,
 }
 
@@ -177,10 +178,10 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
     Ok(same)
 }
 
-/// Whether two files of the same size have the same content, if that is known without a store.
+/// Returns `true` if two files of the same size have the same content, or `None` if only a store can tell.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
-        // Also if regions overlap.
+        // This holds even if regions overlap.
         (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
@@ -203,7 +204,7 @@ fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
     }
 }
 
-/// The regions in order, without empty ones; `None` if they overlap.
+/// Returns the regions in order, without empty ones, or `None` if they overlap.
 fn sorted(regions: &[Region]) -> Option<Vec<Region>> {
     let mut regions: Vec<_> = regions.iter().copied().filter(|region| region.size > 0).collect();
     regions.sort_by_key(|region| region.offset);
@@ -217,7 +218,7 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Whether these are the blobs of the data, with zeros between them.
+/// Returns `true` if the regions are the blobs of the data, with zeros between them.
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {

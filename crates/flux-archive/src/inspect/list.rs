@@ -1,4 +1,4 @@
-//! Lists as `flux archive list` prints them.
+//! Listing entries as `flux archive list` does.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,13 +7,13 @@ use crate::json::integer;
 use crate::model::{Entry, Mode};
 use crate::parse::RawEntry;
 
-/// What Flux prints for an entry without a path or a mode.
+/// The line that Flux prints for an entry without a path or a mode.
 pub const INVALID_ENTRY: &str = "invalid fileref";
 
 /// A line of the long list: type, permissions, size and path.
 ///
-/// It is made of the members as written, so that an archive can be listed that cannot be extracted. The
-/// path is printed as it is: escape it before you print to a terminal.
+/// The line shows the members as written, so that an archive can be listed even if it cannot be extracted. The path is
+/// printed unchanged: escape it before printing to a terminal.
 ///
 /// ```
 /// use flux_archive::inspect::LongLine;
@@ -36,7 +36,7 @@ pub struct LongLine<'a> {
 }
 
 impl<'a> LongLine<'a> {
-    /// Creates the line of an entry that is not interpreted. Returns `None` without a path or a mode.
+    /// Creates the line of an entry as written in the document. Returns `None` if it has no path or mode.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
         let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
         let size = raw.get("size").map_or(Some(0), integer)?;
@@ -45,7 +45,7 @@ impl<'a> LongLine<'a> {
         Some(Self { letter, permissions: mode & 0o777, size, path })
     }
 
-    /// The path as written.
+    /// Returns the path as written.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -70,8 +70,8 @@ impl fmt::Display for LongLine<'_> {
     }
 }
 
-/// Cuts a line to `columns` characters, with a `+` at the end of a cut line: Flux has 119 for `list` and 79
-/// for `extract`.
+/// Truncates a line to `columns` characters, the last of which is then a `+`. Flux uses 119 for `list` and 79 for
+/// `extract`.
 ///
 /// ```
 /// assert_eq!(flux_archive::inspect::cut_line("abcdef", 6), "abcdef");

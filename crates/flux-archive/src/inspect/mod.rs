@@ -1,4 +1,4 @@
-//! What is in an archive: files read at any position, lists, comparison and verification.
+//! Inspecting archives: reading files at any position, lists, comparison and verification.
 
 mod diff;
 mod list;

@@ -1,4 +1,4 @@
-//! Comparison of an archive with files on disk.
+//! Comparing an archive with files on disk.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStore, MemoryStore};
 
-/// The files that an archive is compared with.
+/// The files with which an archive is compared.
 #[derive(Clone, Debug)]
 pub(crate) struct OnDisk {
     root: Dir,
@@ -63,7 +63,7 @@ impl VerifyOptions<'_> {
 }
 
 impl OnDisk {
-    /// The paths at which the files differ, in the order of the archive, and those that could not be compared.
+    /// Returns the paths at which the files differ, in the order of the archive, and those that could not be compared.
     pub(crate) fn compare(
         &self,
         archive: &Archive<'_>,
@@ -152,7 +152,7 @@ fn same_content(
     Ok(same)
 }
 
-/// Whether the file does not exist, or a directory above it is something else.
+/// Returns `true` if the file does not exist, or a directory above it is something else.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -2,9 +2,9 @@
 //!
 //! | pattern | matches |
 //! |---|---|
-//! | `*` | any characters, `/` and a leading dot too |
-//! | `?` | one character, of those too |
-//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character of, or not of, a set |
+//! | `*` | any characters, including `/` and a leading dot |
+//! | `?` | any one character, including these |
+//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character that is, or is not, in a set |
 //! | `\x` | the character `x` |
 //!
 //! A `[` that does not start a set is an ordinary character. Characters are those of Unicode, classes
@@ -12,9 +12,9 @@
 
 use crate::model::ArchivePath;
 
-/// Returns whether a path matches a pattern as a whole. [`selects`] takes what is below a directory too.
+/// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a directory.
 ///
-/// The time is proportional to the product of both lengths at worst, whatever the pattern.
+/// In the worst case, the time is proportional to the product of both lengths.
 ///
 /// ```
 /// use flux_archive::inspect::fnmatch;
@@ -25,7 +25,7 @@ use crate::model::ArchivePath;
 /// ```
 pub fn fnmatch(pattern: &str, path: &str) -> bool {
     let (mut pattern, mut path) = (pattern, path);
-    // Where to go on when the rest does not match: after the last star, one character later.
+    // The position to continue at if the rest does not match: after the last star, one character later.
     let mut retry: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('*') {
@@ -54,8 +54,8 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Returns whether a pattern matches a path as an archive has it, or a directory above it. A `./` before pattern
-/// or path and a `/` at the end do not matter.
+/// Returns `true` if a pattern matches a path in an archive, or a directory above it. A `./` at the beginning of either
+/// and a `/` at the end are ignored.
 ///
 /// ```
 /// use flux_archive::inspect::selects;
@@ -73,7 +73,7 @@ pub fn selects(pattern: &str, path: &str) -> bool {
     fnmatch(pattern, path.as_str()) || path.ancestors().any(|above| fnmatch(pattern, above))
 }
 
-/// The pattern after its first element, if that matches the character.
+/// Returns the pattern after its first element, if that element matches the character.
 fn one(pattern: &str, character: char) -> Option<&str> {
     let mut rest = pattern.chars();
     let matches = match rest.next()? {
@@ -88,7 +88,7 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Whether a character is in the set after a `[`, and the pattern after its `]`; `None` if the set does not
+/// Returns whether a character is in the set after a `[`, and the pattern after its `]`, or `None` if the set does not
 /// end.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
@@ -127,18 +127,18 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
     }
 }
 
-/// A set that matches nothing, whatever follows it: it names a class or symbol that does not exist.
+/// A set that matches nothing, because it names a class or symbol that does not exist.
 const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
 
 /// An unknown collating symbol.
 struct NoSymbol;
 
-/// The text between `[:` and `:]` or the like, and the text after it.
+/// Returns the text between `[:` and `:]` or the like, and the text after it.
 fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
 }
 
-/// A character of a set, and the text after it.
+/// Returns a character of a set, and the text after it.
 fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
     if text.starts_with("[.") {
         let symbol = bracketed(text, ".").and_then(|(name, behind)| {

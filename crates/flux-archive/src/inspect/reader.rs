@@ -1,7 +1,7 @@
-//! A file of an archive, read at any position without extracting it.
+//! Reading a file of an archive at any position, without extracting it.
 //!
-//! Only the blobs that are needed are fetched, and each is verified. Where regions overlap the last one is
-//! used, as if they were written in order; bytes outside of all regions are zero.
+//! Only the necessary blobs are fetched, and each is verified. Where regions overlap, the last one is used, as if they
+//! were written in order. Bytes outside of all regions are zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::json::Base64;
 use crate::model::{BlobRef, Content, Entry, FileType, Region};
 use crate::store::{BlobStore, fetch};
 
-/// Bytes that are read at a time: a multiple of 3, for base64.
+/// The number of bytes to read at a time, a multiple of 3 for base64.
 const PIECE: usize = 48 << 10;
 
-/// The content of a regular file: `Read` and `Seek`, and reading at a position from many threads.
+/// The content of a regular file. It implements `Read` and `Seek`, and many threads can read it at any position.
 ///
 /// ```
 /// use std::io::{Read, Seek, SeekFrom};
@@ -51,13 +51,13 @@ enum Source<'r> {
     Blobs(Blobs<'r>),
 }
 
-/// Regions, cut so that none overlaps another.
+/// The parts of the regions that do not overlap.
 struct Blobs<'r> {
     store: &'r dyn BlobStore,
     regions: &'r [Region],
-    /// By start: end, and the index of the region.
+    /// The end and the index of the region, by its start.
     parts: BTreeMap<u64, (u64, usize)>,
-    /// The blob that was read last.
+    /// The last blob read.
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,
 }
 
@@ -140,7 +140,7 @@ impl Entry<'_> {
     }
 }
 
-/// Cuts regions: where they overlap the later one is kept.
+/// Divides regions into parts. Where regions overlap, the later one is kept.
 fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
     let mut parts: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
     for (number, region) in regions.iter().enumerate().filter(|(_, region)| region.size > 0) {
@@ -224,7 +224,7 @@ impl ContentReader<'_> {
     }
 }
 
-/// A file of an archive as a source, so that a file of another format can be read in place.
+/// Reads a file of an archive as a source, so that a file of another format can be read in place.
 impl binio::ReadAt for ContentReader<'_> {
     fn len(&self) -> u64 {
         self.len
@@ -238,7 +238,7 @@ impl binio::ReadAt for ContentReader<'_> {
 }
 
 impl Blobs<'_> {
-    /// Fills all of `out`, which ends within the file.
+    /// Fills `out`, which must end within the file.
     fn read_exact_at(&self, out: &mut [u8], position: u64) -> Result<()> {
         let end = position + out.len() as u64;
         let index = |at: u64| usize::try_from(at - position).unwrap_or(usize::MAX);
@@ -258,7 +258,7 @@ impl Blobs<'_> {
         Ok(())
     }
 
-    /// The verified blob of a region.
+    /// Returns the verified blob of a region.
     fn blob(&self, region: &Region) -> Result<Arc<Vec<u8>>> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((blobref, blob)) = &*lock() {

@@ -1,5 +1,5 @@
-//! Verification of an archive: the document against RFC 37, its blobs against their digests, and its entries
-//! against files on disk.
+//! Verifying an archive: the document against RFC 37, its blobs against their digests, and its entries against files on
+//! disk.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use crate::parallel::{Progress, report, try_map};
 use crate::parse::OpenOptions;
 use crate::store::{BlobStore, fetch};
 
-/// What is verified in addition to the document.
+/// Options for verifying an archive.
 #[derive(Clone)]
 pub struct VerifyOptions<'o> {
     store: Option<&'o dyn BlobStore>,
@@ -42,13 +42,13 @@ impl Default for VerifyOptions<'_> {
 partial_debug! { VerifyOptions: require_hash; }
 
 impl<'o> VerifyOptions<'o> {
-    /// Verifies the document only.
+    /// Returns options that verify only the document.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the store of the blobs. Each of them is read, once, and its length and digest are verified.
+        /// Sets the store of the blobs. Each blob is read once, and its length and digest are verified.
         store: &'o dyn BlobStore => Some(store);
 
         /// Sets whether every blob of the store is verified, or only those that a comparison with files on disk
@@ -63,21 +63,21 @@ impl<'o> VerifyOptions<'o> {
     }
 }
 
-/// What was verified, and what is wrong.
+/// The result of verifying an archive.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Entries of the archive; `None` if it cannot be read.
+    /// The number of entries in the archive; `None` if it cannot be read.
     pub entries: Option<u64>,
-    /// Blobs that were read, each once.
+    /// The number of blobs read, each of them once.
     pub blobs: u64,
-    /// Bytes of sound blobs.
+    /// The size of all valid blobs in bytes.
     pub bytes: u64,
-    /// Blobs that are named by SHA-1, for which two contents with the same digest can be constructed.
+    /// The number of blobs named by SHA-1, for which it is possible to construct two blobs with the same digest.
     pub sha1: u64,
-    /// What is wrong: why the archive cannot be read, or blobs that are missing, of another length,
-    /// of another digest, or named by a hash that is not allowed. Also the [`Archive::diagnostics`], which
-    /// the profile accepts.
+    /// All errors: the reasons why the archive cannot be read, and blobs that are missing, have another length or
+    /// digest, or are named by a hash that is not allowed. Also the [`Archive::diagnostics`], which the profile
+    /// accepts.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of [`Archive::more_diagnostics`], which are not in the list.
     pub more_diagnostics: u64,
@@ -97,7 +97,7 @@ impl VerifyReport {
     }
 }
 
-/// The report of an archive that cannot be read, if the archive is at fault.
+/// Creates the report of an archive that cannot be read, if the archive is at fault.
 impl TryFrom<Error> for VerifyReport {
     type Error = Error;
 
@@ -175,7 +175,7 @@ impl Archive<'_> {
         report
     }
 
-    /// A diagnostic for each file with a blob that is named by another hash.
+    /// Returns a diagnostic for each file with a blob that is named by another hash.
     fn refused_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
         let Some(required) = required else { return Vec::new() };
         let mut diagnostics = Vec::new();
@@ -228,7 +228,7 @@ impl Archive<'_> {
         }
     }
 
-    /// The place of a region; in a dict the path is the key, unless it was untidy.
+    /// Returns the place of a region. In a dict, the path is the key, unless it was untidy.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());

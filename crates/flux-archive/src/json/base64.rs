@@ -1,8 +1,8 @@
 //! Base64 (RFC 4648, section 4), as strict and as lenient as Flux.
 //!
-//! Flux writes padding. It reads text without padding, with too little or too much of it in the last
-//! group, and with unused bits that are not zero; it rejects whitespace, the URL alphabet and anything
-//! after the padding. [`Base64::is_tidy`] reports whether the text is what RFC 4648 writes.
+//! Flux writes padding. It reads text without padding, with too little or too much padding in the last group, and with
+//! unused bits that are not zero. It rejects whitespace, the URL alphabet, and anything after the padding.
+//! [`Base64::is_tidy`] tells if the text is as RFC 4648 writes it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ const STEP: usize = 64 << 10;
 #[cfg(unix)]
 const PIECE: usize = 256 << 10;
 
-/// Text in base64, known to be valid.
+/// Valid base64 text.
 ///
 /// ```
 /// use flux_archive::json::Base64;
@@ -60,27 +60,27 @@ impl<'a> Base64<'a> {
         Some(Self { text, body, tail, tail_len, tidy })
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Length of the decoded data in bytes.
+    /// Returns the length of the decoded data in bytes.
     pub fn len(&self) -> u64 {
         (self.body / 4 * 3 + self.tail_len) as u64
     }
 
-    /// Whether the data are empty.
+    /// Returns `true` if the data is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the text is what RFC 4648 writes: padded, with unused bits of zero.
+    /// Returns `true` if the text is as RFC 4648 writes it: padded, and with unused bits of zero.
     pub fn is_tidy(&self) -> bool {
         self.tidy
     }
 
-    /// The decoded data.
+    /// Returns the decoded data.
     pub fn decode(&self) -> Vec<u8> {
         let mut data = Vec::new();
         // Writing to a vector cannot fail.

@@ -1,12 +1,12 @@
-//! A cursor over JSON text that borrows, knows its offset, and does not recurse: it reads punctuation and
-//! strings itself, and skips other values by `serde_json`, which does not recurse either.
+//! A cursor over JSON text. It borrows from the text, knows its offset, and does not recurse: it reads punctuation and
+//! strings itself, and skips other values with `serde_json`, which does not recurse either.
 
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
 use super::escape::{self, Measure};
 
-/// A JSON value as it is written, known to be valid.
+/// A valid JSON value, as written in the document.
 ///
 /// ```
 /// use flux_archive::json::Json;
@@ -35,26 +35,26 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
-    /// Its text.
+    /// Returns the text of the value.
     pub fn get(self) -> &'a str {
         self.text
     }
 
-    /// The text between the quotes of a string; `None` for other values.
+    /// Returns the text between the quotes of a string, or `None` for other values.
     pub(crate) fn string(self) -> Option<(&'a str, Measure)> {
         let measure = self.string?;
         Some((&self.text[1..self.text.len() - 1], measure))
     }
 }
 
-/// Why text is not JSON, and where.
+/// The reason why text is not JSON, with an offset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {message} at offset {offset}")]
 #[non_exhaustive]
 pub struct JsonError {
-    /// What was expected, and what was found.
+    /// The expected and the actual text.
     pub message: String,
-    /// Offset in the text, in bytes.
+    /// The offset in the text in bytes.
     pub offset: u64,
 }
 

@@ -1,5 +1,5 @@
-//! JSON as it is written in an archive: values, strings, text and base64. They are decoded when they are
-//! read, not when they are parsed.
+//! JSON as written in an archive: values, strings, text and base64. They are decoded when they are read, not when they
+//! are parsed.
 
 mod base64;
 mod cursor;

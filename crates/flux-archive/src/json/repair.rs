@@ -1,8 +1,8 @@
-//! Repair of a common error in JSON that is written by hand: a comma after the last item.
+//! Repairing a common error in JSON written by hand: a comma after the last item.
 
 use std::borrow::Cow;
 
-/// Replaces each comma after the last item of an array or object by a space. Offsets do not change.
+/// Replaces each comma after the last item of an array or object with a space. Offsets do not change.
 ///
 /// ```
 /// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;

@@ -1,7 +1,7 @@
-//! JSON strings as an archive has them: escaped, and decoded piece by piece.
+//! JSON strings as written in an archive: escaped, and decoded piece by piece.
 //!
-//! Most text has an escape in every line. Parsing finds only the length and whether the text is valid, so
-//! that an archive of gigabytes needs no decoded copy.
+//! Most text has an escape in every line. Parsing only determines the length and checks that the text is valid, so that
+//! an archive of gigabytes needs no decoded copy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ const STEP: usize = 64 << 10;
 #[cfg(unix)]
 const PIECE: usize = 1 << 20;
 
-/// A string in the escaped form of JSON, known to be valid.
+/// A valid string in the escaped form of JSON.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -36,14 +36,14 @@ pub struct Text<'a> {
     nul: bool,
 }
 
-/// Why a JSON value is not text.
+/// The reason why a JSON value is not text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError {
-    /// It is not a string.
+    /// The value is not a string.
     #[error("not a string")]
     NoString,
-    /// It contains half a surrogate pair, which is not a character.
+    /// The string contains half of a surrogate pair, which is not a character.
     #[error("a lone surrogate in the string")]
     LoneSurrogate,
 }
@@ -74,28 +74,28 @@ impl<'a> Text<'a> {
         Ok(Self { escaped: Cow::Borrowed(escaped), len: measure.len, nul: measure.nul })
     }
 
-    /// The escaped text, which is between the quotes of the JSON string.
+    /// Returns the escaped text, which is between the quotes of the JSON string.
     pub fn escaped(&self) -> &str {
         &self.escaped
     }
 
-    /// Length of the decoded text in bytes.
+    /// Returns the length of the decoded text in bytes.
     #[allow(clippy::len_without_is_empty, reason = "is_empty is below")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the text is empty.
+    /// Returns `true` if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the text contains a NUL. No reader of Flux accepts such text.
+    /// Returns `true` if the text contains a NUL. No reader of Flux accepts such text.
     pub fn has_nul(&self) -> bool {
         self.nul
     }
 
-    /// The decoded text; borrowed if nothing is escaped.
+    /// Returns the decoded text, borrowed if nothing is escaped.
     pub fn decode(&self) -> Cow<'_, str> {
         if self.escaped.len() as u64 == self.len {
             return Cow::Borrowed(&self.escaped);
@@ -106,7 +106,7 @@ impl<'a> Text<'a> {
         Cow::Owned(String::from_utf8(plain).unwrap_or_default())
     }
 
-    /// The bytes of the decoded text; borrowed if nothing is escaped.
+    /// Returns the bytes of the decoded text, borrowed if nothing is escaped.
     pub(crate) fn decode_bytes(&self) -> Cow<'_, [u8]> {
         match self.decode() {
             Cow::Borrowed(plain) => Cow::Borrowed(plain.as_bytes()),
@@ -114,7 +114,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The decoded text; if nothing is escaped, borrowed for as long as the archive.
+    /// Returns the decoded text, borrowed from the archive if nothing is escaped.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {
             return self.escaped;

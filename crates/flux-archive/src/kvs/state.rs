@@ -13,14 +13,14 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, get_verified};
 
-/// Levels of a key, with links and references on its path. Keys of Flux have six.
+/// The maximum number of levels of a key, including the links and references on its path. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
 
-/// Keys that are read to find jobs. A directory can be named by many others, so that a few blobs stand for
-/// any number of keys.
+/// The maximum number of keys to read when searching for jobs. Many directories can name the same directory, so that a
+/// few blobs stand for any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
-/// Levels of keys of a job id.
+/// The number of levels in the key of a job.
 const JOB_GROUPS: usize = 4;
 
 /// The keys of a Flux instance, as they were at a checkpoint.
@@ -103,7 +103,7 @@ impl StateDir {
         &self.checkpoints
     }
 
-    /// Reads keys as they were at another checkpoint.
+    /// Returns the state as it was at another checkpoint.
     #[must_use]
     pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
         self.root = checkpoint.root;
@@ -156,7 +156,7 @@ impl StateDir {
     /// Returns the jobs in order, and the errors of directories that could not be read. Every directory is read once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // With the number of groups of digits below.
+        // Each with the number of groups of digits below it.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {
@@ -187,7 +187,7 @@ impl StateDir {
         (jobs, failures)
     }
 
-    /// The members of a directory of keys; `object` is the object of the key, if it is known.
+    /// Returns the members of a directory of keys. `object` is the object of the key, if it is known.
     fn entries(
         &self,
         key: &str,
@@ -240,7 +240,7 @@ impl StateDir {
         Ok(value)
     }
 
-    /// The object of a key. Follows links, but not a reference at the end.
+    /// Returns the object of a key. Follows links, but not a reference at the end.
     fn look_up(&self, key: &str) -> Result<Object, KvsError> {
         let not_found = || KvsError::NotFound(key.to_owned());
         let mut steps = MAX_STEPS;

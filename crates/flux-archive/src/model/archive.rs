@@ -1,4 +1,4 @@
-//! An archive in memory: its entries in order, with content as the archive encodes it.
+//! An archive in memory: its entries in order, with their content as encoded in the document.
 
 use super::blobref::BlobRef;
 use super::entry::Entry;
@@ -7,11 +7,11 @@ use crate::diagnostic::Diagnostic;
 /// The container of the entries of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// A JSON array, the *list* of RFC 37: what Flux writes.
+    /// A JSON array, the *list* of RFC 37, which Flux writes.
     Array,
-    /// A JSON object with paths as keys, the *set* of RFC 37: files of a jobspec.
+    /// A JSON object with paths as keys, the *set* of RFC 37, which a jobspec contains.
     Dict,
-    /// One object after the other, as `flux archive list --raw` prints them. RFC 37 does not allow it.
+    /// Consecutive objects, as `flux archive list --raw` prints them. RFC 37 does not allow this form.
     Objects,
 }
 
@@ -27,12 +27,12 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// The container of the entries.
+    /// Returns the container of the entries.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The entries in order. Of a path that occurs twice in the document only the last one is there.
+    /// Returns the entries in order. Of several entries with the same path, it contains only the last one.
     ///
     /// ```
     /// use flux_archive::{Archive, Profile};
@@ -47,18 +47,18 @@ impl<'a> Archive<'a> {
         &self.entries
     }
 
-    /// Where the archive differs from RFC 37 in a way that the profile accepts and reports.
+    /// Returns the differences from RFC 37 that the profile accepts but reports.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// How many diagnostics exceed [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) and
+    /// Returns the number of diagnostics that exceed [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) and
     /// are not in [`diagnostics`](Self::diagnostics).
     pub fn more_diagnostics(&self) -> u64 {
         self.more_diagnostics
     }
 
-    /// The entry with a path. Searches all entries.
+    /// Finds the entry with a path. Searches all entries.
     ///
     /// ```
     /// use flux_archive::{Archive, FileType, Profile};
@@ -72,7 +72,7 @@ impl<'a> Archive<'a> {
         self.entries.iter().find(|entry| entry.path.as_str() == path)
     }
 
-    /// The blobs of its files; a blob that occurs twice is returned twice.
+    /// Returns the blobs of all files. A blob that occurs twice is returned twice.
     ///
     /// ```
     /// use flux_archive::store::{BlobStore, MemoryStore};

@@ -1,4 +1,4 @@
-//! References to blobs: the hash's name, a hyphen, and the digest in hexadecimal.
+//! References to blobs: the name of the hash, a hyphen, and the hexadecimal digest.
 //!
 //! | hash | digest | example |
 //! |---|---|---|
@@ -15,7 +15,7 @@ use crate::diagnostic::Code;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HashType {
-    /// SHA-1, the default of Flux. Two contents with the same digest can be constructed.
+    /// SHA-1, the default of Flux. It is possible to construct two blobs with the same digest.
     #[default]
     Sha1,
     /// SHA-256.
@@ -26,7 +26,7 @@ impl HashType {
     /// Both hashes.
     pub const ALL: [Self; 2] = [Self::Sha1, Self::Sha256];
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub fn algorithm(self) -> Algorithm {
         match self {
             Self::Sha1 => Algorithm::Sha1,
@@ -34,17 +34,17 @@ impl HashType {
         }
     }
 
-    /// The name: `sha1`, `sha256`.
+    /// Returns the name, `sha1` or `sha256`.
     pub fn name(self) -> &'static str {
         self.algorithm().name()
     }
 
-    /// The hash of a [`name`](Self::name), exactly as written there.
+    /// Returns the hash with exactly this [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
 
-    /// Length of a digest in bytes: 20 or 32.
+    /// Returns the length of a digest in bytes, 20 or 32.
     pub fn digest_len(self) -> usize {
         self.algorithm().len()
     }
@@ -56,7 +56,7 @@ impl fmt::Display for HashType {
     }
 }
 
-/// The name of a blob: its hash and digest. Its text is in lower case, as Flux writes it.
+/// The name of a blob: its hash and digest. As text it is in lower case, as Flux writes it.
 ///
 /// ```
 /// use flux_archive::{BlobRef, HashType};
@@ -72,20 +72,20 @@ pub struct BlobRef {
     digest: [u8; 32],
 }
 
-/// Why a string is not a blobref.
+/// The reason why a string is not a blobref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlobRefError {
     /// The hash is neither `sha1` nor `sha256`.
     #[error("unknown hash: expected sha1 or sha256")]
     UnknownHash,
-    /// Not a name, a hyphen, and the number of hexadecimal digits of the hash.
+    /// The string is not a name, a hyphen, and the right number of hexadecimal digits.
     #[error("malformed blobref: expected a hash, \"-\" and its digest in hexadecimal")]
     Malformed,
 }
 
 impl BlobRefError {
-    /// The code of the diagnostic.
+    /// Returns the code of the diagnostic.
     pub fn code(self) -> Code {
         match self {
             Self::UnknownHash => Code::UnknownHash,
@@ -100,7 +100,7 @@ impl BlobRef {
         Self::from_computed(hash, &hash.algorithm().digest(blob))
     }
 
-    /// Creates a name from the bytes of a digest, if their number is that of the hash.
+    /// Creates a name from a digest, if the digest has the right length for the hash.
     pub fn from_digest(hash: HashType, digest: &[u8]) -> Option<Self> {
         let mut padded = [0; 32];
         padded.get_mut(..digest.len())?.copy_from_slice(digest);
@@ -128,17 +128,17 @@ impl BlobRef {
         Ok(Self::from_computed(hash, &digest.map_err(|_| BlobRefError::Malformed)?))
     }
 
-    /// The hash.
+    /// Returns the hash.
     pub fn hash(&self) -> HashType {
         self.hash
     }
 
-    /// The digest, 20 or 32 bytes.
+    /// Returns the digest, which has 20 or 32 bytes.
     pub fn digest(&self) -> &[u8] {
         &self.digest[..self.hash.digest_len()]
     }
 
-    /// Whether this is the name of `blob`.
+    /// Returns `true` if this is the name of `blob`.
     pub fn names(&self, blob: &[u8]) -> bool {
         Self::of(self.hash, blob) == *self
     }

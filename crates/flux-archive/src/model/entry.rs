@@ -7,7 +7,7 @@ use super::mode::{FileType, Mode};
 use super::path::ArchivePath;
 use crate::json::{Base64, Json, Text};
 
-/// A file system object of an archive.
+/// A file, directory or symbolic link of an archive.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -20,7 +20,7 @@ use crate::json::{Base64, Json, Text};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
-    /// Its place in the document that it was read from.
+    /// The index of the entry in its document.
     pub(crate) index: u64,
     pub(crate) path: ArchivePath,
     pub(crate) mode: Mode,
@@ -32,14 +32,14 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Creates an entry with permissions (the lower 12 bits). Its type is that of the content.
+    /// Creates an entry with the lower 12 bits of `permissions`. Its type follows from the content.
     pub fn new(path: ArchivePath, permissions: u32, content: Content<'a>) -> Self {
         let mode = Mode::new(content.file_type(), permissions);
         let (size, mtime, ctime, extra) = (None, None, None, Vec::new());
         Self { index: 0, path, mode, size, mtime, ctime, content, extra }
     }
 
-    /// Sets the size of a regular file in bytes; without it, the file ends where its data end.
+    /// Sets the size of a regular file in bytes. Otherwise, the file ends with its data.
     #[must_use]
     pub fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -60,27 +60,27 @@ impl<'a> Entry<'a> {
         self
     }
 
-    /// The path.
+    /// Returns the path.
     pub fn path(&self) -> &ArchivePath {
         &self.path
     }
 
-    /// Type and permissions.
+    /// Returns the type and the permissions.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The type, that of the content.
+    /// Returns the type, which follows from the content.
     pub fn file_type(&self) -> FileType {
         self.mode.file_type()
     }
 
-    /// The member `size`.
+    /// Returns the member `size`.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Size of the extracted file in bytes; 0 for directories and links.
+    /// Returns the size of the extracted file in bytes, which is 0 for directories and links.
     pub fn len(&self) -> u64 {
         match self.file_type() {
             FileType::Regular => self.size.unwrap_or_default().max(self.content.data_len()),
@@ -88,27 +88,27 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Whether the extracted file is empty.
+    /// Returns `true` if the extracted file is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Time of the last modification, in seconds since 1970.
+    /// Returns the time of the last modification, in seconds since 1970.
     pub fn mtime(&self) -> Option<i64> {
         self.mtime
     }
 
-    /// Time of the last change of status, in seconds since 1970.
+    /// Returns the time of the last change of status, in seconds since 1970.
     pub fn ctime(&self) -> Option<i64> {
         self.ctime
     }
 
-    /// The content.
+    /// Returns the content.
     pub fn content(&self) -> &Content<'a> {
         &self.content
     }
 
-    /// The regions of a file whose data are in a store; empty for other content.
+    /// Returns the regions of a file whose data is in a store, or nothing for other content.
     pub fn regions(&self) -> &[Region] {
         match &self.content {
             Content::Blobvec(regions) => regions,
@@ -116,13 +116,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Members that RFC 37 does not define, with their values.
+    /// Returns the members that RFC 37 does not define, with their values.
     pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
     }
 }
 
-/// The content of an entry, as the archive encodes it.
+/// The content of an entry, as encoded in the archive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Content<'a> {
@@ -130,7 +130,7 @@ pub enum Content<'a> {
     Directory,
     /// A symbolic link and its target.
     Symlink(Cow<'a, str>),
-    /// A regular file without data: empty, or one hole.
+    /// A regular file without data, which is empty or a single hole.
     Empty,
     /// A regular file whose content is this JSON text.
     Json(Json<'a>),
@@ -138,12 +138,12 @@ pub enum Content<'a> {
     Text(Text<'a>),
     /// A regular file of bytes (`base64`).
     Base64(Base64<'a>),
-    /// A regular file whose data are in a store (`blobvec`); between the regions are holes.
+    /// A regular file whose data is in a store (`blobvec`). There are holes between the regions.
     Blobvec(Vec<Region>),
 }
 
 impl Content<'_> {
-    /// The type of a file with this content.
+    /// Returns the type of a file with this content.
     pub fn file_type(&self) -> FileType {
         match self {
             Self::Directory => FileType::Directory,
@@ -154,7 +154,7 @@ impl Content<'_> {
         }
     }
 
-    /// The value of the member `encoding`.
+    /// Returns the value of the member `encoding`.
     pub fn encoding(&self) -> Option<&'static str> {
         match self {
             Self::Text(_) => Some("utf-8"),
@@ -164,7 +164,7 @@ impl Content<'_> {
         }
     }
 
-    /// Offset of the end of the data of a regular file; its size may be larger.
+    /// Returns the offset of the end of the data of a regular file, whose size may be larger.
     pub fn data_len(&self) -> u64 {
         match self {
             Self::Directory | Self::Symlink(_) | Self::Empty => 0,
@@ -175,8 +175,8 @@ impl Content<'_> {
         }
     }
 
-    /// Bytes that are written for a regular file, without its holes. Regions can overlap, and be larger than the
-    /// file together.
+    /// Returns the number of bytes to write for a regular file, without its holes. Regions can overlap, so that their
+    /// sum is larger than the file.
     pub fn data_size(&self) -> u64 {
         match self {
             Self::Blobvec(regions) => {
@@ -187,19 +187,19 @@ impl Content<'_> {
     }
 }
 
-/// A part of a file whose bytes are a blob.
+/// A part of a file that is stored as a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// Offset in the file, in bytes.
+    /// The offset in the file in bytes.
     pub offset: u64,
-    /// Size in bytes, which is that of the blob.
+    /// The size of the region and of its blob in bytes.
     pub size: u64,
     /// The blob.
     pub blobref: BlobRef,
 }
 
 impl Region {
-    /// Offset of its end in the file. In a parsed archive it fits in 63 bits.
+    /// Returns the offset of the end of the region in the file. In a parsed archive, it fits into 63 bits.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
     }

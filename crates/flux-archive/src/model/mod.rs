@@ -1,4 +1,4 @@
-//! The model: an archive and its entries, paths, modes, names of blobs, and what a caller allows.
+//! The model: an archive and its entries, paths, modes, names of blobs, and limits.
 
 mod archive;
 mod blobref;

@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::diagnostic::{Code, Severity};
 
-/// What a reader accepts.
+/// The archives that a reader accepts.
 ///
-/// A profile changes what an archive may look like, never what its bytes mean.
+/// A profile changes which archives are accepted, never what their bytes mean.
 ///
 /// ```
 /// use flux_archive::{Archive, Profile};
@@ -21,12 +21,12 @@ use crate::diagnostic::{Code, Severity};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// The text of RFC 37, and nothing else.
+    /// Only what the text of RFC 37 allows.
     Strict,
     /// What Flux writes and reads, in C and in Python.
     #[default]
     Flux,
-    /// The same, and the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
+    /// Like `Flux`, and the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
     Legacy,
 }
 
@@ -34,7 +34,7 @@ impl Profile {
     /// All profiles, strictest first.
     pub const ALL: [Self; 3] = [Self::Strict, Self::Flux, Self::Legacy];
 
-    /// The name: `strict`, `flux`, `legacy`.
+    /// Returns the name: `strict`, `flux` or `legacy`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -43,13 +43,13 @@ impl Profile {
         }
     }
 
-    /// The profile of a [`name`](Self::name).
+    /// Returns the profile with a [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// How much a difference from RFC 37 matters: an [`Error`](Severity::Error) is refused, a
-    /// [`Warning`](Severity::Warning) is read and reported, `None` is read without a word.
+    /// Returns how a difference from RFC 37 is treated: an archive with an [`Error`](Severity::Error) is rejected, a
+    /// [`Warning`](Severity::Warning) is reported, and `None` is accepted silently.
     pub fn severity(self, code: Code) -> Option<Severity> {
         match (self, code) {
             (Self::Strict, code) => Some(code.severity()),

@@ -1,4 +1,4 @@
-//! From entries to an archive: the meaning of each, and the rules between them.
+//! Interpreting entries: the meaning of each, and the relations between them.
 
 use std::collections::HashMap;
 
@@ -107,7 +107,7 @@ impl OpenOptions {
         document: &[u8],
         take: &mut dyn FnMut(&Diagnostic) -> Result<()>,
     ) -> Result<u64> {
-        // First, how the entries are related; then, what is wrong with each.
+        // First find how the entries are related, then what is wrong with each.
         let raw_entries = self.entries(document)?;
         let mut report = self.report(&raw_entries);
         let mut placed: Vec<(u64, Option<Json<'_>>, ArchivePath, FileType)> = Vec::new();
@@ -146,7 +146,7 @@ impl OpenOptions {
         Ok(found)
     }
 
-    /// A report with what is wrong with the container.
+    /// Returns a report with the errors of the container.
     fn report<'a>(&self, raw_entries: &RawEntries<'a>) -> Report<'a> {
         let mut report = Report::new(self.profile, &self.limits, raw_entries.pointer());
         match raw_entries.form() {
@@ -157,7 +157,7 @@ impl OpenOptions {
         report
     }
 
-    /// Interprets one entry after the other. Calls `take` with each, and with its meaning if it has one.
+    /// Interprets one entry after another. Calls `take` with each, and with its meaning if it has one.
     fn each_entry<'a>(
         &self,
         document: &'a [u8],
@@ -202,12 +202,12 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// The offset of a part of a document.
+/// Returns the offset of a part of a document.
 fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// What relates an entry to others.
+/// The properties of an entry that relate it to others.
 struct Item<'e> {
     index: u64,
     key: Option<Json<'e>>,
@@ -222,16 +222,16 @@ struct Conflict {
     message: String,
 }
 
-/// How entries are related.
+/// The relations between entries.
 struct Relations {
-    /// Whether a later item replaces the one at this place.
+    /// For each item, whether a later one replaces it.
     superseded: Vec<bool>,
     conflicts: Vec<Conflict>,
 }
 
 impl Relations {
-    /// Finds keys and paths that occur twice, and entries below something that is not a directory. A later
-    /// file or link replaces an earlier one, a directory a directory.
+    /// Finds duplicate keys and paths, and entries below something that is not a directory. A later file or link
+    /// replaces an earlier one, and a directory replaces a directory.
     fn of(items: &[Item<'_>]) -> Self {
         let (mut superseded, mut conflicts) = (vec![false; items.len()], Vec::new());
         let mut add = |item, code, message| conflicts.push(Conflict { item, code, message });

@@ -1,8 +1,8 @@
-//! A key and its value, as they are written.
+//! A key and its value, as written in the document.
 
 use crate::json::{Json, Text};
 
-/// A member of an entry, as written.
+/// A member of an entry, as written in the document.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Member<'a> {
@@ -13,7 +13,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Whether this is its key.
+    /// Returns `true` if this is the key of the member.
     pub fn is(&self, name: &str) -> bool {
         let key = self.key.get();
         key.len() == name.len() + 2 && &key[1..=name.len()] == name

@@ -1,5 +1,5 @@
-//! From JSON text to an archive: its place, its entries as they are written, the meaning of each, and the
-//! rules between them.
+//! Parsing an archive: its place in the document, its entries as written, their meaning, and the relations between
+//! them.
 
 mod archive;
 mod entry;

@@ -1,11 +1,11 @@
-//! How to read an archive.
+//! Options for reading an archive.
 
 use binio::{Bytes, ReadAt, check_limit};
 
 use crate::error::Result;
 use crate::model::{Limits, Profile};
 
-/// How to read an archive: profile, limits, and its place in the document.
+/// Options for reading an archive: the profile, the limits, and the place of the archive in the document.
 ///
 /// ```
 /// use flux_archive::{OpenOptions, Profile};
@@ -26,7 +26,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The profile of Flux, default limits, and the archive found by the members of the document.
+    /// Returns the default options: the profile of Flux, the default limits, and a search for the archive by the
+    /// members of the document.
     pub fn new() -> Self {
         Self::default()
     }
@@ -42,11 +43,11 @@ impl OpenOptions {
         /// document, or the files of a jobspec.
         pointer: impl Into<String> => Some(pointer.into());
 
-        /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives
-        /// larger than memory. Default: no. Needs the feature `mmap`; without it the file is read.
+        /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives larger than
+        /// memory. Needs the feature `mmap`; without it, the file is read. Default: no.
         ///
-        /// If another program truncates a file while it is mapped, the system kills this process
-        /// (`SIGBUS`); if it is overwritten, what was checked may be something else when it is used.
+        /// If another program truncates a file while it is mapped, the system kills this process (`SIGBUS`). If another
+        /// program overwrites it, checked bytes may have changed when they are used.
         mmap: bool;
     }
 

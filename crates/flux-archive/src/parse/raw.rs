@@ -1,5 +1,4 @@
-//! The document as entries that are not interpreted: their members, with keys and values as they are
-//! written.
+//! The entries of a document without their meaning: members with keys and values as written.
 
 use super::locate::{locate, text_of};
 use super::member::Member;
@@ -9,7 +8,7 @@ use crate::json::{Cursor, Json, Text};
 use crate::model::Form;
 use binio::check_limit;
 
-/// One item of an archive, not interpreted; it need not be an object.
+/// An item of an archive that has not been interpreted. It need not be an object.
 #[derive(Clone, Debug)]
 pub struct RawEntry<'a> {
     pub(crate) index: u64,
@@ -19,41 +18,42 @@ pub struct RawEntry<'a> {
 }
 
 impl<'a> RawEntry<'a> {
-    /// Its index in the archive, from 0.
+    /// Returns the index of the entry in the archive.
     pub fn index(&self) -> u64 {
         self.index
     }
 
-    /// Its key, if the archive is a dict.
+    /// Returns the key, if the archive is a dict.
     pub fn key(&self) -> Option<Json<'a>> {
         self.key
     }
 
-    /// Its members in order; `None` if it is not an object.
+    /// Returns the members in order, or `None` if the item is not an object.
     pub fn members(&self) -> Option<&[Member<'a>]> {
         self.members.as_deref()
     }
 
-    /// Its text.
+    /// Returns the JSON text of the entry.
     pub fn json(&self) -> &'a str {
         self.json
     }
 
-    /// The value of a key; of equal keys the last one.
+    /// Returns the value of a key, or the last value of several equal keys.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
 
-    /// Its path as written: that of the member, or else the key. It is not checked: do not open it.
+    /// Returns the path as written in the member `path`, or else the key. The path has not been checked: do not open
+    /// it.
     pub fn path(&self) -> Option<Text<'a>> {
         Text::from_json(self.get("path").or(self.key)?).ok()
     }
 }
 
-/// The entries of a document, one at a time, in bounded memory; made by [`OpenOptions::entries`].
+/// The entries of a document, one at a time and in bounded memory. Created by [`OpenOptions::entries`].
 ///
-/// After an error the iterator ends.
+/// The iterator ends after an error.
 #[derive(Clone, Debug)]
 pub struct RawEntries<'a> {
     cursor: Cursor<'a>,
@@ -101,19 +101,19 @@ impl<'a> RawEntries<'a> {
             pointer: place.pointer,
             max_entries: options.limits.max_entries,
             max_members: options.limits.max_members,
-            // An escape of one byte has up to six.
+            // An escaped byte has up to six characters.
             max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),
         })
     }
 
-    /// The container of the entries; `None` if the document is not an archive.
+    /// Returns the container of the entries, or `None` if the document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form
     }
 
-    /// The place of the archive in the document, as a JSON pointer.
+    /// Returns the place of the archive in the document, as a JSON pointer.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }

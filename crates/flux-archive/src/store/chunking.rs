@@ -1,9 +1,8 @@
-//! How content becomes blobs.
+//! Dividing content into blobs.
 
 use crate::model::HashType;
 
-/// Which files become blobs, how large the blobs are, and which hash names them. The defaults are those
-/// of Flux.
+/// The files that become blobs, the size of the blobs, and the hash that names them. The defaults are those of Flux.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -27,7 +26,7 @@ impl Default for Chunking {
 }
 
 impl Chunking {
-    /// The defaults of Flux.
+    /// Returns the defaults of Flux.
     pub fn new() -> Self {
         Self::default()
     }
@@ -36,14 +35,14 @@ impl Chunking {
         /// Sets the hash that names blobs. Default: SHA-1.
         hash: HashType;
 
-        /// Sets the largest size of a blob in bytes; 0 removes the limit. Default: 1 MiB.
+        /// Sets the maximum size of a blob in bytes; 0 removes the limit. Default: 1 MiB.
         chunk_size: u64;
 
         /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
         threshold: u64;
     }
 
-    /// The largest size of a blob, `u64::MAX` without a limit.
+    /// Returns the maximum size of a blob, or `u64::MAX` without a limit.
     pub(crate) fn max_len(self) -> u64 {
         if self.chunk_size == 0 { u64::MAX } else { self.chunk_size }
     }

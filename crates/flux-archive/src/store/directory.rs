@@ -5,9 +5,9 @@
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! A file name is always that of a parsed [`BlobRef`], never text of an archive. A blob gets its
-//! name when it is complete. It is not synced: after a crash of the system a blob may be missing or
-//! damaged; reading detects that, and storing the blob again repairs it.
+//! File names come from a parsed [`BlobRef`], never from the text of an archive. A blob gets its name when it is
+//! complete. It is not synced: after a system crash, a blob may be missing or damaged. Reading it detects that, and
+//! storing it again repairs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ use binio::write::NewFile;
 use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// The file that a broker keeps next to its blobs.
+/// The file of a broker next to its blobs.
 const CHECKPOINT: &str = "kvs-primary";
 
 /// A directory of files named by their blobrefs.
@@ -77,7 +77,7 @@ impl DirStore {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
 
-    /// The text of the checkpoint, if there is one.
+    /// Returns the text of the checkpoint, if there is one.
     pub(crate) fn checkpoint(&self) -> io::Result<Option<String>> {
         let file = match open_regular(&self.root.join(CHECKPOINT)) {
             Ok(Some((file, _))) => file,
@@ -99,7 +99,7 @@ impl DirStore {
         self.root.join(format!("{first:02x}")).join(blobref.to_string())
     }
 
-    /// The path to which a blob is written, and the other one where it may exist.
+    /// Returns the path to which a blob is written, and the other path where it may exist.
     fn paths(&self, blobref: &BlobRef) -> [PathBuf; 2] {
         let (flat, shard) = (self.flat_path(blobref), self.shard_path(blobref));
         if self.sharded { [shard, flat] } else { [flat, shard] }
@@ -117,7 +117,7 @@ impl DirStore {
         Err(StoreError::NotFound)
     }
 
-    /// Whether the file at a path has the bytes of the blob.
+    /// Returns `true` if the file at a path contains the blob.
     fn lies_at(path: &Path, blob: &[u8]) -> bool {
         let Ok(Some((mut file, len))) = open_regular(path) else { return false };
         if len != blob.len() as u64 {
@@ -154,7 +154,7 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Whether the file does not exist, or its directory is something else.
+/// Returns `true` if the file does not exist, or its directory is something else.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

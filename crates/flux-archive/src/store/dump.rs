@@ -22,14 +22,14 @@ use crate::model::{BlobRef, HashType};
 /// Size of a block of a tar file in bytes.
 const BLOCK: u64 = 512;
 
-/// The bytes of a member in the file.
+/// The range of a member in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u64,
     size: u64,
 }
 
-/// A tar file of `flux dump`, not compressed. A file that is cut is read as far as it goes.
+/// An uncompressed tar file of `flux dump`. Of a truncated file, the complete members can be read.
 #[derive(Debug)]
 pub struct DumpTar {
     source: FileSource,
@@ -54,7 +54,7 @@ impl DumpTar {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
         let (mut keys, mut places) = (HashMap::new(), Vec::new());
-        // The end of the last whole member, and its name.
+        // The end and the name of the last complete member.
         let (mut end, mut last, mut damage) = (0, None, None);
         for member in tar::Archive::new(&file).entries_with_seek()? {
             let member = match member {
@@ -135,7 +135,7 @@ impl DumpTar {
     }
 }
 
-/// The name of a member by each hash.
+/// Returns the names of a member, one per hash.
 fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
     file.seek(SeekFrom::Start(place.offset))?;
     let mut hashers = HashType::ALL.map(|hash| hash.algorithm().hasher());

@@ -1,4 +1,4 @@
-//! Removal of blobs that no archive names.
+//! Removing blobs that no archive names.
 
 use std::collections::HashSet;
 
@@ -6,15 +6,15 @@ use crate::error::StoreError;
 use crate::model::BlobRef;
 use crate::store::BlobStoreMut;
 
-/// What happened to the blobs of a store.
+/// The result of a garbage collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
-    /// Blobs that are named, and were kept.
+    /// The number of blobs that are named and were kept.
     pub kept: u64,
-    /// Blobs that are not named, and were removed.
+    /// The blobs that are not named and were removed.
     pub removed: Vec<BlobRef>,
-    /// Blobs that are named but not in the store, sorted.
+    /// The blobs that are named but not in the store, sorted.
     pub missing: Vec<BlobRef>,
 }
 

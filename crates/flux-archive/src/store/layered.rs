@@ -3,9 +3,9 @@
 use super::{BlobStore, StoreError};
 use crate::model::BlobRef;
 
-/// Stores that are searched in turn: the first one that has a blob returns it.
+/// Several stores that are searched in turn. The first one that has a blob returns it.
 ///
-/// A store that fails does not hide the next ones. If none has the blob, the first failure is returned.
+/// If a store fails, the next ones are searched. If none has the blob, the first error is returned.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -28,7 +28,7 @@ impl<'s> Layered<'s> {
         Self::default()
     }
 
-    /// The first success, or else the first failure other than `NotFound`.
+    /// Returns the first success, or else the first error other than `NotFound`.
     fn first(
         &self,
         mut ask: impl FnMut(&(dyn BlobStore + 's)) -> Result<(), StoreError>,

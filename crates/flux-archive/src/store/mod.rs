@@ -11,8 +11,8 @@
 //!
 //! [`open`] and [`create`] detect the kind of a store from its content.
 //!
-//! A store returns the bytes that it has under a name, and need not check them. The caller must, and this
-//! crate always does: a store may be damaged or malicious.
+//! A store returns the bytes stored under a name, and need not verify them. The caller must, and this crate always
+//! does, because a store may be damaged or malicious.
 
 mod chunking;
 mod detect;
@@ -45,10 +45,10 @@ pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// Bytes of a checkpoint that are read at most; it has about a hundred.
+/// The maximum length of a checkpoint in bytes. A real one has about a hundred.
 const MAX_CHECKPOINT: u64 = 64 << 10;
 
-/// Blobs that are looked up by name.
+/// A source of blobs, which are looked up by name.
 ///
 /// ```
 /// use flux_archive::store::{BlobStore, BlobStoreMut, MemoryStore};
@@ -90,7 +90,7 @@ pub trait BlobStore: Send + Sync {
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 }
 
-/// A store that can be written.
+/// A store that can be written to.
 pub trait BlobStoreMut: BlobStore {
     /// Stores a blob, unless the store already has it, and returns its name.
     ///

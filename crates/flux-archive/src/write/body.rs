@@ -1,4 +1,4 @@
-//! The data of a regular file, piece by piece.
+//! Writing the data of a regular file piece by piece.
 
 use std::io::{self, Write};
 use std::mem;
@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::json::{Text, escape};
 use crate::model::Entry;
 
-/// Bytes that are encoded at a time: a multiple of 3.
+/// The number of bytes to encode at a time, a multiple of 3.
 const STEP: usize = 48 << 10;
 
-/// A file that is being written; made by [`Writer::body`].
+/// A file that is being written. Created by [`Writer::body`].
 ///
-/// If a body is dropped without [`finish`](Self::finish), the document is not JSON, and the writer fails
-/// from then on.
+/// If a body is dropped without [`finish`](Self::finish), the document is not valid JSON, and the writer fails from
+/// then on.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,7 +40,7 @@ pub struct Body<'w, 'e, W> {
     writer: &'w mut Writer<W>,
     entry: &'e Entry<'e>,
     encoding: Encoding,
-    /// Bytes at the end of a piece that the next one completes.
+    /// Bytes of an incomplete character or group, which the next piece completes.
     carry: Vec<u8>,
     len: u64,
 }
@@ -88,7 +88,7 @@ impl<W: Write> Body<'_, '_, W> {
         Ok(self.len)
     }
 
-    /// Writes bytes that follow the last complete piece, and keeps the bytes of an incomplete one.
+    /// Encodes bytes, and keeps those of an incomplete character or group at the end.
     fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         let line = &mut self.writer.line;
         let taken = match self.encoding {
@@ -147,7 +147,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
     }
 }
 
-/// The complete characters at the start.
+/// Returns the complete characters at the beginning.
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),

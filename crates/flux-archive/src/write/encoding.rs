@@ -1,16 +1,16 @@
-//! Whether the data of a file are written as text or as base64.
+//! Choosing between text and base64 for the data of a file.
 
-/// The encoding of data that are written piece by piece.
+/// The encoding of data that is written piece by piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// `utf-8`. Bytes that are not UTF-8, and NUL, are errors.
+    /// `utf-8`. Bytes that are not UTF-8, and NUL bytes, are errors.
     Text,
     /// `base64`.
     Base64,
 }
 
-/// Finds out piece by piece whether data are text.
+/// Checks piece by piece if data is text.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
     /// The bytes of an incomplete character.
@@ -19,13 +19,13 @@ pub(crate) struct Detector {
 }
 
 impl Detector {
-    /// Checks the next piece. Returns whether the data may still be text.
+    /// Checks the next piece. Returns `true` while the data may be text.
     pub(crate) fn take(&mut self, piece: &[u8]) -> bool {
         if self.bytes {
             return false;
         }
         let mut piece = piece;
-        // An incomplete character is completed byte by byte: it needs three at most.
+        // Complete an incomplete character byte by byte, which takes at most three.
         while let (false, Some((&first, rest))) = (self.carry.is_empty(), piece.split_first()) {
             self.carry.push(first);
             piece = rest;
@@ -48,7 +48,7 @@ impl Detector {
         !self.bytes
     }
 
-    /// The encoding of all data so far.
+    /// Returns the encoding for all data so far.
     pub(crate) fn encoding(&self) -> Encoding {
         let text = !self.bytes && self.carry.is_empty();
         if text { Encoding::Text } else { Encoding::Base64 }

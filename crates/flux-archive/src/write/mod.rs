@@ -1,5 +1,5 @@
-//! From entries to JSON, one at a time, as the C writer of Flux writes it: the same keys in the same
-//! order, no whitespace, and only the escapes that are needed.
+//! Writing entries as JSON, one at a time, like the C writer of Flux: with the same keys in the same order, no
+//! whitespace, and only the necessary escapes.
 //!
 //! | entry | members |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | directory | `path` `mtime` `ctime` `mode` |
 //! | symbolic link | `path` `data` `mtime` `ctime` `mode` |
 //!
-//! Members that RFC 37 does not define follow. In a dict `path` is the key.
+//! Members that RFC 37 does not define come last. In a dict, `path` is the key.
 
 mod body;
 mod encoding;

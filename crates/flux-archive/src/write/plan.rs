@@ -1,4 +1,4 @@
-//! The strict form of an entry.
+//! The form of an entry that RFC 37 allows.
 
 use std::borrow::Cow;
 

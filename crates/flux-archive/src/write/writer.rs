@@ -1,4 +1,4 @@
-//! The writer of whole entries.
+//! Writing complete entries.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -12,11 +12,10 @@ use crate::json::{Text, escape};
 use crate::model::{Entry, Form};
 use crate::parse::RawEntry;
 
-/// Writes an archive as a stream. It keeps one entry in memory, and for a dict all paths.
+/// Writes an archive as a stream. Only one entry is in memory at a time, and all paths if the archive is a dict.
 ///
-/// It writes what RFC 37 allows: sizes are filled in, text with a NUL becomes base64, regions are sorted.
-/// An entry that has no such form is refused before any of it is written. After another error the document
-/// is incomplete.
+/// The output follows RFC 37: sizes are filled in, text with a NUL becomes base64, and regions are sorted. An entry
+/// that has no such form is rejected before any of it is written. After any other error, the document is incomplete.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -37,11 +36,11 @@ pub struct Writer<W> {
     form: Form,
     pretty: bool,
     begun: bool,
-    /// Whether a body was started and not finished.
+    /// Whether the last body was not finished.
     pub(super) open: bool,
-    /// Keys of a dict so far.
+    /// The keys of a dict so far.
     paths: HashSet<String>,
-    /// The part of the entry that is not written yet.
+    /// The part of the entry that has not been written yet.
     pub(super) line: String,
 }
 

@@ -1,4 +1,4 @@
-//! How an archive is created.
+//! Options for creating an archive.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -8,20 +8,20 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// Which zeros of a file are holes, if its data become blobs.
+/// The zeros that become holes in a file whose data becomes blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
-    /// Those that the file system reports, as in Flux. File systems differ.
+    /// The holes that the file system reports, as in Flux. File systems differ.
     #[default]
     FileSystem,
-    /// Blocks of 4096 zeros: the same on every file system.
+    /// Blocks of 4096 zeros, which are the same on every file system.
     Zeros,
-    /// None.
+    /// No zeros become holes.
     None,
 }
 
-/// Which times an archive contains.
+/// The times that an archive contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Times {
@@ -30,11 +30,11 @@ pub enum Times {
     Keep,
     /// This `mtime` for all files, in seconds since 1970, and no `ctime`.
     Fixed(i64),
-    /// None.
+    /// No times.
     Omit,
 }
 
-/// Returns whether a path is selected.
+/// A function that returns `true` for selected paths.
 pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 
 /// Creates archives of files below a directory.
@@ -94,7 +94,7 @@ impl<'o> Creator<'o> {
         /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
         store: &'o dyn BlobStoreMut => Some(store);
 
-        /// Sets which files become blobs, and how.
+        /// Sets which files become blobs, and how they are divided.
         chunking: Chunking;
 
         /// Sets which zeros are holes.

@@ -1,24 +1,25 @@
-//! What was written, and what was not.
+//! The result of creating an archive.
 
 use serde::Serialize;
 
 use crate::error::{Error, Failure};
 
-/// What was written, and what was not.
+/// The result of creating an archive.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct CreateReport {
-    /// Entries that were written.
+    /// The number of entries written.
     pub entries: u64,
-    /// Paths of files that changed while they were read. Their content in the archive may mix old and new.
+    /// The paths of files that changed while they were read. Their content in the archive may be partly old and partly
+    /// new.
     pub changed: Vec<String>,
-    /// Arguments with a `/` at the start, which was dropped.
+    /// The arguments that began with `/`, which was removed.
     pub absolute: Vec<String>,
-    /// Paths that were found and are [left out](crate::disk::Creator::leave_out).
+    /// The paths that were found but [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,
-    /// Bytes of holes that were written as zeros, since only blobs can have holes between them.
+    /// The number of bytes in holes that were written as zeros, because only blobs can have holes between them.
     pub holes: u64,
-    /// Files that could not be read.
+    /// The files that could not be read.
     pub failures: Vec<Failure>,
 }
 

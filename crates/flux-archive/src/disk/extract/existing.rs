@@ -1,4 +1,4 @@
-//! What to do if a file exists.
+//! Handling existing files.
 
 use std::io;
 
@@ -6,11 +6,10 @@ use crate::disk::dir::Dir;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Entry, FileType};
 
-/// What to do if a file, link or directory exists.
+/// The handling of an existing file, link or directory.
 ///
-/// A directory is never removed, and an existing directory is never an error: its permissions and time are
-/// set only by a policy that replaces. A file replaces a link, or a link a file, only with
-/// [`Overwrite`](Self::Overwrite).
+/// A directory is never removed, and an existing directory is never an error: its permissions and times are set only by
+/// a policy that replaces files. Only [`Overwrite`](Self::Overwrite) replaces a link by a file, or a file by a link.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};
@@ -32,11 +31,11 @@ pub enum Existing {
     /// The entry fails.
     #[default]
     Error,
-    /// The entry is left out.
+    /// The entry is skipped.
     Skip,
-    /// The entry replaces it.
+    /// The entry replaces the existing file.
     Overwrite,
-    /// The entry replaces it if it was modified later, and is left out otherwise.
+    /// The entry replaces the existing file if the entry was modified later, and is skipped otherwise.
     Newer,
 }
 

@@ -1,4 +1,4 @@
-//! From an archive to files, never outside of the target.
+//! Extracting an archive, never outside of the target.
 //!
 //! ```text
 //! plan          limits and targets of links: all before anything is written
@@ -8,9 +8,8 @@
 //! finish        modes and times of directories, deepest first
 //! ```
 //!
-//! Every path is opened component by component from the descriptor of the target, and no component may be
-//! a symbolic link, whoever creates it and whenever. An entry that fails leaves nothing and does not stop
-//! the others.
+//! Every path is opened component by component from the descriptor of the target, and no component may be a symbolic
+//! link, no matter who creates it and when. A failed entry leaves nothing behind and does not stop the others.
 
 mod content;
 mod existing;

@@ -1,4 +1,4 @@
-//! How an archive is extracted.
+//! Options for extracting an archive.
 
 use std::io;
 use std::path::Path;
@@ -9,22 +9,22 @@ use crate::model::{Entry, HashType, Limits};
 use crate::parallel::Progress;
 use crate::store::BlobStore;
 
-/// Returns whether an entry is extracted.
+/// A function that returns `true` for entries to extract.
 pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 
-/// Which symbolic links are created, by their targets.
+/// The symbolic links that are created, by their targets.
 ///
-/// An extraction never writes through a link; this protects programs that use the files later.
+/// An extraction never writes through a link. This option protects programs that use the files later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkPolicy {
-    /// All links.
+    /// All links are created.
     #[default]
     Keep,
-    /// Links with a relative target.
+    /// Only links with a relative target are created.
     RefuseAbsolute,
-    /// Links that cannot lead out of the target directory, whatever other links exist: relative, with `..`
-    /// only at the start, and not above the root.
+    /// Only links that cannot lead out of the target directory are created, whatever other links exist: relative, with
+    /// `..` only at the start, and not above the root.
     RefuseEscaping,
 }
 
@@ -105,16 +105,16 @@ impl<'o> Extractor<'o> {
         /// Sets the store of the blobs.
         store: &'o dyn BlobStore => Some(store);
 
-        /// Sets what to do if a file exists.
+        /// Sets how to handle existing files.
         existing: Existing;
 
         /// Sets which symbolic links are created.
         links: LinkPolicy;
 
-        /// Sets how much may be written.
+        /// Sets limits on what is written.
         limits: Limits;
 
-        /// Refuses files whose blobs are named by another hash.
+        /// Rejects files with blobs that are named by another hash.
         require_hash: Option<HashType>;
 
         /// Extracts only selected entries.
@@ -126,8 +126,8 @@ impl<'o> Extractor<'o> {
         /// Sets whether modification times are restored. Default: yes.
         times: bool;
 
-        /// Sets whether permissions are restored exactly, with set-user-id, set-group-id and sticky. Default: no,
-        /// the umask applies, and those three are dropped.
+        /// Sets whether permissions are restored exactly, including set-user-id, set-group-id and sticky. Otherwise the
+        /// umask applies, and these three are dropped. Default: no.
         preserve_permissions: bool;
 
         /// Sets whether each file is synced to disk before it gets its name. Default: no.
@@ -136,7 +136,7 @@ impl<'o> Extractor<'o> {
         /// Sets whether to stop at the first failure. Default: no.
         fail_fast: bool;
 
-        /// Sets whether to write nothing, and only find conflicts. Blobs are not read.
+        /// Sets whether to only look for conflicts and write nothing. Blobs are not read.
         dry_run: bool;
     }
 }

@@ -1,4 +1,4 @@
-//! What was extracted, and what was not.
+//! The result of an extraction.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, PoisonError};
@@ -7,21 +7,21 @@ use serde::Serialize;
 
 use crate::error::Failure;
 
-/// What was extracted, and what was not.
+/// The result of an extraction.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct ExtractReport {
-    /// Files that were written.
+    /// The number of files written.
     pub files: u64,
-    /// Directories of the archive that were created or existed.
+    /// The number of directories of the archive that were created or existed.
     pub directories: u64,
-    /// Symbolic links that were created.
+    /// The number of symbolic links created.
     pub links: u64,
-    /// Entries that were left out because a file exists.
+    /// The number of entries that were skipped because a file exists.
     pub skipped: u64,
-    /// Bytes of the files that were written, without holes.
+    /// The number of bytes written to files, without holes.
     pub bytes: u64,
-    /// Entries that failed, sorted by path.
+    /// The failed entries, sorted by path.
     pub failures: Vec<Failure>,
 }
 
