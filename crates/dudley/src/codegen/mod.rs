@@ -3,30 +3,33 @@
 //! | module | what it does |
 //! |---|---|
 //! | `expr` | sums of products of dimensions, and the terms that are rounded up |
-//! | `measure` | sizes of arrays and structs as sums |
+//! | `sums` | sizes and addresses as such sums, for the walk of `place` |
 //! | `print` | functions in a language |
 //!
 //! What depends on no value is computed here. So the code of most items is one line.
 
 mod expr;
-mod measure;
 mod print;
+mod sums;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::Deref;
 
+use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::layout::{
-    Data, Datatype, Declaration, Dim, Layout, MemberId, ParamId, ParamValue, Subject, push_name,
+    Data, Datatype, Declaration, Dim, Field, Layout, MemberId, ParamId, ParamValue, Subject,
+    TypeId, push_name,
 };
-use crate::place::align::Alignments;
+use crate::place::measure::{Measure, Visited};
 use crate::place::pass::to_error;
 use crate::place::resolver::Resolver;
-use crate::place::scope::{Result as Outcome, Trouble};
+use crate::place::scope::{Base, Frame, Number, Result as Outcome, Scope, Trouble};
+use crate::place::sizes::{Placed, Sizes as _};
 use expr::Sum;
-use measure::{Base, Frame, Measure, Name, Placed};
 use print::Printer;
+use sums::Sums;
 
 /// Functions for members of structs: types within types may have far too many.
 const MAX_MEMBERS: usize = 100_000;
@@ -54,7 +57,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     ///
     /// # Errors
     /// [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values, and
-    /// [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) for layouts that are made to be costly.
+    /// [`BeyondLimit`](Code::BeyondLimit) for layouts that are made to be costly.
     ///
     /// ```
     /// use dudley::codegen::Language;
@@ -87,8 +90,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
             _ => None,
         });
         let given: Vec<ParamId> = given.collect();
-        let alignments = Alignments::of(layout, self.inputs.rules.complex_align);
-        let measure = Measure::new(layout, alignments, self.inputs.rules.tail_padding, &given);
+        let sums = Sums::new(layout, &given);
+        let measure = Measure::without_values(layout, &self.inputs, Scope::of(layout), sums);
         let (base, start) = self.inputs.begin();
         let mut lister =
             Lister { measure, given, found: Vec::new(), members: 0, base: Sum::constant(base) };
@@ -103,7 +106,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let names = given.iter().map(|&id| identifier(&layout.subject_path(id.into()))).collect();
         let plain = given.iter().map(|&id| identifier(layout.param_name(id)));
         let params = param_names(plain.collect(), names);
-        Ok(Printer::new(language, &measure.terms, params).print(&found))
+        Ok(Printer::new(language, &measure.facts.terms, params).print(&found))
     }
 }
 
@@ -118,7 +121,7 @@ struct Stored {
 
 /// Lists what is stored.
 struct Lister<'l> {
-    measure: Measure<'l>,
+    measure: Measure<'l, Sums>,
     given: Vec<ParamId>,
     found: Vec<Stored>,
     members: usize,
@@ -126,24 +129,15 @@ struct Lister<'l> {
     base: Sum,
 }
 
-impl Lister<'_> {
+impl<'l> Lister<'l> {
     fn declare(&mut self, subject: Subject, cursor: &mut Option<Sum>) -> Outcome<()> {
         let layout = self.measure.layout;
-        let placed = match subject {
-            Subject::Param(id) => match self.measure.param(id, cursor.as_ref())? {
-                Some(placed) => placed,
-                None => return Ok(()),
-            },
-            Subject::Item(id) => {
-                let Some(data) = layout.data_of(id) else { return Ok(()) };
-                self.measure.data(data, &[], cursor.as_ref())?
-            }
-            _ => return Ok(()),
-        };
-        *cursor = self.measure.end(&placed)?;
+        let placed = self.measure.declare(subject, cursor.clone(), None)?;
+        let Some(placed) = placed else { return Ok(()) };
+        let sums = &mut self.measure.facts;
+        *cursor = placed.end(sums)?;
         let Placed { offset, nbytes } = placed;
-        let base = self.base.clone();
-        let offset = offset.map(|offset| self.measure.terms.add(offset, &base)).transpose()?;
+        let offset = offset.map(|offset| sums.add(&offset, &self.base)).transpose()?;
         let path = layout.subject_path(subject);
         match subject {
             Subject::Param(id) => {
@@ -157,7 +151,7 @@ impl Lister<'_> {
             }
             Subject::Item(id) => {
                 if let Some(data) = layout.data_of(id) {
-                    self.array(&path, data, &Frame::new(), offset, nbytes)?;
+                    self.array(&path, data, 0, offset, nbytes)?;
                 }
             }
             _ => {}
@@ -169,8 +163,8 @@ impl Lister<'_> {
     fn array(
         &mut self,
         path: &str,
-        data: &Data,
-        frame: &Frame,
+        data: &'l Data,
+        frame: Frame,
         offset: Option<Sum>,
         nbytes: Option<Sum>,
     ) -> Outcome<()> {
@@ -178,33 +172,44 @@ impl Lister<'_> {
         let is_known = nbytes.is_some();
         let name = identifier(path);
         self.found.push(Stored { name, about, offset: offset.clone(), nbytes });
+        let outer = self.measure.scope.frame();
         let element = self.measure.element(data, frame)?;
-        let (Base::Struct(id, frame), Some(offset), true) = (element.base, offset, is_known) else {
-            return Ok(());
-        };
-        let mut members: Vec<(MemberId, Placed)> = Vec::new();
-        self.measure.fields(id, &frame, &mut |_, member, placed| {
-            members.push((member, placed.clone()));
+        if let (Base::Struct(id, frame), Some(offset), true) = (element.base, offset, is_known) {
+            self.members(path, id, frame, &offset)?;
+        }
+        self.measure.scope.leave(outer);
+        Ok(())
+    }
+
+    /// The members of a struct at an offset, whose free names have their values at `frame`.
+    fn members(&mut self, path: &str, id: TypeId, frame: Frame, offset: &Sum) -> Outcome<()> {
+        let mut members: Vec<(MemberId, Placed<Sum>)> = Vec::new();
+        let visit = &mut |_: &mut _, visited: Visited<Sum, _>| {
+            if let Field::Member(member) = visited.field {
+                members.push((member, visited.placed));
+            }
             Ok(())
-        })?;
+        };
+        self.measure.fields(id, frame, None, Some(visit))?;
         for (member, placed) in members {
             self.members += 1;
             if self.members > MAX_MEMBERS {
                 let message = format!("structs have more than {MAX_MEMBERS} members");
-                return Err(Trouble::Is(crate::diagnostic::Code::BeyondLimit, message).into());
+                return Err(Trouble::Is(Code::BeyondLimit, message).into());
             }
+            let layout = self.measure.layout;
             let mut path = format!("{path}.");
-            push_name(&mut path, self.measure.layout.member_name(member));
+            push_name(&mut path, layout.member_name(member));
             let Some(inner) = placed.offset else { continue };
-            let offset = self.measure.terms.add(inner, &offset)?;
-            let data = self.measure.layout.data(self.measure.layout.member(member).data);
-            self.array(&path, data, &frame, Some(offset), placed.nbytes)?;
+            let offset = self.measure.facts.add(&inner, offset)?;
+            let data = layout.data(layout.member(member).data);
+            self.array(&path, data, frame, Some(offset), placed.nbytes)?;
         }
         Ok(())
     }
 
     /// The type and the shape of an array as they are declared.
-    fn declared(&self, data: &Data, frame: &Frame) -> String {
+    fn declared(&self, data: &Data, frame: Frame) -> String {
         let layout = self.measure.layout;
         let mut text = match data.datatype {
             Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {
@@ -226,19 +231,19 @@ impl Lister<'_> {
         text
     }
 
-    fn dim(&self, dim: Dim, frame: &Frame) -> String {
+    fn dim(&self, dim: Dim, frame: Frame) -> String {
         let (name, suffix) = match dim {
             Dim::Fixed(len) => return len.to_string(),
-            Dim::Named(binding, suffix) => (self.measure.name(binding, frame), suffix),
+            Dim::Named(binding, suffix) => (self.measure.scope.value(binding, frame), suffix),
         };
         let sign = if suffix < 0 { "-" } else { "+" };
         let signs = sign.repeat(suffix.unsigned_abs().min(32) as usize);
         match name {
-            Name::Known(value) => format!("{value}{signs}"),
-            Name::Given(param) => {
-                format!("{}{signs}", self.measure.layout.param_name(self.given[param]))
+            Number::Known(value) => format!("{value}{signs}"),
+            Number::Missing(id) if self.measure.facts.position(id).is_some() => {
+                format!("{}{signs}", self.measure.layout.param_name(id))
             }
-            Name::Stored => "?".to_owned(),
+            Number::Missing(_) => "?".to_owned(),
         }
     }
 }

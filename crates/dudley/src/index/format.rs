@@ -47,7 +47,7 @@ use std::fmt::Display;
 
 use binio::checksum::Algorithm;
 
-use crate::layout::{Order, Primitive};
+use crate::layout::{Order, Placement, Primitive};
 
 pub(super) const MAGIC: [u8; 8] = *b"\x8ddudx\r\n\x1a";
 pub(super) const VERSION: u32 = 2;
@@ -104,7 +104,8 @@ pub(super) struct RowRecord {
     /// Where data begin at 0, and where they begin at 16.
     pub(super) addresses: [Option<u64>; 2],
     pub(super) element_size: Option<u64>,
-    pub(super) placement: Place,
+    /// A stated address, or an alignment.
+    pub(super) placement: Placement,
     pub(super) first_dim: u32,
     pub(super) dims: u32,
     pub(super) is_compressed: bool,
@@ -114,12 +115,6 @@ pub(super) struct RowRecord {
     pub(super) order: Option<Order>,
     /// None for a struct.
     pub(super) primitive: Option<Primitive>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    At(u64),
-    Align(u64),
 }
 
 /// A dimension.
@@ -282,8 +277,8 @@ impl RowRecord {
     pub(super) fn to_bytes(self) -> [u8; 48] {
         let mut bytes = [0; 48];
         let (flag, place) = match self.placement {
-            Place::At(address) => (PLACED, address),
-            Place::Align(align) => (0, align),
+            Placement::Address(address) => (PLACED, address),
+            Placement::Align(align) => (0, align),
         };
         let numbers = [self.addresses[0], self.addresses[1], self.element_size, Some(place)];
         for (part, number) in bytes.chunks_exact_mut(8).zip(numbers) {
@@ -309,9 +304,9 @@ impl RowRecord {
         let known = |at| Some(u64_at(bytes, at)).filter(|&number| number != UNKNOWN);
         let (flags, place) = (*bytes.get(40)?, u64_at(bytes, 24));
         let placement = match flags & PLACED {
-            0 if place.is_power_of_two() => Place::Align(place),
+            0 if place.is_power_of_two() => Placement::Align(place),
             0 => return None,
-            _ => Place::At(place),
+            _ => Placement::Address(place),
         };
         let name = bytes.get(44..48)?;
         let name = &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())];
@@ -418,7 +413,7 @@ mod tests {
         let row = RowRecord {
             addresses: [Some(8), None],
             element_size: None,
-            placement: Place::Align(16),
+            placement: Placement::Align(16),
             first_dim: 7,
             dims: 3,
             is_compressed: true,
@@ -428,7 +423,12 @@ mod tests {
             primitive: Primitive::from_name("c16"),
         };
         assert_eq!(RowRecord::parse(&row.to_bytes()), Some(row));
-        let row = RowRecord { placement: Place::At(17), primitive: None, is_opaque: true, ..row };
+        let row = RowRecord {
+            placement: Placement::Address(17),
+            primitive: None,
+            is_opaque: true,
+            ..row
+        };
         assert_eq!(RowRecord::parse(&row.to_bytes()), Some(row));
         for dim in [DimRecord::Fixed(3), DimRecord::Named(5, -2)] {
             assert_eq!(DimRecord::parse(&dim.to_bytes()), Some(dim));

@@ -8,13 +8,13 @@ use binio::{Bytes, ReadAt};
 use super::format::{
     DIM_LEN, DimRecord, PARAM_LEN, PATH_LEN, ParamRecord, ROW_LEN, RowRecord, parse_path,
 };
-use super::place::{count, place};
+use super::place::{address, count};
 use super::{CompiledLayout, CompiledRow};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Order, Primitive};
 use crate::place::Location;
 use crate::place::integer::read;
-use crate::place::scope::{add, multiply};
+use crate::place::sizes::{add, multiply};
 use crate::place::strided::scalar;
 use crate::signature::Signature;
 
@@ -301,7 +301,7 @@ impl<'s> Search<'s> {
             _ if row.is_compressed || row.element_size != Some(0) => Some(1),
             _ => Some(0),
         };
-        Ok(place(row.placement, cursor, nbytes))
+        Ok(address(row.placement, cursor, nbytes))
     }
 
     /// The size of a row at an address.

@@ -1,16 +1,14 @@
 //! A layout to the bytes of a compiled one.
 
-use super::format::{
-    DimRecord, Header, PAGE_LEN, ParamRecord, Place, RowRecord, Stamp, path_record, sum,
-};
-use super::place::{count, place};
+use super::format::{DimRecord, Header, PAGE_LEN, ParamRecord, RowRecord, Stamp, path_record, sum};
+use super::place::{address, count};
 use crate::layout::names::index;
 use crate::layout::{
-    Binding, Data, Datatype, Declaration, Dim, FilterKind, ItemId, Layout, ParamId, ParamValue,
-    Placement, Scope as Owner, Subject,
+    Data, Declaration, ItemId, Layout, ParamId, ParamValue, Placement, Scope as Owner, Subject,
 };
 use crate::place::measure::Measure;
-use crate::place::scope::{Scope, add, multiply};
+use crate::place::scope::{Base, Element, Len, Names, Number, Result as Outcome, Scope};
+use crate::place::sizes::{add, multiply};
 use crate::place::{Inputs, Rules};
 use crate::signature::Signature;
 
@@ -18,19 +16,26 @@ use crate::signature::Signature;
 /// text.
 const MAX_PATH: usize = 1024;
 
-/// An array with its typedefs resolved.
-struct Flat {
-    dims: Vec<DimRecord>,
-    is_compressed: bool,
-    datatype: Datatype,
-    /// Whether the struct has free names.
-    is_open: bool,
+/// Dimensions as they are declared: each parameter stands for itself, even if its value is fixed.
+struct Declared;
+
+impl Names for Declared {
+    type Factor = DimRecord;
+    type Factors = ();
+
+    fn push((): &mut (), _: DimRecord) {}
+
+    fn missing(&self, _: &Layout, param: ParamId, suffix: i32) -> Outcome<Len<DimRecord>> {
+        Ok(Len::Factor(DimRecord::Named(param.index() as u64, suffix)))
+    }
 }
 
 /// The sections before the paths.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
+    /// All parameters without a value.
+    declared: Scope,
     rows: Vec<RowRecord>,
     dims: Vec<DimRecord>,
     params: Vec<ParamRecord>,
@@ -51,6 +56,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let mut maker = Maker {
         layout,
         measure: Measure::new(layout, &inputs, scope),
+        declared: Scope::new(layout.params().map(Number::Missing).collect()),
         rows: Vec::new(),
         dims: Vec::new(),
         params: layout.params().map(param).collect(),
@@ -123,34 +129,49 @@ impl Maker<'_> {
     }
 
     fn item(&mut self, data: &Data) -> RowRecord {
-        let flat = flatten(self.layout, data);
         let align = self.measure.alignments.of_data(data);
-        let (primitive, order) = match flat.datatype {
-            Datatype::Primitive(primitive, order) => (Some(primitive), order),
-            Datatype::Struct(_) => (None, None),
+        let mut row = RowRecord {
+            addresses: [None, None],
+            element_size: None,
+            placement: placement_of(data.placement, align),
+            first_dim: 0,
+            dims: 0,
+            is_compressed: false,
+            is_opaque: true,
+            is_param: false,
+            order: None,
+            primitive: None,
         };
-        let element_size = match flat.datatype {
-            Datatype::Primitive(primitive, _) => Some(primitive.size()),
-            Datatype::Struct(id) if self.layout.struct_type(id).is_indeterminate => None,
-            Datatype::Struct(_) if flat.is_open => None,
-            Datatype::Struct(id) => {
-                let frame = self.measure.scope.frame();
-                self.measure.struct_size(id, frame).ok()
+        let mut dims = Vec::new();
+        let element = self.declared.element_in(&Declared, self.layout, data, 0, |len| match *len {
+            Len::Known(len) => dims.push(DimRecord::Fixed(len)),
+            Len::Factor(dim) => dims.push(dim),
+            Len::Removed | Len::Unknown => {}
+        });
+        self.declared.leave(0);
+        // The resolver says what is wrong.
+        let Ok(Element { base, is_compressed, .. }) = element else { return row };
+        row.is_compressed = is_compressed;
+        row.element_size = match base {
+            Base::Primitive(primitive, order) => {
+                (row.primitive, row.order) = (Some(primitive), order);
+                Some(primitive.size())
+            }
+            Base::Struct(id, _) => {
+                let is_open = self.layout.free_names(id).len() > 0;
+                let is_indeterminate = self.layout.struct_type(id).is_indeterminate;
+                if is_open || is_indeterminate {
+                    None
+                } else {
+                    let frame = self.measure.scope.frame();
+                    self.measure.struct_size(id, frame).ok()
+                }
             }
         };
-        let first_dim = self.add_dims(&flat.dims);
-        RowRecord {
-            addresses: [None, None],
-            element_size,
-            placement: placement_of(data.placement, align),
-            first_dim: first_dim.unwrap_or_default(),
-            dims: first_dim.map_or(0, |_| index(flat.dims.len())),
-            is_compressed: flat.is_compressed,
-            is_opaque: first_dim.is_none() || element_size.is_none() && !flat.is_compressed,
-            is_param: false,
-            order,
-            primitive,
-        }
+        let Some(first_dim) = self.add_dims(&dims) else { return row };
+        (row.first_dim, row.dims) = (first_dim, index(dims.len()));
+        row.is_opaque = row.element_size.is_none() && !is_compressed;
+        row
     }
 
     /// Where dimensions begin; none if there are too many. Those of one row after the other are often equal.
@@ -175,7 +196,7 @@ impl Maker<'_> {
             for at in 0..self.rows.len() {
                 let row = self.rows[at];
                 let nbytes = self.nbytes(&row);
-                let address = place(row.placement, cursor, nbytes);
+                let address = address(row.placement, cursor, nbytes);
                 self.rows[at].addresses[way] = address;
                 cursor = match (address, nbytes) {
                     (Some(address), Some(nbytes)) => add(address, nbytes).ok(),
@@ -207,43 +228,10 @@ impl Maker<'_> {
     }
 }
 
-fn placement_of(placement: Option<Placement>, align: u64) -> Place {
+fn placement_of(placement: Option<Placement>, align: u64) -> Placement {
     match placement {
-        Some(Placement::Address(address)) => Place::At(address),
-        Some(Placement::Align(stated)) if stated > 0 => Place::Align(stated),
-        _ => Place::Align(align),
-    }
-}
-
-/// The dimensions of an array with those of its typedefs, its element, and whether it is compressed.
-fn flatten<'a>(layout: &'a Layout, mut data: &'a Data) -> Flat {
-    let (mut dims, mut is_compressed) = (Vec::new(), false);
-    // What the free names of the current struct are bound to.
-    let mut frame: Vec<ParamId> = Vec::new();
-    loop {
-        let param = |binding| match binding {
-            Binding::Param(id) => id,
-            Binding::Free(number) => frame[number as usize],
-        };
-        for &dim in layout.shape(data) {
-            match dim {
-                Dim::Fixed(len) => dims.extend(u64::try_from(len).ok().map(DimRecord::Fixed)),
-                Dim::Named(binding, suffix) => {
-                    dims.push(DimRecord::Named(param(binding).index() as u64, suffix));
-                }
-            }
-        }
-        let filter = layout.filter(data);
-        is_compressed |= filter.is_some_and(|filter| filter.kind == FilterKind::Compress);
-        let Datatype::Struct(id) = data.datatype else {
-            return Flat { dims, is_compressed, datatype: data.datatype, is_open: false };
-        };
-        frame = layout.bindings(data).iter().copied().map(param).collect();
-        let Some(member) = layout.typedef_member(id) else {
-            let is_open = !frame.is_empty();
-            return Flat { dims, is_compressed, datatype: data.datatype, is_open };
-        };
-        data = layout.data(layout.member(member).data);
+        Some(Placement::Align(0)) | None => Placement::Align(align),
+        Some(stated) => stated,
     }
 }
 

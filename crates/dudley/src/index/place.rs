@@ -1,15 +1,19 @@
-//! Where rows lie, with the same rules as those of the resolver. What is irregular is none: then the resolver
-//! finds out, and names it.
+//! The rules of addresses for rows. What is irregular is none: then the resolver finds out, and names it.
 
-use super::format::{DimRecord, Place};
-use crate::place::scope::round_up;
+use super::format::DimRecord;
+use crate::layout::Placement;
+use crate::place::scope::{Len, len_of};
+use crate::place::sizes::{Numbers, place};
 
-/// The address of what follows `cursor`.
-pub(super) fn place(placement: Place, cursor: Option<u64>, nbytes: Option<u64>) -> Option<u64> {
+/// The address of what follows `cursor`. The placement has the alignment of what states none.
+pub(super) fn address(
+    placement: Placement,
+    cursor: Option<u64>,
+    nbytes: Option<u64>,
+) -> Option<u64> {
     match (placement, nbytes) {
-        (Place::At(address), _) => Some(address),
-        (_, Some(0)) => cursor,
-        (Place::Align(align), Some(_)) => round_up(cursor?, align).ok(),
+        (Placement::Address(address), _) => Some(address),
+        (_, Some(nbytes)) => place(&mut Numbers, Some(placement), cursor, &nbytes, 1).ok()?,
         (_, None) => None,
     }
 }
@@ -25,11 +29,9 @@ pub(super) fn count(
     for dim in dims {
         let len = match dim? {
             DimRecord::Fixed(len) => len,
-            DimRecord::Named(number, suffix) => match param(number)? {
-                -1 => continue,
-                0 => 0,
-                value @ 1.. => value.checked_add(suffix.into())?.max(0).unsigned_abs(),
-                _ => return None,
+            DimRecord::Named(number, suffix) => match len_of::<()>(param(number)?, suffix).ok()? {
+                Len::Known(len) => len,
+                _ => continue,
             },
         };
         visit(len);

@@ -6,9 +6,10 @@ use super::inputs::Inputs;
 #[cfg(feature = "write")]
 use super::integer::integer_bytes;
 use super::location::Location;
-use super::measure::{Measure, Step, Visited};
+use super::measure::{Facts as _, Measure, Step, Visited};
 use super::pass::to_error;
-use super::scope::{Base, Element, Number, Result, Scope, Trouble, add, multiply};
+use super::scope::{Base, Element, Number, Result, Scope, Trouble};
+use super::sizes::{add, multiply};
 use super::strided::{of_base, scalar};
 use super::table::{Entry, dtype};
 use crate::diagnostic::Code;
@@ -227,7 +228,7 @@ impl<'r> Inner<'r> {
             }
             Subject::Item(id) => {
                 let data = layout.data_of(id).ok_or_else(internal)?;
-                self.measure.begin(id);
+                self.measure.facts.begin(id);
                 stored(&mut self.measure, order, data, 0, (id, address))
             }
             _ => Err(internal()),
@@ -239,7 +240,7 @@ impl<'r> Inner<'r> {
         let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
         let mut parts = Vec::new();
         let (order, address, item) = (self.order, instance.address, instance.item);
-        self.measure.at(item, &instance.trail);
+        self.measure.facts.at(item, &instance.trail);
         let frame = self.measure.scope.enter(free);
         let visit = &mut |measure: &mut Measure<'r>, visited: Visited| {
             let layout = measure.layout;
@@ -281,7 +282,7 @@ impl<'r> Inner<'r> {
         match &stored.base {
             Closed::Primitive(primitive, _) => Ok(Some(primitive.size())),
             Closed::Struct(id, free) => {
-                self.measure.at(stored.item, &stored.trail);
+                self.measure.facts.at(stored.item, &stored.trail);
                 let frame = self.measure.scope.enter(free);
                 let is_ragged = self.measure.layout.struct_type(*id).is_indeterminate;
                 let size = if is_ragged {
@@ -347,7 +348,7 @@ impl<'r> Inner<'r> {
         at.trail.push(Step::Instance(0));
         for number in 0..index {
             match self.size(&at)? {
-                Some(0) if self.measure.is_size_of_all() => break,
+                Some(0) if self.measure.facts.is_size_of_all() => break,
                 Some(size) => {
                     at.number(number + 1);
                     at.address = at.address.map(|address| add(address, size)).transpose()?;
@@ -371,7 +372,7 @@ impl<'r> Inner<'r> {
             at.number(number);
             visit(self, &at)?;
             match self.size(&at)? {
-                Some(0) if self.measure.is_size_of_all() => break,
+                Some(0) if self.measure.facts.is_size_of_all() => break,
                 Some(size) => {
                     at.address = at.address.map(|address| add(address, size)).transpose()?;
                 }
@@ -479,7 +480,7 @@ fn stored(
     let layout = measure.layout;
     let outermost = measure.scope.frame();
     let mut shape = Vec::new();
-    let Element { base, count, filter, is_compressed } =
+    let Element { base, count, filter, is_compressed, .. } =
         measure.scope.element(layout, data, frame, |len| shape.push(len))?;
     let base = match base {
         Base::Primitive(primitive, stated) => Closed::Primitive(primitive, stated.unwrap_or(order)),

@@ -2,10 +2,11 @@
 
 use std::ops::{ControlFlow, Deref};
 
-use super::measure::{Measure, Step, Visited};
+use super::measure::{Facts as _, Measure, Step, Visited};
 use super::pass::to_error;
 use super::resolver::Resolver;
-use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply};
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble};
+use super::sizes::{add, multiply};
 use super::table::{AddressTable, Row, dtype};
 use crate::error::Error;
 use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
@@ -116,7 +117,7 @@ fn of_row<'a>(
     let mut shape = Vec::new();
     let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
     let outer = shape.len();
-    measure.begin(id);
+    measure.facts.begin(id);
     let around = Around { address: row.address(), outer, ..Around::default() };
     of_array(measure, &element, shape, &around, order, sink)?;
     measure.scope.leave(0);
@@ -152,9 +153,9 @@ fn of_array<'a>(
     }
     let mut inside = Around { outer: 0, ..around.clone() };
     for index in 0..element.count.unwrap_or_default() {
-        measure.enter(Step::Instance(index));
+        measure.facts.enter(Step::Instance(index));
         let size = of_instance(measure, element, frame, &inside, order, sink)?;
-        measure.leave();
+        measure.facts.leave();
         if size == Some(0) {
             break;
         }

@@ -17,6 +17,19 @@
 //! The size of a struct depends on the values of its free names, which are the same for many uses. So it is
 //! computed once for each type and set of values, without listing members. [`max_steps`](crate::Limits::max_steps) bounds the
 //! work for hostile layouts.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `rules`, `values`, `inputs` | the rules, given values, and what a file adds to them |
+//! | `sizes` | the table above, for numbers and for sums of products |
+//! | `scope` | the values of names, and the element and dimensions of an array |
+//! | `align` | the alignment of types |
+//! | `measure` | the walk: offsets and sizes of items and of the fields of structs |
+//! | `stream`, `integer` | values that are read from a file or given |
+//! | `pass`, `resolver`, `table` | all declarations, and the addresses that result |
+//! | `member`, `inside` | members of structs, one by one; what lies in the data of an item |
+//! | `location`, `strided` | where the elements of an array are, for [`binio::array`] |
+//! | `diagnose`, `diff` | irregular addresses; the differences of two layouts |
 
 pub(crate) mod align;
 pub(crate) mod diagnose;
@@ -35,6 +48,8 @@ pub(crate) mod rules;
 pub(crate) mod scope;
 #[cfg(feature = "serde")]
 mod serialize;
+pub(crate) mod sizes;
+mod stream;
 #[cfg(feature = "read")]
 pub(crate) mod strided;
 pub(crate) mod table;

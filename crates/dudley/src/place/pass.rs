@@ -4,8 +4,9 @@ use std::ops::{Deref, Range};
 
 use super::diagnose::short_path;
 use super::inputs::Inputs;
-use super::measure::{Measure, Placed};
-use super::scope::{self, Scope, Trouble, add};
+use super::measure::Measure;
+use super::scope::{self, Scope, Trouble};
+use super::sizes::{Numbers, Placed, add};
 use super::table::{AddressTable, Row};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::error::Error;
@@ -86,23 +87,14 @@ impl<'r> Pass<'r> {
 
     #[inline]
     fn declare(&mut self, subject: Subject) -> scope::Result<()> {
-        let placed = match subject {
-            Subject::Param(id) => match self.measure.param(id, self.cursor, Some(self.base))? {
-                Some(placed) => placed,
-                None => return Ok(()),
-            },
-            Subject::Item(id) => {
-                let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                self.measure.item(id, data, self.cursor, self.base)?
-            }
-            _ => return Ok(()),
-        };
+        let placed = self.measure.declare(subject, self.cursor, Some(self.base))?;
+        let Some(placed) = placed else { return Ok(()) };
         let Placed { offset, nbytes } = placed;
         let address = offset.map(|offset| offset + self.base);
         if let Some(address) = address {
             add(address, nbytes.unwrap_or(0))?;
         }
-        self.cursor = placed.end()?;
+        self.cursor = placed.end(&mut Numbers)?;
         self.rows.push(Row::new(subject, address, nbytes));
         Ok(())
     }

@@ -2,10 +2,11 @@
 
 use std::ops::Deref;
 
+use super::sizes::Numbers;
 use crate::diagnostic::Code;
 use crate::layout::{
-    Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, MemberId, Order, ParamId,
-    ParamValue, Primitive, TypeId,
+    Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, Order, ParamId, ParamValue,
+    Primitive, TypeId,
 };
 
 /// The largest size or address.
@@ -51,30 +52,32 @@ pub(crate) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
 #[cold]
-fn overflow(what: &str) -> Box<Trouble> {
+pub(crate) fn overflow(what: &str) -> Box<Trouble> {
     Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
 }
 
-#[inline]
-pub(crate) fn add(a: u64, b: u64) -> Result<u64> {
-    match a.checked_add(b) {
-        Some(sum) if sum <= MAX => Ok(sum),
-        _ => Err(overflow("the address")),
-    }
+/// The length of a dimension.
+pub(crate) enum Len<F> {
+    /// -1: the dimension does not exist.
+    Removed,
+    /// It depends on what is stored in a struct.
+    Unknown,
+    Known(u64),
+    /// It is a factor that is not known yet.
+    Factor(F),
 }
 
-#[inline]
-pub(crate) fn multiply(a: u64, b: u64) -> Result<u64> {
-    match a.checked_mul(b) {
-        Some(product) if product <= MAX => Ok(product),
-        _ => Err(overflow("the size")),
-    }
-}
+/// What stands for the parameters without a value in the dimensions of an array.
+pub(crate) trait Names {
+    /// A dimension that depends on a parameter without a value.
+    type Factor;
+    /// The factors in the number of elements of an array.
+    type Factors: Clone + Default;
 
-/// The next multiple of a power of two.
-#[inline]
-pub(crate) fn round_up(address: u64, align: u64) -> Result<u64> {
-    Ok(add(address, align - 1)? & !(align - 1))
+    fn push(factors: &mut Self::Factors, factor: Self::Factor);
+
+    /// The length of a dimension whose parameter has no value.
+    fn missing(&self, layout: &Layout, param: ParamId, suffix: i32) -> Result<Len<Self::Factor>>;
 }
 
 /// The values of parameters, and of the free names of the current structs.
@@ -90,11 +93,13 @@ pub(crate) type Frame = usize;
 
 /// The element of an array, typedefs resolved.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Element {
+pub(crate) struct Element<F = ()> {
     pub(crate) base: Base,
-    /// The product of all dimensions; none if it depends on the unknown value of a parameter stored in a
-    /// struct.
+    /// The product of all dimensions but the factors; none if it depends on the unknown value of a parameter stored
+    /// in a struct.
     pub(crate) count: Option<u64>,
+    /// The factors that are not known yet.
+    pub(crate) factors: F,
     /// The outermost `->`, or else the outermost `<-`.
     pub(crate) filter: Option<FilterId>,
     /// Whether that is `->`.
@@ -102,31 +107,32 @@ pub(crate) struct Element {
 }
 
 /// The dimensions and the filter of an array, typedefs included.
-#[derive(Clone, Copy)]
-struct Extent {
+struct Extent<F> {
     /// The product of the dimensions. One that is too large stays at the largest number, or becomes 0.
     count: u64,
+    factors: F,
     is_known: bool,
     filter: Option<FilterId>,
     is_compressed: bool,
 }
 
-impl Default for Extent {
+impl<F: Default> Default for Extent<F> {
     fn default() -> Self {
-        Self { count: 1, is_known: true, filter: None, is_compressed: false }
+        Self { count: 1, factors: F::default(), is_known: true, filter: None, is_compressed: false }
     }
 }
 
-impl Extent {
+impl<F> Extent<F> {
     #[inline]
-    fn finish(self, base: Base) -> Result<Element> {
+    fn finish(self, base: Base) -> Result<Element<F>> {
         let count = match self.count {
             0 => Some(0),
             _ if !self.is_known => None,
             1..=MAX => Some(self.count),
             _ => return Err(overflow("the size")),
         };
-        Ok(Element { base, count, filter: self.filter, is_compressed: self.is_compressed })
+        let Self { factors, filter, is_compressed, .. } = self;
+        Ok(Element { base, count, factors, filter, is_compressed })
     }
 }
 
@@ -181,7 +187,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     }
 
     #[inline]
-    fn value(&self, binding: Binding, frame: Frame) -> Number {
+    pub(crate) fn value(&self, binding: Binding, frame: Frame) -> Number {
         match binding {
             Binding::Param(id) => self.params[id.index()],
             Binding::Free(index) => self.free[frame + index as usize],
@@ -191,56 +197,35 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
     /// dimensions, outermost first.
     #[inline]
-    pub(crate) fn element(
+    pub(crate) fn element<'l>(
         &mut self,
-        layout: &Layout,
-        data: &Data,
-        frame: Frame,
-        dim: impl FnMut(u64),
-    ) -> Result<Element> {
-        self.element_inlined(layout, data, frame, dim)
-    }
-
-    /// As [`element`](Self::element), where copying the result would take longer than computing it. It takes
-    /// much of the stack: not for what recurses.
-    #[allow(clippy::inline_always, reason = "see above")]
-    #[inline(always)]
-    pub(crate) fn element_inlined(
-        &mut self,
-        layout: &Layout,
-        data: &Data,
+        layout: &'l Layout,
+        data: &'l Data,
         frame: Frame,
         mut dim: impl FnMut(u64),
     ) -> Result<Element> {
-        let extent = self.multiply(Extent::default(), layout, data, frame, &mut dim)?;
-        match data.datatype {
-            Datatype::Primitive(primitive, order) => {
-                extent.finish(Base::Primitive(primitive, order))
+        self.element_in(&Numbers, layout, data, frame, |len| {
+            if let Len::Known(len) = *len {
+                dim(len);
             }
-            Datatype::Struct(id) => {
-                let frame = self.bind(layout, data, frame);
-                match layout.typedef_member(id) {
-                    None => extent.finish(Base::Struct(id, frame)),
-                    Some(member) => self.stands_for(extent, layout, member, frame, &mut dim),
-                }
-            }
-        }
+        })
     }
 
-    /// The element of a typedef, which may be another typedef.
+    /// As [`element`](Self::element), in sizes of any kind: `dim` is called with all dimensions. Inlined, it takes much
+    /// of the stack: not for what recurses.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
-    fn stands_for(
+    pub(crate) fn element_in<'l, N: Names>(
         &mut self,
-        mut extent: Extent,
-        layout: &Layout,
-        mut member: MemberId,
+        names: &N,
+        layout: &'l Layout,
+        mut data: &'l Data,
         mut frame: Frame,
-        dim: &mut impl FnMut(u64),
-    ) -> Result<Element> {
+        mut dim: impl FnMut(&Len<N::Factor>),
+    ) -> Result<Element<N::Factors>> {
+        let mut extent = Extent::default();
         loop {
-            let data = layout.data(layout.member(member).data);
-            extent = self.multiply(extent, layout, data, frame, dim)?;
+            self.multiply(&mut extent, names, layout, data, frame, &mut dim)?;
             let id = match data.datatype {
                 Datatype::Primitive(primitive, order) => {
                     return extent.finish(Base::Primitive(primitive, order));
@@ -250,7 +235,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
             frame = self.bind(layout, data, frame);
             match layout.typedef_member(id) {
                 None => return extent.finish(Base::Struct(id, frame)),
-                Some(next) => member = next,
+                Some(member) => data = layout.data(layout.member(member).data),
             }
         }
     }
@@ -269,27 +254,32 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     /// Adds the dimensions and the filter of a declaration.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
-    fn multiply(
+    fn multiply<N: Names>(
         &self,
-        mut extent: Extent,
+        extent: &mut Extent<N::Factors>,
+        names: &N,
         layout: &Layout,
         data: &Data,
         frame: Frame,
-        dim: &mut impl FnMut(u64),
-    ) -> Result<Extent> {
+        dim: &mut impl FnMut(&Len<N::Factor>),
+    ) -> Result<()> {
         for &stated in layout.shape(data) {
             let len = match stated {
                 Dim::Fixed(-1) => Len::Removed,
                 Dim::Fixed(len) => Len::Known(len.unsigned_abs()),
-                Dim::Named(binding, suffix) => self.named(layout, binding, suffix, frame)?,
+                Dim::Named(binding, suffix) => match self.value(binding, frame) {
+                    Number::Known(value) => {
+                        len_of(value, suffix).map_err(|error| error.of(binding))?
+                    }
+                    Number::Missing(id) => names.missing(layout, id, suffix)?,
+                },
             };
+            dim(&len);
             match len {
                 Len::Removed => {}
                 Len::Unknown => extent.is_known = false,
-                Len::Known(len) => {
-                    extent.count = extent.count.saturating_mul(len);
-                    dim(len);
-                }
+                Len::Known(len) => extent.count = extent.count.saturating_mul(len),
+                Len::Factor(factor) => N::push(&mut extent.factors, factor),
             }
         }
         if let Some(id) = data.filter {
@@ -298,49 +288,44 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
                 (extent.filter, extent.is_compressed) = (Some(id), compresses);
             }
         }
-        Ok(extent)
-    }
-
-    /// A named dimension.
-    #[inline]
-    fn named(&self, layout: &Layout, binding: Binding, suffix: i32, frame: Frame) -> Result<Len> {
-        match self.value(binding, frame) {
-            Number::Known(-1) => Ok(Len::Removed),
-            Number::Known(0) => Ok(Len::Known(0)),
-            Number::Known(value @ 1..) => match value.checked_add(suffix.into()) {
-                Some(len) => Ok(Len::Known(len.max(0).unsigned_abs())),
-                None => Err(overflow("a dimension")),
-            },
-            Number::Known(value) => Err(too_small(binding, value)),
-            Number::Missing(id) => without_length(layout, id),
-        }
+        Ok(())
     }
 }
 
-/// A dimension whose parameter has no value. Those of structs may be in a stream that is not given.
-#[cold]
-fn without_length(layout: &Layout, id: ParamId) -> Result<Len> {
-    if matches!(layout.param(id).scope, crate::layout::Scope::Struct(_)) {
-        return Ok(Len::Unknown);
+/// Why a value is not that of a dimension.
+pub(crate) enum NoLen {
+    /// It is below -1.
+    TooSmall(i64),
+    /// With the suffix, it is above 2^63-1.
+    Overflow,
+}
+
+impl NoLen {
+    #[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
+    #[cold]
+    fn of(self, binding: Binding) -> Box<Trouble> {
+        let value = match self {
+            Self::TooSmall(value) => value,
+            Self::Overflow => return overflow("a dimension"),
+        };
+        let message = format!("a dimension is {value}, expected at least -1");
+        Box::new(match binding {
+            Binding::Param(id) => Trouble::Param(Code::ParamTooSmall, id, message),
+            Binding::Free(_) => Trouble::Is(Code::ParamTooSmall, message),
+        })
     }
-    let name = layout.param_name(id);
-    let message = format!("the value of parameter `{name}` is not known");
-    Err(Trouble::Param(Code::ValueUnknown, id, message).into())
 }
 
-#[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
-#[cold]
-fn too_small(binding: Binding, value: i64) -> Box<Trouble> {
-    let message = format!("a dimension is {value}, expected at least -1");
-    Box::new(match binding {
-        Binding::Param(id) => Trouble::Param(Code::ParamTooSmall, id, message),
-        Binding::Free(_) => Trouble::Is(Code::ParamTooSmall, message),
-    })
-}
-
-enum Len {
-    /// -1: the dimension does not exist.
-    Removed,
-    Unknown,
-    Known(u64),
+/// Returns the length of a dimension whose parameter has a value: -1 removes it, and the suffix does not apply to 0.
+#[inline]
+pub(crate) fn len_of<F>(value: i64, suffix: i32) -> std::result::Result<Len<F>, NoLen> {
+    match value {
+        -1 => Ok(Len::Removed),
+        0 => Ok(Len::Known(0)),
+        1.. => match value.checked_add(suffix.into()) {
+            Some(len) => Ok(Len::Known(len.max(0).unsigned_abs())),
+            None => Err(NoLen::Overflow),
+        },
+        _ => Err(NoLen::TooSmall(value)),
+    }
 }

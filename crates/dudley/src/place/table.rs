@@ -239,7 +239,7 @@ impl<'t> Entry<'t> {
         let mut shape = Shape::new();
         let Some(data) = self.data() else { return shape };
         let push = |len| shape.push(len);
-        let _ = Scope::new(self.values).element_inlined(self.layout, data, 0, push);
+        let _ = Scope::new(self.values).element(self.layout, data, 0, push);
         shape
     }
 

@@ -1,0 +1,220 @@
+//! The values of stored parameters: those of a file, or those that the caller gives.
+
+use binio::ReadAt;
+
+use super::align::COUNT_LEN;
+use super::inputs::Inputs;
+use super::integer::read;
+use super::measure::{Facts, Measure, Step};
+use super::scope::{Base, Element, Result, Trouble};
+use super::sizes::{Numbers, add, multiply};
+use super::values::Values;
+use crate::diagnostic::Code;
+use crate::layout::{
+    ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
+};
+
+/// Numbers, with the values that they depend on.
+pub(crate) struct Stream<'r> {
+    sizes: Numbers,
+    source: Option<&'r dyn ReadAt>,
+    values: &'r Values,
+    order: Order,
+    /// The path of what is measured: an item, and the steps from there inwards.
+    item: ItemId,
+    trail: Vec<Step>,
+}
+
+impl<'r> Stream<'r> {
+    pub(crate) fn new(layout: &Layout, inputs: &'r Inputs<'r>) -> Self {
+        let (source, values) = (inputs.stream, &inputs.rules.values);
+        let order = inputs.default_order(layout);
+        Self { sizes: Numbers, source, values, order, item: ItemId::ROOT, trail: Vec::new() }
+    }
+
+    /// Sets the path of what is measured.
+    #[cfg(feature = "read")]
+    pub(crate) fn at(&mut self, item: ItemId, trail: &[Step]) {
+        self.item = item;
+        self.trail.clear();
+        self.trail.extend_from_slice(trail);
+    }
+
+    /// Whether an instance without bytes is followed by others like it.
+    #[cfg(feature = "read")]
+    pub(crate) fn is_size_of_all(&self) -> bool {
+        self.source.is_some() || !self.values.has_elements()
+    }
+
+    /// The size of a compressed array, with the count before its bytes.
+    fn compressed_len(&self, stream: &dyn ReadAt, address: u64) -> Result<u64> {
+        let signed = Primitive::from_name("i8");
+        let Some(integer) = signed else { return Ok(0) };
+        let len = read(stream, address, integer, self.order)?;
+        let left = stream.len().saturating_sub(address).saturating_sub(COUNT_LEN);
+        match u64::try_from(len) {
+            Ok(len) if len <= left => add(COUNT_LEN, len),
+            _ => {
+                let message = format!(
+                    "at address {address}: expected 0 to {left} compressed bytes, found {len}"
+                );
+                Err(Trouble::Is(Code::CompressedLength, message).into())
+            }
+        }
+    }
+}
+
+impl<'r> Facts<'r> for Stream<'r> {
+    type Sizes = Numbers;
+    type Size = u64;
+    type Factors = ();
+
+    #[inline]
+    fn sizes(&self) -> &Numbers {
+        &self.sizes
+    }
+
+    #[inline]
+    fn sizes_mut(&mut self) -> &mut Numbers {
+        &mut self.sizes
+    }
+
+    #[inline]
+    fn begin(&mut self, item: ItemId) {
+        self.item = item;
+    }
+
+    fn enter(&mut self, step: Step) {
+        self.trail.push(step);
+    }
+
+    fn leave(&mut self) {
+        self.trail.pop();
+    }
+
+    fn stored_size(
+        measure: &mut Measure<'r>,
+        element: Element,
+        base: Option<u64>,
+        offset: Option<&u64>,
+    ) -> Result<Option<u64>> {
+        let address = address(base, offset)?;
+        let (stream, values) = (measure.facts.source, measure.facts.values);
+        if element.is_compressed {
+            let Some(stream) = stream else {
+                return Ok(values.compressed_len(|| measure.trail_path()));
+            };
+            measure.asked += 1;
+            let len = address.map(|address| measure.facts.compressed_len(stream, address));
+            return len.transpose();
+        }
+        let (Some(count), Base::Struct(id, frame)) = (element.count, element.base) else {
+            return Ok(None);
+        };
+        if stream.is_none() && !values.has_elements() {
+            let size = measure.instance_size(id, frame, address)?;
+            return size.map(|size| multiply(count, size)).transpose();
+        }
+        let mut total = 0;
+        for index in 0..count {
+            let address = address.map(|address| add(address, total)).transpose()?;
+            measure.step()?;
+            measure.facts.enter(Step::Instance(index));
+            let size = measure.instance_size(id, frame, address)?;
+            measure.facts.leave();
+            let Some(size) = size else { return Ok(None) };
+            // An instance without bytes is followed by others like it.
+            if size == 0 && stream.is_some() {
+                break;
+            }
+            total = add(total, size)?;
+        }
+        Ok(Some(total))
+    }
+
+    fn read_param(
+        measure: &mut Measure<'r>,
+        id: ParamId,
+        base: Option<u64>,
+        offset: Option<&u64>,
+    ) -> Result<()> {
+        let param = measure.layout.param(id);
+        let ParamValue::Stored { integer, order, .. } = param.value else { return Ok(()) };
+        let value = match measure.facts.source {
+            // Parameters of dicts have their values from the beginning.
+            None if matches!(param.scope, Owner::Dict(_)) => return Ok(()),
+            None => measure.given(id),
+            Some(stream) => {
+                measure.asked += 1;
+                let address = address(base, offset)?;
+                let order = order.unwrap_or(measure.facts.order);
+                let read = |address| read(stream, address, integer, order);
+                let left = |at| stream.len().saturating_sub(at);
+                let is_held = address.is_some_and(|at| left(at) >= integer.size());
+                match if is_held { None } else { measure.given(id) } {
+                    None => address.map(read).transpose()?,
+                    given => given,
+                }
+            }
+        };
+        measure.scope.set(id, value);
+        Ok(())
+    }
+}
+
+impl Measure<'_> {
+    /// The value that the caller gave for a parameter of a dict or of the current struct.
+    fn given(&mut self, id: ParamId) -> Option<i64> {
+        let values = self.facts.values;
+        let by_name = values.get(self.layout.param_name(id));
+        if !values.has_paths() {
+            return by_name;
+        }
+        self.asked += 1;
+        let path = match self.layout.param(id).scope {
+            Owner::Dict(_) => self.layout.subject_path(id.into()),
+            Owner::Struct(_) => {
+                let mut path = self.trail_path();
+                path.push('.');
+                push_name(&mut path, self.layout.param_name(id));
+                path
+            }
+        };
+        // Names may be as long as the text.
+        self.steps += path.len() as u64 / 64;
+        values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
+    }
+
+    /// The path of what is measured.
+    pub(crate) fn trail_path(&self) -> String {
+        use std::fmt::Write as _;
+
+        let mut path = self.layout.path(self.facts.item);
+        for step in &self.facts.trail {
+            match *step {
+                Step::Member(id) => {
+                    path.push('.');
+                    push_name(&mut path, self.layout.member_name(id));
+                }
+                Step::Instance(index) => {
+                    let _ = write!(path, "[{index}]");
+                }
+            }
+        }
+        path
+    }
+}
+
+fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
+    base.zip(offset).map(|(base, offset)| add(base, *offset)).transpose()
+}
+
+/// A path without indices of instances, which means all instances.
+fn without_elements(path: &str) -> String {
+    let mut parts = path.split('[');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once(']').map_or(part, |split| split.1));
+    }
+    plain
+}
