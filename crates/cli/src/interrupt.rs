@@ -1,5 +1,6 @@
 //! What happens when a signal ends the program: temporary files that have a name go first.
 
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::ops::{Deref, DerefMut};
 
@@ -9,16 +10,38 @@ use tempfile::NamedTempFile;
 /// A temporary file that others open by its name, and that goes with this value.
 pub(crate) struct Spool {
     file: NamedTempFile,
-    _registered: TemporaryFile,
+    _registered: Option<TemporaryFile>,
 }
 
 impl Spool {
     pub(crate) fn new() -> io::Result<Self> {
-        let file = NamedTempFile::new()?;
-        let path = file.path().to_owned();
-        let registered = TemporaryFile::new(move || drop(std::fs::remove_file(&path)));
+        let mut registered = None;
+        let file = tempfile::Builder::new().make(|path| {
+            let remove = path.to_owned();
+            // Register the name first: a signal may end the program in between.
+            let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
+            match private_file().create_new(true).open(path) {
+                Ok(file) => {
+                    registered = Some(temporary);
+                    Ok(file)
+                }
+                Err(error) => {
+                    temporary.keep();
+                    Err(error)
+                }
+            }
+        })?;
         Ok(Self { file, _registered: registered })
     }
+}
+
+/// Options for a file that only its owner can read and write.
+fn private_file() -> OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 impl Deref for Spool {

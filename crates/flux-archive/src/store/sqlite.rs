@@ -87,19 +87,49 @@ pub struct SqliteStore {
 #[derive(Debug)]
 struct Copied {
     database: PathBuf,
-    _directory: TemporaryFile,
+    _directory: Option<TemporaryFile>,
 }
 
 impl Copied {
     fn of(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
-        let directory = tempfile::tempdir()?.keep();
+        let mut registered = None;
+        let directory = tempfile::Builder::new().make(|directory| {
+            let remove = directory.to_owned();
+            // Register the name first: a signal may end the program in between.
+            let temporary = TemporaryFile::new(move || remove_folder(&remove));
+            match private_folder(directory) {
+                Ok(()) => registered = Some(temporary),
+                Err(error) => {
+                    temporary.keep();
+                    return Err(error);
+                }
+            }
+            Ok(())
+        })?;
+        let directory = directory.into_temp_path().keep()?;
         let database = directory.join("content.sqlite");
-        let registered = TemporaryFile::new(move || drop(fs::remove_dir_all(&directory)));
         fs::copy(path, &database)?;
         for (log, suffix) in logs {
             fs::copy(log, beside(&database, suffix))?;
         }
         Ok(Self { database, _directory: registered })
+    }
+}
+
+/// Creates a folder that only its owner can enter.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Removes a folder, into which another thread may still be copying files.
+fn remove_folder(path: &Path) {
+    for _ in 0..10 {
+        if fs::remove_dir_all(path).is_ok() {
+            return;
+        }
     }
 }
 
