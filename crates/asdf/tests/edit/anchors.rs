@@ -108,7 +108,7 @@ fn a_merged_key_is_overridden_and_is_not_removed() {
 fn new_anchors_do_not_take_the_names_of_others() {
     let text = "a: &id001 {p: 1}\nb: *id001\n";
     let after = edited(text, Set("/c", "[&id001 {q: 2}, *id001]")).unwrap();
-    assert_eq!(after, "a: &id001 {p: 1}\nb: *id001\nc:\n- &id002 {q: 2}\n- *id002\n");
+    assert_eq!(after, "a: &id001 {p: 1}\nb: *id001\nc: [&id002 {q: 2}, *id002]\n");
     let after = edited("a: &n {p: 1}\nb: *n\n", Set("/c", "[&n {q: 2}, *n]")).unwrap();
-    assert_eq!(after, "a: &n {p: 1}\nb: *n\nc:\n- &n_ {q: 2}\n- *n_\n");
+    assert_eq!(after, "a: &n {p: 1}\nb: *n\nc: [&n_ {q: 2}, *n_]\n");
 }

@@ -23,18 +23,21 @@ fn a_value_is_replaced_and_comments_and_blanks_stay() {
 }
 
 #[test]
-fn a_value_takes_the_form_of_its_place() {
+fn a_value_keeps_the_form_that_was_typed_unless_it_is_inside_brackets() {
     let text = "a: 1 # one\nb: {x: 1}\nc:\n- 1 # one\n- k: 1\n  l: 2\n";
     check(
         text,
         &[
+            (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: {p: {q: 1}} # one")),
+            (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: [[1], 2] # one")),
             // As lines, with the comment on the line of the key.
-            (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
-            (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
+            (Set("/a", "p: {q: 1}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
+            (Set("/a", "- [1]\n- 2"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
             (Set("/b/x", "{p: {q: 1}}"), &text.replace("x: 1", "x: {p: {q: 1}}")),
+            (Set("/b/x", "p:\n  q: 1\n"), &text.replace("x: 1", "x: {p: {q: 1}}")),
             (Set("/b/x", "a, b"), &text.replace("x: 1", "x: 'a, b'")),
-            (Set("/c/1", "{p: {q: 1}}"), &text.replace("k: 1\n  l: 2", "p: {q: 1}")),
-            (Set("/c/1/k", "{p: {q: 1}}"), &text.replace("k: 1", "k:\n    p: {q: 1}")),
+            (Set("/c/1", "{p: {q: 1}}"), &text.replace("k: 1\n  l: 2", "{p: {q: 1}}")),
+            (Set("/c/1/k", "p: {q: 1}"), &text.replace("k: 1", "k:\n    p: {q: 1}")),
             (Set("/c/1", "null"), &text.replace("k: 1\n  l: 2", "null")),
         ],
     );
@@ -53,7 +56,7 @@ fn new_keys_are_strings_at_the_end_and_dash_appends() {
             (Set("/n/b/c", "2"), &text.replace("n: {}", "n:\n  b: {c: 2}")),
             (Set("/l/-", "3"), &text.replace("1, 2]", "1, 2, 3]")),
             (Set("/l/-", "[3, 4]"), &text.replace("1, 2]", "1, 2, [3, 4]]")),
-            (Set("/o/-", "{a: [1]}"), &text.replace("- 1\n", "- 1\n- a: [1]\n")),
+            (Set("/o/-", "{a: [1]}"), &text.replace("- 1\n", "- 1\n- {a: [1]}\n")),
             (Set("/lines/-", "3"), &text.replace("2 # two\n", "2, # two\n  3\n")),
             (Set("/new", "yes"), &format!("{text}new: yes\n")),
             (Set("/new/x/y", "1"), &format!("{text}new:\n  x: {{y: 1}}\n")),
@@ -214,7 +217,7 @@ fn what_cannot_be_done_says_why() {
 fn line_breaks_and_tags_are_those_of_the_text() {
     let text = "%YAML 1.1\r\n%TAG ! tag:stsci.edu:asdf/\r\n---\r\na: 1\r\n...\r\n";
     let added = edited(text, Set("/b", "{c: {d: 1}}")).unwrap();
-    assert_eq!(added, text.replace("a: 1\r\n", "a: 1\r\nb:\r\n  c: {d: 1}\r\n"));
+    assert_eq!(added, text.replace("a: 1\r\n", "a: 1\r\nb: {c: {d: 1}}\r\n"));
     assert_eq!(edited(&added, Remove("/b")).as_deref(), Ok(text));
     let value = Set("/a", "!<tag:stsci.edu:asdf/core/complex-1.0.0> 1j");
     assert!(edited(text, value).unwrap().contains("a: !core/complex-1.0.0 1j\r\n"));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::text::{Emission, TreeText, forget_forms};
+use super::text::{Emission, TreeText};
 use crate::error::{Error, Result};
 use crate::value::Tree;
 use crate::value::emit::{ASDF_PREFIX, Arrays, NoArrays, emit};
@@ -179,8 +179,7 @@ impl<'a> Merge<'a> {
         let Some(slot) = WrittenChild::new(self.old.text(), container, index) else {
             return Ok(false);
         };
-        let mut tree = Tree::from_node(new)?;
-        forget_forms(&mut tree)?;
+        let tree = Tree::from_node(new)?;
         let text = self.old.emitted_in(&slot, &Emission::new(&tree, &NoArrays))?;
         self.splices.extend(self.old.replace(&slot, &text));
         Ok(true)
@@ -200,8 +199,7 @@ impl<'a> Merge<'a> {
         let around = Surroundings::of(text, old);
         let mut added = String::new();
         for (key, value) in new.entries().take(count) {
-            let mut tree = Tree::from_node(value)?;
-            forget_forms(&mut tree)?;
+            let tree = Tree::from_node(value)?;
             let emission = Emission::new(&tree, &NoArrays);
             let mut fragment = self.old.fragment(&emission, &around, indent.len());
             fragment.begins_line = true;

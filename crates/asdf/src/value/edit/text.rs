@@ -8,7 +8,6 @@ use super::insert;
 use super::moved::{MovedNodes, MovedText};
 use crate::error::{ErrorKind, Result};
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
-use crate::value::walk::Visit;
 use crate::value::{Mapping, Tree, Value, parents};
 use crate::yaml::edit::check::{self, Expectation};
 use crate::yaml::edit::place::{Surroundings, WrittenChild, children, column, range};
@@ -127,7 +126,6 @@ impl TreeText {
         let target = Target::find(self.document.root(), pointer)?;
         let container = target.container;
         let mut value = value.clone();
-        forget_forms(&mut value)?;
         if let Place::NewKey(key, missing) = &target.place {
             let inner = std::mem::take(value.root_mut());
             let inner = parents::wrapped(pointer, missing, inner)?;
@@ -368,19 +366,7 @@ impl TreeText {
     }
 }
 
-/// Forgets how collections were laid out, so that their new place decides between brackets and lines.
-pub(super) fn forget_forms(tree: &mut Tree) -> Result<()> {
-    tree.walk_mut(Visit::All, &mut |value| {
-        match value.untagged_mut() {
-            Value::Sequence(sequence) => sequence.form = None,
-            Value::Mapping(mapping) => mapping.form = None,
-            _ => {}
-        }
-        Ok(())
-    })
-}
-
-/// The item of a list of one.
+/// Returns the only item of a sequence.
 fn only(document: &Document) -> YamlNode<'_> {
     document.root().at(0).unwrap_or_else(|| document.root())
 }
