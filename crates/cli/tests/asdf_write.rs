@@ -114,7 +114,10 @@ fn new_names_the_array_that_the_standard_has_no_type_for() {
     let output = folder.run(&[&command[..], &["--standard", "1.2.0"]].concat());
     assert_eq!(status(&output), 2);
     let message = stderr(&output);
-    assert!(message.contains("half.npy: standard 1.2.0 has no datatype float16"), "{message}");
+    assert!(
+        message.contains("half.npy: /half: standard 1.2.0 has no datatype float16"),
+        "{message}"
+    );
     folder.done(&command);
 }
 
@@ -392,4 +395,130 @@ fn names_of_other_files_lead_from_another_folder_to_where_they_led_before() {
         folder.run(&["asdf", "repair", "base.asdf", "-o", "r.asdf", "--externals", "embed"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("expected relocate or keep"), "{}", stderr(&output));
+}
+
+/// A tree with scalars of every style and tag, in blocks and in brackets.
+fn scalars() -> String {
+    let mut tree = String::from("x: !core/ndarray-1.1.0 [1, 2, 3]\nmeta: {gain: 2.5, name: x}\n");
+    let texts = [
+        "5",
+        "-1.5",
+        "0x1F",
+        "1:30",
+        ".inf",
+        "yes",
+        "~",
+        "2018-03-23 14:45:51",
+        "2018-03-23",
+        "a b",
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        for (tag_number, tag) in ["", "! ", "!!str ", "!<x:y> "].iter().enumerate() {
+            let key = format!("k{number}_{tag_number}");
+            for (style, value) in [
+                ("plain", (*text).to_owned()),
+                ("single", format!("'{text}'")),
+                ("double", format!("\"{text}\"")),
+                ("literal", format!("|\n  {text}")),
+                ("folded", format!(">-\n  {text}\n  more")),
+            ] {
+                tree += &format!("{key}_{style}: {tag}{value}\n");
+            }
+            tree += &format!("{key}_flow: [{tag}{text}, {tag}'{text}', {{a: {tag}\"{text}\"}}]\n");
+        }
+    }
+    tree
+}
+
+#[test]
+fn every_writing_command_keeps_the_scalars_that_it_does_not_name() {
+    let folder = folder();
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+    folder.write("s.asdf", format!("{head}--- !core/asdf-1.1.0\n{}...\n", scalars()));
+    folder.write("tree.yaml", scalars());
+    let nodes = |name: &str| {
+        let file = asdf::Asdf::open(folder.path(name)).unwrap();
+        let document = file.document().unwrap();
+        let kept = document
+            .root()
+            .entries()
+            .filter(|(key, _)| key.text().is_some_and(|key| key.starts_with('k')));
+        let describe = |node: asdf::yaml::YamlNode<'_>| {
+            // In brackets, a time is written with the tag that it has anyway.
+            let tag = node.tag().filter(|tag| *tag != "tag:yaml.org,2002:timestamp");
+            (node.kind(), tag.map(str::to_owned), node.text().map(str::to_owned))
+        };
+        kept.flat_map(|(key, value)| {
+            let inside = value.items().chain(value.entries().map(|(_, value)| value));
+            let all: Vec<_> = [key, value].into_iter().chain(inside).map(describe).collect();
+            all
+        })
+        .collect::<Vec<_>>()
+    };
+    let expected = nodes("s.asdf");
+    assert_eq!(expected.len(), 40 * 15);
+    for command in [
+        "convert s.asdf -o 1.asdf",
+        "convert s.asdf -o 2.asdf --compress zlib --standard 1.5.0",
+        "explode s.asdf -o 3.asdf",
+        "implode s.asdf -o 4.asdf",
+        "set s.asdf /meta/gain 3.25 -o 5.asdf",
+        "rm s.asdf /meta/name -o 6.asdf",
+        "mv s.asdf /meta/name title -o 7.asdf",
+        "import s.asdf /y y.npy -o 8.asdf",
+        "import s.asdf /x x.npy --inline -o 9.asdf",
+        "repair s.asdf -o 10.asdf",
+        "to-yaml s.asdf -o 11.asdf",
+        "new 12.asdf --tree tree.yaml",
+        "history s.asdf --add more -o 13.asdf",
+    ] {
+        let words: Vec<&str> = std::iter::once("asdf").chain(command.split(' ')).collect();
+        folder.done(&words);
+        let is_target = |word: &&&str| {
+            word.ends_with(".asdf") && word.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let target = words.iter().find(is_target);
+        assert!(nodes(target.unwrap()) == expected, "{command}");
+    }
+}
+
+#[test]
+fn tags_that_a_standard_lacks_are_kept_in_a_copy_and_float16_needs_a_newer_one() {
+    let folder = folder();
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.2.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+    let external =
+        "e: !core/externalarray-1.0.0 {fileuri: a.fits, target: 0, datatype: int16, shape: [2]}\n";
+    folder.write("e.asdf", format!("{head}{external}...\n"));
+    for command in ["convert", "explode", "implode", "to-yaml"] {
+        folder.done(&["asdf", command, "e.asdf", "-o", &format!("{command}.asdf")]);
+        let text = String::from_utf8(folder.read(&format!("{command}.asdf"))).unwrap();
+        assert!(text.contains(external), "{command}: {text}");
+    }
+    let array =
+        "h: !core/ndarray-1.0.0 {source: 0, datatype: float16, byteorder: little, shape: [2]}\n";
+    let mut bytes = format!("{head}{array}...\n").into_bytes();
+    bytes.extend(b"\xd3BLK\0\x30\0\0\0\0\0\0\0\0");
+    (0..3).for_each(|_| bytes.extend(4_u64.to_be_bytes()));
+    bytes.extend([0; 16]);
+    bytes.extend([0, 60, 0, 64]);
+    folder.write("h.asdf", bytes);
+    let output = folder.run(&["asdf", "convert", "h.asdf", "-o", "h2.asdf"]);
+    assert_eq!(status(&output), 2);
+    assert!(
+        stderr(&output).contains("/h: standard 1.2.0 has no datatype float16"),
+        "{}",
+        stderr(&output)
+    );
+    folder.done(&["asdf", "convert", "h.asdf", "-o", "h2.asdf", "--standard", "1.6.0"]);
+    assert_eq!(
+        stdout(&folder.done(&["asdf", "get", "h2.asdf", "/h", "--as", "csv"])).trim(),
+        "1.0,2.0"
+    );
+    folder.write("key.yaml", "meta: {list: [{1.5: x}]}\n");
+    let output = folder.run(&["asdf", "new", "k.asdf", "--tree", "key.yaml"]);
+    assert!(
+        stderr(&output).contains("/meta/list/0: standard 1.6.0 requires keys"),
+        "{}",
+        stderr(&output)
+    );
 }

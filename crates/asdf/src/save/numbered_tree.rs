@@ -11,7 +11,7 @@ use num_bigint::Sign;
 use super::block::{ArrayData, Content};
 use super::{WriteOptions, metadata};
 use crate::asdf::Asdf;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{Block, BlockRef};
 use crate::ndarray::source::Source;
 use crate::tag::{CORE_PREFIX, TagUri, Version};
@@ -137,6 +137,13 @@ impl<'a> NumberedTree<'a> {
     #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Returns `true` if an array is in a block.
+    pub(super) fn names_blocks(&self) -> bool {
+        let is_array = |block: &Content<'_>| matches!(block, Content::Array(_));
+        let in_block = |value: &Value| matches!(value.source(), Some(Source::Block(_)));
+        self.blocks.iter().any(is_array) || self.tree.values().any(in_block)
     }
 
     /// Returns the text of the tree in the words of an old text, if that can be had: see
@@ -285,7 +292,18 @@ struct Places<'p, 'a> {
 
 impl Places<'_, '_> {
     fn prepare(&mut self, tree: &mut Tree) -> Result<()> {
-        tree.walk_mut(Visit::WithoutElements, &mut |value| self.value(value))
+        let mut visited = 0;
+        let walked = tree.walk_mut(Visit::WithoutElements, &mut |value| {
+            visited += 1;
+            self.value(value)
+        });
+        walked.map_err(|error| match error.kind() {
+            ErrorKind::Unwritable { pointer: None, message } => {
+                let pointer = tree.pointer_of_visit(Visit::WithoutElements, visited - 1);
+                Error::unwritable_at(&pointer.unwrap_or_default(), message.clone())
+            }
+            _ => error,
+        })
     }
 
     fn value(&mut self, value: &mut Value) -> Result<()> {
@@ -293,7 +311,12 @@ impl Places<'_, '_> {
         if let Value::Tagged(tagged) = value {
             let uri = TagUri::new(&tagged.tag);
             if uri.is_known_core() {
-                tagged.tag = core_tag(uri.name, standard)?;
+                match core_tag(uri.name, standard) {
+                    Ok(tag) => tagged.tag = tag,
+                    // A copy keeps what the file has, of which reading it has already warned.
+                    Err(_) if self.origin.is_some() => {}
+                    Err(error) => return Err(error),
+                }
             }
         }
         let integer = match &*value {

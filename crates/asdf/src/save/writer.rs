@@ -130,7 +130,7 @@ impl<'a> Writer<'a> {
             let mut parts = Vec::with_capacity(files.len());
             for (block, path) in blocks.iter().zip(files) {
                 let mut file = AtomicFile::create(path)?;
-                let mut plan = self.head();
+                let mut plan = self.begin_plan(head::to_text(self.options.standard));
                 plan.block(block.clone());
                 plan.write(Stream { out: &mut file, existing: None })?;
                 parts.push((file, path));
@@ -176,11 +176,14 @@ impl<'a> Writer<'a> {
     /// seek. Fails if an array is in a block.
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
         let tree = self.numbered_tree(false)?;
-        if !tree.blocks.is_empty() {
+        if tree.names_blocks() {
             return Err(Error::unwritable("an array has a block, which text cannot hold"));
         }
-        out.write_all(head::to_text(self.options.standard).as_bytes())?;
-        tree.emit(out)
+        out.write_all(self.head_text().as_bytes())?;
+        match self.kept_text(&tree)? {
+            Some(text) => Ok(out.write_all(&text)?),
+            None => tree.emit(out),
+        }
     }
 
     /// Prepares the tree. `streamed` says that one more block follows, which the tree calls -1.
@@ -231,11 +234,22 @@ impl<'a> Writer<'a> {
         Ok(Some(text.into_bytes()))
     }
 
-    /// The plan of a file that so far has only the lines before the tree.
-    fn head(&self) -> FilePlan<'a> {
-        let WriteOptions { align, checksum, standard, .. } = self.options;
+    /// The lines before the tree: the header, and the comments of the file that is copied.
+    fn head_text(&self) -> String {
+        let mut text = head::to_text(self.options.standard);
+        for comment in self.file.iter().flat_map(|file| &file.layout().comments) {
+            text.push('#');
+            text.push_str(&comment.text);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The plan of a file that so far has only these lines.
+    fn begin_plan(&self, head: String) -> FilePlan<'a> {
+        let WriteOptions { align, checksum, .. } = self.options;
         let mut plan = FilePlan::new(BlockOptions { align, checksum });
-        plan.bytes(head::to_text(standard).into_bytes());
+        plan.bytes(head.into_bytes());
         plan
     }
 
@@ -244,10 +258,7 @@ impl<'a> Writer<'a> {
     where
         'a: 'p,
     {
-        let mut plan: FilePlan<'p> = self.head();
-        for comment in self.file.iter().flat_map(|file| &file.layout().comments) {
-            plan.bytes(format!("#{}\n", comment.text).into_bytes());
-        }
+        let mut plan: FilePlan<'p> = self.begin_plan(self.head_text());
         match self.kept_text(tree)? {
             Some(text) => plan.bytes(text),
             None => plan.parts.push(Part::Tree(tree)),

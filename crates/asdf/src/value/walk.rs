@@ -1,5 +1,7 @@
 //! Walking owned values, each before the values inside it, with a stack instead of recursion.
 
+use binio::pointer;
+
 use crate::error::Result;
 use crate::value::{Tree, Value};
 
@@ -52,6 +54,45 @@ impl Tree {
         let mut stack: Vec<&Value> = self.places().collect();
         stack.reverse();
         Values { stack }
+    }
+
+    /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` others. A value in
+    /// a shared node has no pointer of its own.
+    pub(crate) fn pointer_of_visit(&self, which: Visit, mut count: usize) -> Option<String> {
+        for (number, place) in self.places().enumerate() {
+            let mut stack = vec![(place, String::new())];
+            while let Some((value, pointer)) = stack.pop() {
+                if count == 0 {
+                    return (number == 0).then_some(pointer);
+                }
+                count -= 1;
+                let has_elements = which == Visit::WithoutElements && value.is_ndarray();
+                let below = |token: &str| {
+                    let mut pointer = pointer.clone();
+                    pointer::push(&mut pointer, token);
+                    pointer
+                };
+                match value.untagged() {
+                    Value::Sequence(sequence) if !has_elements => {
+                        let items = sequence.items.iter().enumerate().rev();
+                        stack.extend(items.map(|(at, item)| (item, below(&at.to_string()))));
+                    }
+                    Value::Mapping(mapping) => {
+                        let entries = mapping.entries.iter().rev();
+                        let is_visited =
+                            |key: &Value| !(has_elements && key.as_str() == Some("data"));
+                        let entries = entries.filter(|(key, _)| is_visited(key));
+                        stack.extend(
+                            entries.map(|(key, value)| {
+                                (value, below(key.as_str().unwrap_or_default()))
+                            }),
+                        );
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
     }
 
     /// Calls a function for the values below the root and in shared nodes, so that it can change them.

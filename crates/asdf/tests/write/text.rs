@@ -278,37 +278,78 @@ fn places_are_set_by_pointer() {
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
 }
 
+/// A scalar in each style that can hold it, as a value in a block mapping.
+fn styled(tag: &str, text: &str) -> Vec<String> {
+    let lines = text.replace('\n', "\n  ");
+    let mut styled = vec![
+        format!("k: {tag}'{}'\n", text.replace('\'', "''").replace('\n', "\n\n  ")),
+        format!("k: {tag}|-\n  {lines}\n"),
+        format!("k: {tag}>-\n  {}\n", text.replace('\n', "\n\n  ")),
+        format!("k: {tag}|+\n  {lines}\n\n"),
+        format!("k: {tag}{lines}\n"),
+    ];
+    for form in ["k: ", "k:\n- ", "k: {a: 1, b: ", "k: [1, "] {
+        let end = match form.chars().nth(3) {
+            Some('{') => "}",
+            Some('[') => "]",
+            _ => "",
+        };
+        let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        styled.push(format!("{form}{tag}\"{escaped}\"{end}\n"));
+        styled.push(format!("{form}{tag}{text}{end}\n"));
+    }
+    styled
+}
+
 #[test]
-fn quoted_scalars_with_the_tag_exclamation_mark_keep_their_type_when_written_again() {
-    let values =
-        ["5", "-1.5", ".inf", "true", "no", "~", "null", "2018-03-23 14:45:51", "2018-03-23"];
+fn scalars_of_every_style_and_tag_keep_kind_tag_and_value_when_written_again() {
+    let values = [
+        "5",
+        "-1.5",
+        "0x1F",
+        "0b11",
+        "1_000",
+        "1:30",
+        "1e3",
+        "1.0e+3",
+        ".inf",
+        ".nan",
+        "true",
+        "no",
+        "~",
+        "null",
+        "2018-03-23 14:45:51",
+        "2018-03-23",
+        "YWJj",
+        "=",
+        "<<",
+        "a b",
+        "two\nlines",
+        "- x",
+        "",
+    ];
     let texts = values.into_iter().chain(ODD_TEXTS.iter().copied());
-    let is_simple = |c: char| matches!(c, ' '..='~') && !matches!(c, '\'' | '"' | '\\');
-    for text in texts.filter(|text| text.chars().all(is_simple)) {
-        for tag in ["", "! ", "!!str ", "!!int ", "!<x:y> "] {
-            for quote in ["'", "\""] {
-                let scalar = format!("{tag}{quote}{text}{quote}");
-                let source = format!(
-                    "block: {scalar}\nlist:\n- {scalar}\n- {{k: {scalar}}}\nflow: [{scalar}, 1]\n"
-                );
-                let first =
-                    Document::parse(source.as_bytes(), &ParseOptions::default(), &mut Vec::new());
-                let first = first.unwrap();
+    let parse =
+        |text: &str| Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new());
+    let nodes = |document: &Document| -> Vec<_> {
+        let tag = |node: &asdf::yaml::YamlNode<'_>| node.tag().map(str::to_owned);
+        document.nodes().map(|node| (node.kind(), tag(&node))).collect()
+    };
+    let mut written = 0;
+    for text in texts {
+        for tag in ["", "! ", "!!str ", "!!int ", "!!float ", "!!bool ", "!!null ", "!<x:y> "] {
+            for source in styled(tag, text) {
+                // Some texts mean something else, or nothing, in some styles.
+                let Ok(first) = parse(&source) else { continue };
                 let again = yaml(&Tree::from_node(first.root()).unwrap());
-                let second =
-                    Document::parse(again.as_bytes(), &ParseOptions::default(), &mut Vec::new());
-                let second = second.unwrap_or_else(|error| panic!("{error}: {again}"));
-                let kinds = |document: &Document| -> Vec<_> {
-                    document
-                        .nodes()
-                        .map(|node| (node.kind(), node.tag().map(str::to_owned)))
-                        .collect()
-                };
-                assert_eq!(kinds(&first), kinds(&second), "{source}\n{again}");
+                let second = parse(&again).unwrap_or_else(|error| panic!("{error}: {again}"));
+                assert_eq!(nodes(&first), nodes(&second), "{source}\n{again}");
                 assert!(first.root() == second.root(), "{source}\n{again}");
+                written += 1;
             }
         }
     }
+    assert!(written > 2000, "{written}");
     let tree = Tree::parse("! \"5\"").unwrap();
     assert_eq!(tree.root().as_i64(), Some(5));
 }

@@ -420,6 +420,9 @@ pub(crate) struct Convert {
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
     pub(crate) align: Align,
+    /// Version of the standard, which selects the versions of tags [default: that of the file]
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) standard: Option<Version>,
     /// Put arrays of fewer elements into the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,

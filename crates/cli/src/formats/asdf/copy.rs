@@ -21,7 +21,10 @@ pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Fail
     if let Some(compression) = request.compress {
         options = options.compression(compression);
     }
-    let writer = writer(&request.copy, &file, request.inline_below, options)?;
+    let mut writer = writer(&request.copy, &file, request.inline_below, &options)?;
+    if let Some(standard) = request.standard {
+        writer = writer.options(options.standard(standard));
+    }
     let report = super::write(&writer, target, writing, path)?;
     let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
@@ -32,7 +35,7 @@ pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, 
     let CopyRequest { file: path, output: target, writing, .. } = request;
     let _lock = super::lock(target, writing)?;
     let file = open(request)?;
-    let writer = writer(request, &file, 0, WriteOptions::new())?.implode(true);
+    let writer = writer(request, &file, 0, &WriteOptions::new())?.implode(true);
     let report = super::write(&writer, target, writing, path)?;
     let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
@@ -47,7 +50,7 @@ pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, 
     }
     let _lock = super::lock(target, writing)?;
     let file = open(request)?;
-    let writer = writer(request, &file, 0, WriteOptions::new())?;
+    let writer = writer(request, &file, 0, &WriteOptions::new())?;
     let fail = |error| Failure::asdf(path, error);
     let planned = writer.plan_explode(target).map_err(fail)?;
     for path in std::iter::once(target).chain(&planned.files) {
@@ -71,7 +74,7 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
     if let Some(standard) = standard(&file) {
         options = options.standard(standard);
     }
-    let mut writer = Writer::new(tree).options(options);
+    let mut writer = Writer::new(tree).options(options).blocks_of(&file);
     if let Some(target) = &request.output {
         writer = relocated(writer, path, target, request.externals);
     }
@@ -121,8 +124,9 @@ fn writer<'a>(
     request: &CopyRequest,
     file: &'a Asdf,
     inline_below: u64,
-    mut options: WriteOptions,
+    options: &WriteOptions,
 ) -> Result<Writer<'a>, Failure> {
+    let mut options = options.clone();
     let path = &request.file;
     let tree = Tree::from_file(file, inline_below).map_err(|error| Failure::asdf(path, error))?;
     if let Some(standard) = standard(file) {

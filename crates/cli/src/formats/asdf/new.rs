@@ -29,7 +29,8 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
         let source: Arc<dyn ReadAt> = Arc::new(source);
         let array = Array::from_npy(source, Limits::default())
             .map_err(|error| Failure::asdf(path, error))?;
-        check_datatype(&array, request.standard).map_err(|error| Failure::asdf(path, error))?;
+        check_datatype(&array, &named.pointer, request.standard)
+            .map_err(|error| Failure::asdf(path, error))?;
         // Without a tree there is nothing that a pointer could be meant to match.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
@@ -51,9 +52,9 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
 
 /// Fails if files of a version of the standard cannot have arrays of this type. An empty one is written to
 /// nowhere, so that the error is about the array and not about the whole file.
-fn check_datatype(array: &Array, standard: Version) -> asdf::Result<()> {
+fn check_datatype(array: &Array, pointer: &str, standard: Version) -> asdf::Result<()> {
     let mut tree = Tree::default();
-    tree.set("/array", Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;
+    tree.set(pointer, Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;
     let writer = Writer::new(tree).options(WriteOptions::new().standard(standard));
     writer.write_to(Discard::default()).map(drop)
 }
