@@ -60,18 +60,11 @@ impl Options {
         Self::default()
     }
 
-    /// Sets whether to wrap tagged nodes.
-    #[must_use]
-    pub fn with_tags(mut self, tags: bool) -> Self {
-        self.tags = tags;
-        self
-    }
-
-    /// Sets what to write for an alias.
-    #[must_use]
-    pub fn with_aliases(mut self, aliases: Aliases) -> Self {
-        self.aliases = aliases;
-        self
+    binio::setters! {
+        /// Sets whether to wrap tagged nodes.
+        tags: bool;
+        /// Sets what to write for an alias.
+        aliases: Aliases;
     }
 }
 

@@ -78,7 +78,7 @@ fn complex_numbers_are_pairs() {
 fn tags_are_written_on_demand() {
     let text = format!("{CORE}a: !foo-1.0.0 [!!str 1]\nb: !x {{}}\nc: !core/constant-1.0.0 5\n");
     assert_eq!(to_json(&text), r#"{"a":["1"],"b":{},"c":5}"#);
-    let options = Options::new().with_tags(true);
+    let options = Options::new().tags(true);
     assert_eq!(
         try_json(&parse(&text), options).unwrap(),
         r#"{"a":{"$tag":"tag:stsci.edu:asdf/foo-1.0.0","$value":["1"]},"#.to_owned()
@@ -90,7 +90,7 @@ fn tags_are_written_on_demand() {
 fn aliases_are_expanded_or_referred_to() {
     let text = "a/b: &x [1, &y {k: 2}]\nc: [*x, *y]\n";
     assert_eq!(to_json(text), r#"{"a/b":[1,{"k":2}],"c":[[1,{"k":2}],{"k":2}]}"#);
-    let options = Options::new().with_aliases(Aliases::Reference);
+    let options = Options::new().aliases(Aliases::Reference);
     assert_eq!(
         try_json(&parse(text), options).unwrap(),
         r#"{"a/b":[1,{"k":2}],"c":[{"$alias":"/a~1b"},{"$alias":"/a~1b/1"}]}"#
@@ -105,7 +105,7 @@ fn a_cycle_is_an_error_with_its_path() {
         panic!("another error: {error}");
     };
     assert_eq!((&target[..], &path[..]), ("/r/a/1/b", &["/r/a".into(), "/r/a/1/b".into()][..]));
-    let options = Options::new().with_aliases(Aliases::Reference);
+    let options = Options::new().aliases(Aliases::Reference);
     assert_eq!(try_json(&document, options).unwrap(), r#"{"r":{"a":[1,{"b":{"$alias":"/r/a"}}]}}"#);
     let root = parse("--- &x\na: *x\n");
     assert!(try_json(&root, Options::default()).is_err());
@@ -115,7 +115,7 @@ fn a_cycle_is_an_error_with_its_path() {
 #[test]
 fn an_anchor_that_was_not_written_is_expanded_where_it_is_used_first() {
     let (document, _) = parse_reported("a: &x [1]\na: 2\nb: [*x, *x]\n");
-    let options = Options::new().with_aliases(Aliases::Reference);
+    let options = Options::new().aliases(Aliases::Reference);
     assert_eq!(try_json(&document, options).unwrap(), r#"{"a":2,"b":[[1],{"$alias":"/b/0"}]}"#);
 }
 

@@ -36,7 +36,7 @@ fn ask(text: &[u8], document: &Document) {
         stack.extend(node.items());
     }
     crate::spans::check(std::str::from_utf8(text).unwrap(), document);
-    let _ = try_json(document, Options::new().with_tags(true));
+    let _ = try_json(document, Options::new().tags(true));
 }
 
 fn check_position(text: &[u8], node: YamlNode<'_>) {

@@ -51,8 +51,8 @@ mod tests {
         let show = |node: crate::Node<'_>| {
             let mut out = Vec::new();
             let options = crate::tree::json::Options::new()
-                .with_tags(true)
-                .with_aliases(crate::tree::json::Aliases::Reference);
+                .tags(true)
+                .aliases(crate::tree::json::Aliases::Reference);
             node.write_json(&mut out, &options).unwrap();
             String::from_utf8(out).unwrap().replace("/x/", "/")
         };

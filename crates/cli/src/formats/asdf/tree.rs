@@ -46,7 +46,7 @@ fn write_json(out: &mut dyn Write, node: Node<'_>, request: &TreeRequest) -> asd
         Aliases::Expand => json::Aliases::Expand,
         Aliases::Ref => json::Aliases::Reference,
     };
-    let options = Options::new().with_tags(request.tags).with_aliases(aliases);
+    let options = Options::new().tags(request.tags).aliases(aliases);
     node.write_json(out, &options)?;
     Ok(out.write_all(b"\n")?)
 }
