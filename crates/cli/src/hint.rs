@@ -1,4 +1,4 @@
-//! What a user of the command line can do about an error of a library. The libraries know no commands.
+//! Hints for errors of the libraries, which do not know the command line: the command or option that helps.
 
 use std::error::Error;
 
@@ -20,7 +20,7 @@ const BLOSCPACK_CHECKSUM: &str =
 const BLOSCPACK_ORDER: &str =
     "`--chunk-order` sets whether the offset table or the order in the file is right";
 const BLOSCPACK_METADATA: &str =
-    "`scibin bloscpack unpack --ignore-metadata` writes the data, which is not affected";
+    "`scibin bloscpack unpack --ignore-metadata` writes the data without the metadata";
 const BLOSCPACK_GROW: &str =
     "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
 const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` names the layout of the file";

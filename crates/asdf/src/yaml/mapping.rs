@@ -169,7 +169,7 @@ impl Document {
         pairs.find_map(|pair| is_key(pair[0]).then_some(pair[1]))
     }
 
-    /// All entries of a mapping, those of its merge keys included: key and value in turn.
+    /// Returns all entries of a mapping, including merged ones: keys and values in turn.
     pub(super) fn all_entries(&self, mapping: u32) -> Cow<'_, [u32]> {
         if !self.has_merges(mapping) {
             return self.own_entries(mapping).into();

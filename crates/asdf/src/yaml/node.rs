@@ -337,7 +337,7 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(entries.into())
     }
 
-    /// The mentions in records of entries, key and value in turn.
+    /// Pairs the keys with the values of entries, which are stored in turn.
     fn mention_pairs(
         self,
         entries: Cow<'a, [u32]>,

@@ -93,7 +93,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.insert(collection)
     }
 
-    /// Lets a collection be opened again. Called at the end of each, it leaves only circles unopened.
+    /// Lets a collection be opened again. If this is called at the end of every collection, the walk stops only
+    /// at circles.
     pub(crate) fn forget(&mut self, collection: &K) {
         self.seen.remove(collection);
     }
@@ -117,7 +118,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
-    /// Like [`data`](Self::data). After the end of a collection, it is the data of the one around it.
+    /// Like [`data`](Self::data). After the end of a collection, returns the data of its parent.
     #[inline]
     pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
         self.next_open_mut().map(|open| &mut open.data)
