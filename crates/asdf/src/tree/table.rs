@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::Node;
 use crate::error::Result;
-use crate::ndarray::NdArray;
+use crate::ndarray::{NdArray, Origin};
 use crate::yaml::NodeKind;
 
 /// Rows that are read at a time.
@@ -180,6 +180,14 @@ impl<'a> Table<'a> {
 
     /// Calls `take` with the values of each row as JSON.
     fn for_each_row(&self, take: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<()> {
+        // As long as decoded blocks are held, they are not decoded again for each part.
+        let decoded = self.columns.iter().map(|column| match column.array.source() {
+            Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
+                block.decode().map(Some)
+            }
+            _ => Ok(None),
+        });
+        let _decoded = decoded.collect::<Result<Vec<_>>>()?;
         let position = |row: u64| Some(i64::try_from(row).unwrap_or(i64::MAX));
         let mut start = 0;
         while start < self.rows {

@@ -491,7 +491,7 @@ fn a_value_is_looked_up_among_many_constants_in_one_step() {
     let schemas = schema_of(&format!("items:\n  enum:\n{constants}"));
     let items =
         (0..100_000).map(|number| format!("\n- k{}", number % 20_000)).collect::<Vec<_>>().concat();
-    let limits = Limits::default().max_items(300_000);
+    let limits = Limits::default().max_items(400_000);
     let options = OpenOptions::new().limits(limits);
     let file = options.from_bytes(tagged("1.6.0", &items)).unwrap();
     assert_eq!(file.validate(&schemas).unwrap().len(), 0);

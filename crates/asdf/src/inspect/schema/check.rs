@@ -95,7 +95,9 @@ impl<'s> Checker<'s> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        self.count(1)?;
+        // To tell an ordered mapping from a sequence, all of its items are looked at.
+        let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
+        self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
         // A pair can occur twice only if an alias leads to the node or a reference to the schema.
         let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());

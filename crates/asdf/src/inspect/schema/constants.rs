@@ -8,6 +8,9 @@ use crate::yaml::YamlNode;
 /// The number of steps that a comparison of two collections counts as.
 const STEPS_PER_COMPARISON: u64 = 8;
 
+/// The number of bytes of a text that are looked up in one step.
+const BYTES_PER_STEP: usize = 256;
+
 /// The values of an `enum`. Scalars are looked up by value, however many there are.
 #[derive(Debug)]
 pub(super) struct Constants<'s> {
@@ -31,7 +34,8 @@ impl<'s> Constants<'s> {
     /// Returns `true` if a node has one of the values, together with the number of steps taken.
     pub(super) fn find(&self, node: YamlNode<'_>) -> (bool, u64) {
         if let Some(key) = key(node) {
-            return (self.scalars.contains(&key), 1);
+            let steps = 1 + key.1.len() / BYTES_PER_STEP;
+            return (self.scalars.contains(&key), steps as u64);
         }
         let found = self.others.iter().position(|value| is_equal(node, *value));
         let compared = found.map_or(self.others.len(), |at| at + 1);

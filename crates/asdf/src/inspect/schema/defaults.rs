@@ -65,7 +65,10 @@ impl<'s> Defaults<'s> {
             self.steps += 1;
             binio::check_limit("steps of filling in defaults", max_steps, self.steps)?;
             let pair = (node.id(), schema.number, schema.node.id());
-            if schema.node.kind() != NodeKind::Mapping || !self.seen.insert(pair) {
+            // A pair can occur twice only if an alias leads to the node or a reference to the schema.
+            let is_shared = schema.is_target || node.anchor().is_some();
+            let is_mapping = schema.node.kind() == NodeKind::Mapping;
+            if !is_mapping || (is_shared && !self.seen.insert(pair)) {
                 continue;
             }
             if schema.node.get("$ref").is_some() {
