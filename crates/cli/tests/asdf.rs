@@ -487,6 +487,19 @@ fn info_lists_the_largest_arrays_first_and_counts_the_others() {
 
 /// An array of bytes in the tree.
 #[test]
+fn tree_shows_an_ordered_mapping_as_a_mapping() {
+    let folder = tree_file("o: !!omap\n- !!omap {b: {x: 1}}\n- a: 2\n");
+    let text = stdout(&folder.done(&["asdf", "tree", "a.asdf"]));
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let omap = "!tag:yaml.org,2002:omap";
+    let root = format!("└─o: {{..}} 2 keys {omap}");
+    assert_eq!(lines, [&root, "  ├─b: {..} 1 key", "  │ └─x: 1", "  └─a: 2"]);
+    let json = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
+    assert_eq!(json, json!({"o": {"b": {"x": 1}, "a": 2}}));
+    assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/o/b/x"])), "1\n");
+}
+
+#[test]
 fn info_shows_the_arrays_of_a_mapping_before_its_other_entries() {
     let keys: Vec<String> = (0..60).map(|number| format!("k{number}: 1")).collect();
     let folder = tree_file(&format!("roman: {{{}, data: {}}}\n", keys.join(", "), inline(9)));

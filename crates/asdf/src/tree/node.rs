@@ -81,6 +81,11 @@ impl<'a> Node<'a> {
         self.yaml.keys().map(move |key| self.with(key))
     }
 
+    /// Keys and values of a mapping or an ordered mapping; see [`yaml::YamlNode::members`].
+    pub fn members(self) -> impl Iterator<Item = (Self, Self)> {
+        self.yaml.members().map(move |(key, value)| (self.with(key), self.with(value)))
+    }
+
     /// The node that a JSON Pointer from this one leads to.
     pub fn pointer(self, pointer: &str) -> Result<Self> {
         self.yaml.pointer(pointer).map(|node| self.with(node))

@@ -230,6 +230,7 @@ impl<'a> Walk<'a> {
 fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
         NodeKind::Mapping => Box::new(entries(node, arrays_first)),
+        NodeKind::Sequence if node.is_ordered_mapping() => Box::new(entries(node, arrays_first)),
         NodeKind::Sequence if !node.items().all(is_plain) => {
             Box::new(node.items().enumerate().map(|(index, item)| (index.to_string(), item)))
         }
@@ -238,10 +239,10 @@ fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Chil
     Some(Children { iter, left: node.len(), shown: 0, prefix: prefix.into() })
 }
 
-/// The entries of a mapping, in their order or with arrays first.
+/// The entries of a mapping or an ordered mapping, in their order or with arrays first.
 fn entries(mapping: Node<'_>, arrays_first: bool) -> impl Iterator<Item = (String, Node<'_>)> {
     let of_kind = move |is_array: bool| {
-        let entries = mapping.entries();
+        let entries = mapping.members();
         entries.filter(move |(_, value)| !arrays_first || value.is_ndarray() == is_array)
     };
     let others = arrays_first.then(|| of_kind(false)).into_iter().flatten();
@@ -272,6 +273,9 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     match node.kind() {
         NodeKind::Mapping if node.is_empty() => format!("{{}}{tag}"),
         NodeKind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),
+        NodeKind::Sequence if node.is_ordered_mapping() => {
+            format!("{{..}} {}{tag}{again}", count("key"))
+        }
         NodeKind::Sequence if node.items().all(is_plain) => {
             let items: Vec<&str> = node.items().take(12).filter_map(|item| item.text()).collect();
             cut(&format!("[{}]", items.join(", ")), node.len() > 12) + &tag
