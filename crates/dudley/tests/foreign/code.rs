@@ -409,3 +409,11 @@ fn hostile_layouts_end_soon() {
                 return 159992 * dudley_dim(N, 0) + t0\n";
     assert!(code.contains(last));
 }
+
+#[test]
+fn a_large_product_of_dimensions_with_a_zero_in_it_has_code() {
+    let layout = Layout::parse("x = i1[0x100000000, 0x100000000, 0]  y = i1").unwrap();
+    let code = Resolver::new(&layout).code(Language::Python).unwrap();
+    assert!(code.contains("def nbytes_x():\n    return 0\n"), "{code}");
+    assert!(code.contains("def offset_y():\n    return 0\n"), "{code}");
+}
