@@ -36,7 +36,7 @@ import time
 # Floors: MB/s to the tree and to the checked layout, ns per item for addresses, how much more an item may cost
 # in a text of a million items than in the cheapest, how many times faster than h5py. The cheapest size fits into
 # the caches and into memory that the process has already, which a million items do not.
-SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 53, 22.5, 1.5, 200
+SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 40, 22.5, 1.5, 200
 
 # Of a compiled layout: ms to open it and locate one array, and all of 100,000, and how many times faster than h5py. Of a family: how
 # many times faster than h5py and npz, and than numpy by hand. Of a copy: than that of numpy.

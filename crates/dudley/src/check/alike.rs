@@ -1,7 +1,7 @@
 //! Arrays that are declared alike: most of a large layout. They share one entry, so that the arenas stay small.
 
 use crate::layout::names::index;
-use crate::layout::{Binding, Data, DataId, Datatype, Dim, Layout, Run};
+use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
 /// Shapes and arrays that are remembered. Others that are alike have entries of their own, which costs memory
 /// only.
@@ -20,19 +20,8 @@ impl Default for Alike {
     }
 }
 
-/// The words in which numbers were declared last, and what they made. Most arrays of a large layout are
-/// declared in the words of the one before.
-#[derive(Clone, Copy)]
-pub(super) struct Repeated<'a> {
-    pub(super) words: &'a str,
-    /// How many nodes they are.
-    pub(super) nodes: usize,
-    pub(super) data: DataId,
-}
-
 impl Alike {
     /// The shape of the dimensions from `start` on, which are removed if others are alike.
-    #[inline]
     pub(super) fn shape(&mut self, dims: &mut Vec<Dim>, start: u32) -> Run {
         let shape = Run { start, len: index(dims.len()) - start };
         let mixed = shape.of(dims).iter().fold(0, |mixed, dim| mix(mixed, number_of(*dim)));
@@ -46,7 +35,6 @@ impl Alike {
     }
 
     /// The entry of an array.
-    #[inline]
     pub(super) fn data(&mut self, arena: &mut Vec<Data>, data: Data) -> DataId {
         let datatype = match data.datatype {
             Datatype::Primitive(primitive, _) => primitive.index(),
@@ -59,16 +47,6 @@ impl Alike {
             arena.push(data);
         }
         *known
-    }
-}
-
-impl Layout {
-    /// Whether data are made by their words alone: no names are in them, and nothing places them.
-    pub(super) fn is_plain(&self, data: &Data) -> bool {
-        matches!(data.datatype, Datatype::Primitive(..))
-            && data.filter.is_none()
-            && data.placement.is_none()
-            && self.shape(data).iter().all(|dim| matches!(dim, Dim::Fixed(_)))
     }
 }
 

@@ -10,36 +10,22 @@ use crate::source::Span;
 use crate::text::{Comment, short};
 
 /// The subjects of comments. The walk reaches their nodes in order.
-#[derive(Default)]
 pub(super) struct Subjects {
-    /// Nodes of this part and their subjects; none if the subject was lost in an error.
+    /// Nodes and their subjects; none if the subject was lost in an error.
     nodes: Vec<(u32, Option<Subject>)>,
     at: usize,
-    /// All comments so far, with their subjects.
-    comments: Vec<(Comment, Option<Subject>)>,
 }
 
 impl Subjects {
-    /// Begins a part of the text, which has these comments.
-    pub(super) fn expect(&mut self, comments: &[Comment]) {
-        self.nodes.clear();
-        self.nodes.extend(comments.iter().map(|comment| (comment.subject, None)));
-        self.nodes.dedup_by_key(|node| node.0);
-        self.nodes.sort_unstable_by_key(|node| node.0);
-        self.nodes.dedup_by_key(|node| node.0);
-        self.at = 0;
-    }
-
-    /// Ends a part of the text: keeps its comments.
-    pub(super) fn keep(&mut self, comments: &[Comment]) {
-        for &comment in comments {
-            let subject = self.get(comment.subject);
-            self.comments.push((comment, subject));
-        }
+    pub(super) fn of(comments: &[Comment]) -> Self {
+        let mut nodes: Vec<_> = comments.iter().map(|comment| (comment.subject, None)).collect();
+        nodes.dedup_by_key(|node| node.0);
+        nodes.sort_unstable_by_key(|node| node.0);
+        nodes.dedup_by_key(|node| node.0);
+        Self { nodes, at: 0 }
     }
 
     /// Sets what a node declares.
-    #[inline]
     pub(super) fn declare(&mut self, node: usize, subject: Subject) {
         while let Some(next) = self.nodes.get_mut(self.at) {
             if next.0 as usize > node {
@@ -62,14 +48,14 @@ impl Subjects {
 }
 
 impl Checker<'_> {
-    pub(super) fn attach_comments(&mut self) {
-        let all = std::mem::take(&mut self.subjects.comments);
-        let bytes = all.iter().map(|(comment, _)| comment.span().len()).sum();
+    pub(super) fn attach_comments(&mut self, all: &[Comment]) {
+        let bytes = all.iter().map(|comment| comment.span().len()).sum();
         self.layout.comments.text = String::with_capacity(bytes);
         reserve(&mut self.layout.comments.docs, all.len());
         let mut attributes = Vec::new();
-        for (comment, subject) in &all {
-            let (text, subject) = (self.cursor.text_at(comment.span()), *subject);
+        for comment in all {
+            let subject = self.subjects.get(comment.subject);
+            let text = self.cursor.text_at(comment.span());
             if comment.is_attributes {
                 let found = self.attributes(comment, text);
                 let placed =

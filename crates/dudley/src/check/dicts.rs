@@ -1,7 +1,6 @@
 //! Dicts, lists, and the items in them.
 
 use super::Checker;
-use super::alike::Repeated;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{Index, Names, index, reserve};
 use crate::layout::{
@@ -10,9 +9,6 @@ use crate::layout::{
 };
 use crate::source::Span;
 use crate::text::{Node, NodeKind, short};
-
-/// Room for so many items is made before they are seen.
-const MAX_ROOM: usize = 1 << 24;
 
 impl Checker<'_> {
     pub(super) fn push_root(&mut self) {
@@ -67,7 +63,7 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// The items of a dict and of the dicts that it enters, up to its end or that of the part.
+    /// The items of a dict and of the dicts that it enters, up to its end.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -185,34 +181,17 @@ impl Checker<'_> {
         self.check_data_of(id);
     }
 
-    /// The data of an item. The words of the data before are not looked at again.
-    #[inline]
     fn check_data_of(&mut self, id: ItemId) {
-        let start = self.cursor.at();
-        if let Some(Repeated { words, nodes, data }) = self.repeated {
-            if self.cursor.words(start..start + nodes) == Some(words) {
-                self.cursor.skip(nodes);
-                self.layout.items[id.index()].body = Body::Data(data);
-                return;
-            }
+        if let Some(data) = self.check_data() {
+            self.set_data(id, data);
         }
-        let reports = self.report.len();
-        let Some(data) = self.check_data() else { return };
-        let entry = self.set_data(id, data);
-        let end = self.cursor.at();
-        let words = self.cursor.words(start..end);
-        let words = words.filter(|_| self.report.len() == reports && self.layout.is_plain(&data));
-        self.repeated = words.map(|words| Repeated { words, nodes: end - start, data: entry });
     }
 
-    #[inline]
-    fn set_data(&mut self, id: ItemId, data: Data) -> DataId {
+    fn set_data(&mut self, id: ItemId, data: Data) {
         let data_id = self.push_data(data, id.into());
         self.layout.items[id.index()].body = Body::Data(data_id);
-        data_id
     }
 
-    #[inline]
     pub(super) fn push_data(&mut self, data: Data, user: Subject) -> DataId {
         if let Datatype::Struct(id) = data.datatype {
             let used = &mut self.layout.types[id.index()];
@@ -380,23 +359,14 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// Makes room for a text whose first bytes are this part, and which probably goes on like that. Growing the
-    /// arenas in steps would take a third of the time.
-    pub(super) fn make_room(&mut self, bytes: usize) {
+    /// Reserves memory for the items and names of the tree: growing the arenas in steps would take a third of the time.
+    pub(super) fn make_room(&mut self) {
         let (mut names, mut items, mut len) = (0, 1, 0);
         for node in self.cursor.nodes() {
             names += usize::from(node.kind == NodeKind::Name);
             items += usize::from(matches!(node.kind, NodeKind::Name | NodeKind::Element));
             len += if node.kind == NodeKind::Name { node.span().len() } else { 0 };
         }
-        let whole = self.cursor.text.len();
-        let in_all = |count: usize| match bytes {
-            1.. if bytes < whole => (count.saturating_mul(whole) / bytes).min(MAX_ROOM),
-            _ => count,
-        };
-        let [names, items, len] = [names, items, len].map(in_all);
-        // A little more, since an arena that is full is copied.
-        let items = items + items / 64;
         let layout = &mut self.layout;
         layout.names = Names::with_capacity(names, len);
         layout.item_index = Index::with_capacity(names);

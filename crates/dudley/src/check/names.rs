@@ -12,7 +12,6 @@ use crate::text::{self, quote, short};
 
 impl<'a> Checker<'a> {
     /// The text of a name token, without quotes and escapes.
-    #[inline]
     pub(super) fn name_text(&mut self, span: Span) -> Cow<'a, str> {
         let token = self.cursor.text_at(span);
         match token.as_bytes().first() {
@@ -43,7 +42,6 @@ impl<'a> Checker<'a> {
         })
     }
 
-    #[inline]
     pub(super) fn name(&mut self, span: Span) -> NameId {
         let text = self.name_text(span);
         if !text.is_ascii() {

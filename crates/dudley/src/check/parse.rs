@@ -120,13 +120,7 @@ impl ParseOptions {
     /// # Errors
     /// As [`Layout::parse`].
     pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
-        Ok(check(&source.into(), self, true)?)
-    }
-
-    /// The same by one thread.
-    #[cfg(feature = "read")]
-    pub(crate) fn parse_alone(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
-        Ok(check(&source.into(), self, false)?)
+        Ok(check(&source.into(), self)?)
     }
 }
 

@@ -43,11 +43,6 @@ impl<'a> Report<'a> {
         !self.is_muted && severity.is_some() && (is_error || self.others.len() < self.limit())
     }
 
-    /// The number of diagnostics so far.
-    pub(super) fn len(&self) -> usize {
-        self.errors.len() + self.others.len()
-    }
-
     fn limit(&self) -> usize {
         self.options.limits.max_diagnostics as usize
     }

@@ -20,8 +20,6 @@ pub(super) struct Primitives {
 
 impl Checker<'_> {
     /// `datatype shape filter placement`; none if the datatype has an error.
-    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
-    #[inline(always)]
     pub(super) fn check_data(&mut self) -> Option<Data> {
         let span = self.cursor.ahead(0).map_or_else(Span::default, Node::span);
         let datatype = self.check_datatype();
@@ -96,7 +94,6 @@ impl Checker<'_> {
             let is_it = name != NameId::NONE && self.layout.names.text(name) == text;
             is_it.then(|| self.layout.spans.types[open.id.index()])
         });
-        let limits = &self.report.options.limits;
         self.report.error(|| {
             let message = format!("no type named `{}`", short(text));
             let diagnostic = Diagnostic::new(Code::UndefinedType, span, message);
@@ -105,7 +102,7 @@ impl Checker<'_> {
                     .label_at(open, "this type is complete only after its `}`")
                     .help("a type cannot contain itself; `<- ref` refers to items");
             }
-            if let Some(later) = self.cursor.type_defined_later(text, limits) {
+            if let Some(later) = self.cursor.type_defined_later(text) {
                 return diagnostic
                     .label_at(later, "defined here, after its use")
                     .help("move the definition of the type before its first use");

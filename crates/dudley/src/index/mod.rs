@@ -224,8 +224,7 @@ impl CompiledLayout {
             Some(name) => Source::decode_named(&*text, &**name),
             None => Source::decode(&*text),
         };
-        // Files parse it when they are first asked for what the compiled form does not describe, under a lock.
-        options.parse_alone(source?)
+        options.parse_source(source?)
     }
 
     /// The number of things that are stored.

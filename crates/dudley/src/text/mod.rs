@@ -27,7 +27,6 @@ mod tree;
 pub(crate) use expect::short;
 pub(crate) use foreign::primitive_of;
 pub(crate) use lex::is_word;
-pub(crate) use parse::Parser;
 
 pub use format::format;
 pub use lex::{Lexer, TokenKind};

@@ -13,7 +13,9 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     // Enough for lines with one short item each; page faults would cost more than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
-    parser.part(usize::MAX);
+    parser.begin_layout();
+    // Nothing encloses the root that could handle an error.
+    let _ = parser.items(Within::Root);
     parser.tree
 }
 
@@ -52,9 +54,8 @@ struct Peeked {
     end: usize,
 }
 
-/// The state between two tokens. It can parse a text in parts, so that the nodes of a part are used while they
-/// are in the fast memory of the processor.
-pub(crate) struct Parser<'a> {
+/// The state between two tokens.
+pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     token: Peeked,
@@ -64,15 +65,11 @@ pub(crate) struct Parser<'a> {
     subject: u32,
     depth: u32,
     pub(super) limits: &'a Limits,
-    /// Of the current part, but all diagnostics.
     pub(super) tree: Tree,
-    /// The number of nodes in the parts before, and the last of them.
-    before: usize,
-    last: Option<Node>,
 }
 
 impl<'a> Parser<'a> {
-    pub(crate) fn new(text: &'a str, limits: &'a Limits) -> Self {
+    fn new(text: &'a str, limits: &'a Limits) -> Self {
         Self {
             text,
             lexer: Lexer::new(text),
@@ -82,43 +79,12 @@ impl<'a> Parser<'a> {
             depth: 0,
             limits,
             tree: Tree::default(),
-            before: 0,
-            last: None,
         }
-    }
-
-    /// Parses whole items of the root until there are so many nodes. Returns whether the text goes on.
-    pub(crate) fn part(&mut self, nodes: usize) -> bool {
-        if self.before == 0 {
-            self.begin_layout();
-        }
-        // Nothing encloses the root that could handle an error.
-        let _ = self.items(Within::Root, nodes);
-        self.kind() != TokenKind::End
-    }
-
-    /// Gives away the nodes of the part, and the comments on them. What is given instead is used again.
-    pub(crate) fn take_part(&mut self, nodes: &mut Vec<Node>, comments: &mut Vec<Comment>) {
-        self.before += self.tree.nodes.len();
-        self.last = self.tree.nodes.last().copied().or(self.last);
-        std::mem::swap(nodes, &mut self.tree.nodes);
-        std::mem::swap(comments, &mut self.tree.comments);
-        self.tree.nodes.clear();
-        self.tree.comments.clear();
-    }
-
-    /// Where the next token begins.
-    pub(crate) fn offset(&mut self) -> usize {
-        self.peek().start as usize
-    }
-
-    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.tree.diagnostics
     }
 
     /// The kind of the node before.
     pub(super) fn last_node(&self) -> Option<NodeKind> {
-        self.tree.nodes.last().or(self.last.as_ref()).map(|node| node.kind)
+        self.tree.nodes.last().map(|node| node.kind)
     }
 }
 
@@ -182,7 +148,7 @@ impl Parser<'_> {
     }
 
     fn next_node(&self) -> u32 {
-        u32::try_from(self.before + self.tree.nodes.len()).unwrap_or(Comment::LAYOUT)
+        u32::try_from(self.tree.nodes.len()).unwrap_or(Comment::LAYOUT)
     }
 
     fn begin_layout(&mut self) {
@@ -202,8 +168,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The items of a dict, up to its end or until there are so many nodes.
-    fn items(&mut self, within: Within, nodes: usize) -> Parsed {
+    /// The items of a dict, up to its end.
+    fn items(&mut self, within: Within) -> Parsed {
         let depth = self.depth;
         loop {
             let start = self.tree.nodes.len();
@@ -211,7 +177,6 @@ impl Parser<'_> {
             let next = self.kind();
             let parsed = match next {
                 TokenKind::End => return Ok(()),
-                _ if start >= nodes => return Ok(()),
                 TokenKind::Comma | TokenKind::CloseBracket if within == Within::ListDict => {
                     return Ok(());
                 }
@@ -354,7 +319,7 @@ impl Parser<'_> {
     }
 
     fn text_of(&self, node: u32) -> Span {
-        self.tree.nodes[node as usize - self.before].span()
+        self.tree.nodes[node as usize].span()
     }
 
     fn enter(&mut self) -> Parsed {
@@ -419,7 +384,7 @@ impl Parser<'_> {
             TokenKind::Slash => {
                 self.enter()?;
                 self.take(NodeKind::DictOpen);
-                self.items(Within::ListDict, usize::MAX)?;
+                self.items(Within::ListDict)?;
                 let at = self.peek().start;
                 self.push(NodeKind::DictClose, Span::new(at, at));
                 self.depth -= 1;
