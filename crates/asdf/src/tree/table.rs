@@ -23,8 +23,9 @@ use crate::error::Result;
 use crate::ndarray::{NdArray, Origin};
 use crate::yaml::NodeKind;
 
-/// Rows that are read at a time.
+/// The most rows and bytes that are read at a time; at least one row.
 const ROWS: u64 = 4096;
+const BYTES: u64 = 1 << 20;
 
 /// A table: arrays of the same length, with names.
 #[derive(Clone, Debug)]
@@ -189,9 +190,14 @@ impl<'a> Table<'a> {
         });
         let _decoded = decoded.collect::<Result<Vec<_>>>()?;
         let position = |row: u64| Some(i64::try_from(row).unwrap_or(i64::MAX));
+        let row_bytes = self.columns.iter().fold(0_u64, |sum, Column { array, .. }| {
+            let bytes = array.len().saturating_mul(array.datatype().itemsize());
+            sum.saturating_add(bytes / self.rows.max(1))
+        });
+        let rows = (BYTES / row_bytes.max(1)).clamp(1, ROWS);
         let mut start = 0;
         while start < self.rows {
-            let stop = self.rows.min(start + ROWS);
+            let stop = self.rows.min(start + rows);
             let part = Slice::Range { start: position(start), stop: position(stop), step: 1 };
             let mut columns = Vec::with_capacity(self.columns.len());
             for column in &self.columns {
