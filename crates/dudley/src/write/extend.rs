@@ -22,7 +22,7 @@ use crate::file::{FileBytes, appended_text};
 use crate::filter::FilterRegistry;
 use crate::layout::{Declaration, Layout, Placement, Subject};
 use crate::options::{Limits, ParseOptions};
-use crate::place::{Resolver, Rules, Values, alignment};
+use crate::place::{AddressTable, Resolver, Rules, Values, alignment};
 use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
@@ -100,74 +100,29 @@ impl Extension {
     ) -> Result<Self, Error> {
         let file: &dyn ReadAt = &file;
         let signature = Signature::of(file)?.ok_or(ErrorKind::NotNative)?;
-        if signature.layout_address == 0 {
-            return Err(ErrorKind::NoLayout { is_native: true }.into());
-        }
-        let old = Layout::parse(appended_text(file, signature)?)?;
+        let data = Span::new(file, 0..signature.layout_address)?;
+        let old = Old::of(file, &data, signature, values)?;
         let start = match mode {
             ExtendMode::Safe => file.len(),
             ExtendMode::InPlace => signature.layout_address,
         };
-        let data = Span::new(file, 0..signature.layout_address)?;
-        let table = resolver(&old, &data, values, signature).table()?;
-        let ends = table.rows().iter().filter_map(|row| Some(row.address()? + row.nbytes()?));
-        let data_end = ends.max().unwrap_or(Signature::LEN).max(Signature::LEN);
-
-        let first = layout_text(&old);
-        let second =
-            if more.ends_with(['\n', '\r']) { more.to_owned() } else { format!("{more}\n") };
-        let range = new_placement(&first, &second)?;
-        let mut text = first + &second;
-        let layout = parse_extended(&text)?;
-        let new = first_new(&layout, &old).zip(range);
-        let new = new.map(|(subject, range)| (subject, layout.placement(subject), range));
-        match (mode, new) {
-            (_, None | Some((_, Some(Placement::Address(_)), _))) => {}
-            (ExtendMode::Safe, Some((subject, stated, range))) => {
-                let stated = match stated {
-                    Some(Placement::Align(align)) => align,
-                    _ => 1,
-                };
-                let align = alignment(&layout, subject).max(stated).max(1);
-                let address = start.checked_next_multiple_of(align).unwrap_or(u64::MAX);
-                let blank = if text[..range.start].ends_with(' ') { "" } else { " " };
-                text.replace_range(range, &format!("{blank}@{address}"));
-            }
-            (ExtendMode::InPlace, Some(_)) if table.end() != Some(data_end) => {
-                let message = format!(
-                    "the data of the old layout do not end with its last item, because of `@` addresses: \
-                     the first new item needs an `@` of at least {data_end}"
-                );
-                return Err(ErrorKind::Extend { message }.into());
-            }
-            _ => {}
-        }
+        let text = old.extended_text(more, mode, start)?;
         let layout = Arc::new(parse_extended(&text)?);
-        let kept = old.declarations();
-        if layout.declarations().get(..kept.len()) != Some(kept) {
-            let message = "the new text changes what the old layout declares".to_owned();
-            return Err(ErrorKind::Extend { message }.into());
-        }
+        let kept = old.kept_declarations(&layout)?;
         // What the file has is known; the rest does not depend on its bytes.
         let inputs = resolver(Arc::clone(&layout), &data, values, signature).into_inputs();
-        let rows = table.rows().len();
-        let before = (table.rows(), kept.len(), table.end());
-        let table = inputs.table(Arc::clone(&layout), table.numbers(), before)?;
+        let (rows, end) = (old.table.rows(), old.table.end());
+        let before = (rows, kept, end);
+        let table = inputs.table(Arc::clone(&layout), old.table.numbers(), before)?;
         let free = match mode {
             ExtendMode::Safe => start,
-            ExtendMode::InPlace => data_end,
+            ExtendMode::InPlace => old.data_end,
         };
-        for row in &table.rows()[rows..] {
-            if row.nbytes() != Some(0) && row.address().is_some_and(|address| address < free) {
-                let path = layout.subject_path(row.subject());
-                let message = format!("`{path}` would overwrite what the file has");
-                return Err(ErrorKind::Extend { message }.into());
-            }
-        }
+        check_free(&table, rows.len(), free)?;
         let limits = binio::Limits::default();
-        let mut writer = Writer::in_memory(Arc::clone(&layout), inputs, table, limits);
-        writer.keep(rows, kept.len(), before.2);
-        writer.put_params_from(rows)?;
+        let mut writer = Writer::in_memory(layout, inputs, table, limits);
+        writer.keep(rows.len(), kept, end);
+        writer.put_params_from(rows.len())?;
         Ok(Self { writer, mode, signature, old_len: file.len(), text })
     }
 
@@ -275,6 +230,85 @@ impl Extension {
         change.commit()?;
         Ok(WriteReport { missing, layout_address: Some(layout_address), len })
     }
+}
+
+/// What a file has before it is extended.
+struct Old {
+    layout: Arc<Layout>,
+    table: AddressTable,
+    /// The end of the data that lie highest.
+    data_end: u64,
+}
+
+impl Old {
+    fn of(
+        file: &dyn ReadAt,
+        data: &dyn ReadAt,
+        signature: Signature,
+        values: &Values,
+    ) -> Result<Self, Error> {
+        if signature.layout_address == 0 {
+            return Err(ErrorKind::NoLayout { is_native: true }.into());
+        }
+        let layout = Arc::new(Layout::parse(appended_text(file, signature)?)?);
+        let table = resolver(Arc::clone(&layout), data, values, signature).table()?;
+        let ends = table.rows().iter().filter_map(|row| Some(row.address()? + row.nbytes()?));
+        let data_end = ends.max().unwrap_or(Signature::LEN).max(Signature::LEN);
+        Ok(Self { layout, table, data_end })
+    }
+
+    /// Returns the text of this layout and more. In the safe way, the first new item gets an address at or after
+    /// `start`, unless it has one.
+    fn extended_text(&self, more: &str, mode: ExtendMode, start: u64) -> Result<String, Error> {
+        let first = layout_text(&self.layout);
+        let second =
+            if more.ends_with(['\n', '\r']) { more.to_owned() } else { format!("{more}\n") };
+        let range = new_placement(&first, &second)?;
+        let mut text = first + &second;
+        let layout = parse_extended(&text)?;
+        let Some((subject, range)) = first_new(&layout, &self.layout).zip(range) else {
+            return Ok(text);
+        };
+        let stated = match (layout.placement(subject), mode) {
+            (Some(Placement::Address(_)), _) => return Ok(text),
+            (_, ExtendMode::InPlace) if self.table.end() == Some(self.data_end) => return Ok(text),
+            (_, ExtendMode::InPlace) => {
+                let message = format!(
+                    "the data of the old layout do not end with its last item, because of `@` addresses: \
+                     the first new item needs an `@` of at least {}",
+                    self.data_end
+                );
+                return Err(ErrorKind::Extend { message }.into());
+            }
+            (Some(Placement::Align(align)), ExtendMode::Safe) => align,
+            (None, ExtendMode::Safe) => 1,
+        };
+        let align = alignment(&layout, subject).max(stated).max(1);
+        let address = start.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+        let blank = if text[..range.start].ends_with(' ') { "" } else { " " };
+        text.replace_range(range, &format!("{blank}@{address}"));
+        Ok(text)
+    }
+
+    /// Returns the number of declarations of this layout, with which the new one has to begin.
+    fn kept_declarations(&self, layout: &Layout) -> Result<usize, Error> {
+        let kept = self.layout.declarations();
+        if layout.declarations().starts_with(kept) {
+            return Ok(kept.len());
+        }
+        let message = "the new text changes what the old layout declares".to_owned();
+        Err(ErrorKind::Extend { message }.into())
+    }
+}
+
+/// Fails if new data lie before an address.
+fn check_free(table: &AddressTable, first_new: usize, free: u64) -> Result<(), Error> {
+    let new = table.rows()[first_new..].iter().filter(|row| row.nbytes() != Some(0));
+    let mut low = new.filter(|row| row.address().is_some_and(|address| address < free));
+    let Some(row) = low.next() else { return Ok(()) };
+    let path = table.layout().subject_path(row.subject());
+    let message = format!("`{path}` would overwrite what the file has");
+    Err(ErrorKind::Extend { message }.into())
 }
 
 fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
