@@ -111,7 +111,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
 }
 
 /// What has functions.
-struct Stored {
+struct Listed {
     name: String,
     /// A line about it.
     about: String,
@@ -123,7 +123,7 @@ struct Stored {
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,
-    found: Vec<Stored>,
+    found: Vec<Listed>,
     members: usize,
     /// What is added to all offsets.
     base: Sum,
@@ -147,7 +147,7 @@ impl<'l> Lister<'l> {
                 };
                 let about = format!("{path}: {integer}, a parameter");
                 let name = identifier(&path);
-                self.found.push(Stored { name, about, offset, nbytes });
+                self.found.push(Listed { name, about, offset, nbytes });
             }
             Subject::Item(id) => {
                 if let Some(data) = layout.data_of(id) {
@@ -171,7 +171,7 @@ impl<'l> Lister<'l> {
         let about = format!("{path}: {}", self.declared(data, frame));
         let is_known = nbytes.is_some();
         let name = identifier(path);
-        self.found.push(Stored { name, about, offset: offset.clone(), nbytes });
+        self.found.push(Listed { name, about, offset: offset.clone(), nbytes });
         let outer = self.measure.scope.frame();
         let element = self.measure.element(data, frame)?;
         if let (Base::Struct(id, frame), Some(offset), true) = (element.base, offset, is_known) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::expr::{Factor, Sum, Term, Terms};
-use super::{Language, Stored};
+use super::{Language, Listed};
 
 const C: &str = "\
 /* Addresses and sizes in bytes, generated from a layout of Dudley. The parameter -1 removes a dimension. Other values
@@ -163,7 +163,7 @@ impl<'t> Printer<'t> {
         Self { language, terms, params, out: String::new() }
     }
 
-    pub(super) fn print(mut self, stored: &[Stored]) -> String {
+    pub(super) fn print(mut self, stored: &[Listed]) -> String {
         self.out.push_str(match self.language {
             Language::C => C,
             Language::Rust => RUST,
@@ -173,7 +173,7 @@ impl<'t> Printer<'t> {
             self.term_function(id);
         }
         let mut taken = Taken::default();
-        for Stored { name, about, offset, nbytes } in stored {
+        for Listed { name, about, offset, nbytes } in stored {
             let name = taken.unique(name.clone());
             let missing = match (offset, nbytes) {
                 (Some(_), Some(_)) => "",

@@ -141,15 +141,16 @@ impl Layout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find(&self, path: &str) -> Result<Found, Error> {
-        find_or_point(path, |steps| self.follow(path, steps, None))
+        find_or_point(path, |steps| Ok(self.follow(path, steps, false)?.found()))
     }
 
     /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
     /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
-            let mut inside = Vec::new();
-            Ok((self.follow(path, steps, Some(&mut inside))?, inside))
+            let mut trail = self.follow(path, steps, true)?;
+            let inside = std::mem::take(&mut trail.inside);
+            Ok((trail.found(), inside))
         })
     }
 
@@ -179,7 +180,7 @@ impl Layout {
         let Some(Step::Member(name)) = steps.pop() else {
             return self.param_at(path).is_some_and(is_stored);
         };
-        let found = self.follow(path, steps, Some(&mut Vec::new()));
+        let found = self.follow(path, steps, true).map(Trail::found);
         let Ok(Found::Item(item, members)) = found else { return false };
         let id = self.struct_of(item, &members);
         id.is_some_and(|id| self.stored_param(id, &name).is_some())
@@ -211,7 +212,7 @@ impl Layout {
     pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
         let mut steps = steps(path).ok()?;
         let Some(Step::Name(name)) = steps.pop() else { return None };
-        match self.follow(path, steps, None) {
+        match self.follow(path, steps, false).map(Trail::found) {
             Ok(Found::Item(dict, members)) if members.is_empty() => self.param_named(dict, &name),
             _ => None,
         }
@@ -226,96 +227,25 @@ impl Layout {
         data
     }
 
-    /// With `inside`, the index of an instance in an array leads to the array, and the steps into data are
-    /// added there.
-    fn follow(
-        &self,
-        path: &str,
+    fn follow<'s>(
+        &'s self,
+        path: &'s str,
         steps: Vec<Step<'_>>,
-        mut inside: Option<&mut Vec<Inside>>,
-    ) -> Result<Found, Error> {
-        let mut at = ItemId::ROOT;
-        let mut members: Vec<MemberId> = Vec::new();
-        let mut param = None;
+        into_data: bool,
+    ) -> Result<Trail<'s>, Error> {
+        let mut trail = Trail {
+            layout: self,
+            path,
+            into_data,
+            item: ItemId::ROOT,
+            members: Vec::new(),
+            inside: Vec::new(),
+            param: None,
+        };
         for step in steps {
-            let missing = |part: String| {
-                Error::new(ErrorKind::NotFound {
-                    path: path.to_owned(),
-                    parent: self.path(at),
-                    missing: part,
-                })
-            };
-            let is_in_param = matches!(
-                inside.as_ref().and_then(|inside| inside.last()),
-                Some(Inside::Field(Field::Param(_)))
-            );
-            if param.is_some() || is_in_param {
-                return Err(missing("more below a parameter".to_owned()));
-            }
-            let step = match (step, self.kind(at)) {
-                (Step::Key(key), ItemKind::List(_)) => match key.parse() {
-                    Ok(index) => Step::Element(index),
-                    Err(_) => return Err(missing(format!("element `{key}`"))),
-                },
-                (Step::Key(key), ItemKind::Dict(_)) => Step::Name(key),
-                (Step::Key(key), ItemKind::Data(_)) => match key.parse() {
-                    Ok(index)
-                        if inside.is_some() && self.member_of(at, &members, &key).is_none() =>
-                    {
-                        Step::Element(index)
-                    }
-                    _ => Step::Member(key),
-                },
-                (step, _) => step,
-            };
-            match step {
-                Step::Name(name) | Step::Key(name) => {
-                    let is_dict = matches!(self.kind(at), ItemKind::Dict(_)) && members.is_empty();
-                    if let Some(child) = self.child(at, &name).filter(|_| is_dict) {
-                        at = child;
-                    } else if let Some(id) = self.param_named(at, &name).filter(|_| is_dict) {
-                        param = Some(id);
-                    } else {
-                        let nameless = self.child(at, "").filter(|_| is_dict);
-                        let member = nameless.and_then(|item| self.member_of(item, &[], &name));
-                        let (Some(item), Some(member)) = (nameless, member) else {
-                            return Err(missing(format!("`{name}`")));
-                        };
-                        at = item;
-                        members.push(member);
-                        if let Some(inside) = &mut inside {
-                            inside.push(Inside::Field(Field::Member(member)));
-                        }
-                    }
-                }
-                Step::Element(index) if inside.is_some() && self.data_of(at).is_some() => {
-                    if let Some(inside) = &mut inside {
-                        inside.push(Inside::Instance(index as u64));
-                    }
-                }
-                Step::Element(index) => {
-                    let ItemKind::List(children) = self.kind(at) else {
-                        return Err(missing("elements".to_owned()));
-                    };
-                    at = *children.get(index).ok_or_else(|| missing(format!("element {index}")))?;
-                }
-                Step::Member(name) => {
-                    let found = self.member_of(at, &members, &name).map(Field::Member);
-                    let found = found.or_else(|| {
-                        let id = inside.as_ref().and_then(|_| self.struct_of(at, &members))?;
-                        self.stored_param(id, &name).map(Field::Param)
-                    });
-                    let field = found.ok_or_else(|| missing(format!("member `{name}`")))?;
-                    if let Field::Member(member) = field {
-                        members.push(member);
-                    }
-                    if let Some(inside) = &mut inside {
-                        inside.push(Inside::Field(field));
-                    }
-                }
-            }
+            trail.take(step)?;
         }
-        Ok(param.map_or(Found::Item(at, members), Found::Param))
+        Ok(trail)
     }
 
     /// The member with a name in the struct type of an item, or of the last of `members`.
@@ -335,6 +265,119 @@ impl Layout {
                 _ => return member,
             }
         }
+    }
+}
+
+/// The way along a path, as far as it was followed.
+struct Trail<'s> {
+    layout: &'s Layout,
+    /// The path, for messages.
+    path: &'s str,
+    /// Whether the path may lead to an instance in an array, and to a parameter that a struct stores.
+    into_data: bool,
+    item: ItemId,
+    members: Vec<MemberId>,
+    /// The steps from the item into its data.
+    inside: Vec<Inside>,
+    /// A parameter of a dict.
+    param: Option<ParamId>,
+}
+
+impl Trail<'_> {
+    fn found(self) -> Found {
+        self.param.map_or(Found::Item(self.item, self.members), Found::Param)
+    }
+
+    fn missing(&self, part: impl Into<String>) -> Error {
+        let (path, parent) = (self.path.to_owned(), self.layout.path(self.item));
+        ErrorKind::NotFound { path, parent, missing: part.into() }.into()
+    }
+
+    fn take(&mut self, step: Step<'_>) -> Result<(), Error> {
+        let is_param = matches!(self.inside.last(), Some(Inside::Field(Field::Param(_))));
+        if self.param.is_some() || is_param {
+            return Err(self.missing("more below a parameter"));
+        }
+        match self.resolve_key(step)? {
+            Step::Name(name) | Step::Key(name) => self.take_name(&name),
+            Step::Element(index) => self.take_element(index),
+            Step::Member(name) => self.take_member(&name),
+        }
+    }
+
+    /// The step that a part of a JSON Pointer is here.
+    fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
+        let Step::Key(key) = step else { return Ok(step) };
+        match (self.layout.kind(self.item), key.parse()) {
+            (ItemKind::List(_), Ok(index)) => Ok(Step::Element(index)),
+            (ItemKind::List(_), Err(_)) => Err(self.missing(format!("element `{key}`"))),
+            (ItemKind::Dict(_), _) => Ok(Step::Name(key)),
+            (ItemKind::Data(_), Ok(index)) if self.into_data && self.member(&key).is_none() => {
+                Ok(Step::Element(index))
+            }
+            (ItemKind::Data(_), _) => Ok(Step::Member(key)),
+        }
+    }
+
+    /// An item or parameter of a dict, or a member of the item without a name in it.
+    fn take_name(&mut self, name: &str) -> Result<(), Error> {
+        let (layout, dict) = (self.layout, self.item);
+        if !matches!(layout.kind(dict), ItemKind::Dict(_)) {
+            return Err(self.missing(format!("`{name}`")));
+        }
+        if let Some(child) = layout.child(dict, name) {
+            self.item = child;
+            return Ok(());
+        }
+        self.param = layout.param_named(dict, name);
+        if self.param.is_some() {
+            return Ok(());
+        }
+        let nameless = layout.child(dict, "");
+        let member = nameless.and_then(|item| layout.member_of(item, &[], name));
+        let (Some(item), Some(member)) = (nameless, member) else {
+            return Err(self.missing(format!("`{name}`")));
+        };
+        self.item = item;
+        self.enter(member);
+        Ok(())
+    }
+
+    /// An element of a list, or an instance in an array.
+    fn take_element(&mut self, index: usize) -> Result<(), Error> {
+        match self.layout.kind(self.item) {
+            ItemKind::List(elements) => {
+                let element = elements.get(index).copied();
+                self.item = element.ok_or_else(|| self.missing(format!("element {index}")))?;
+            }
+            ItemKind::Data(_) if self.into_data => {
+                self.inside.push(Inside::Instance(index as u64));
+            }
+            ItemKind::Data(_) | ItemKind::Dict(_) => return Err(self.missing("elements")),
+        }
+        Ok(())
+    }
+
+    /// A member of a struct, or a parameter that it stores.
+    fn take_member(&mut self, name: &str) -> Result<(), Error> {
+        if let Some(member) = self.member(name) {
+            self.enter(member);
+            return Ok(());
+        }
+        let owner = self.layout.struct_of(self.item, &self.members).filter(|_| self.into_data);
+        let param = owner.and_then(|id| self.layout.stored_param(id, name));
+        let param = param.ok_or_else(|| self.missing(format!("member `{name}`")))?;
+        self.inside.push(Inside::Field(Field::Param(param)));
+        Ok(())
+    }
+
+    fn member(&self, name: &str) -> Option<MemberId> {
+        self.layout.member_of(self.item, &self.members, name)
+    }
+
+    fn enter(&mut self, member: MemberId) {
+        self.members.push(member);
+        self.inside.push(Inside::Field(Field::Member(member)));
     }
 }
 

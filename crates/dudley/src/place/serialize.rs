@@ -14,7 +14,7 @@ use crate::layout::{FilterKind, Layout};
 /// What is stored somewhere. What is not known is null; so is the size of what depends on the stream,
 /// even if a stream was read.
 #[derive(Serialize)]
-struct Stored<'a> {
+struct EntryJson<'a> {
     path: &'a str,
     address: Option<u64>,
     shape: &'a [u64],
@@ -30,7 +30,7 @@ struct Stored<'a> {
     strides: Option<&'a [u64]>,
 }
 
-impl Stored<'_> {
+impl EntryJson<'_> {
     fn with(mut self, layout: &Layout, element: Option<Element>) -> Self {
         let Some(element) = element else { return self };
         let filter = element.filter(layout);
@@ -46,7 +46,7 @@ impl Stored<'_> {
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (element, shape) = (self.element(), self.shape());
-        let stored = Stored {
+        let stored = EntryJson {
             path: &self.path(),
             address: self.address(),
             shape: &shape,
@@ -66,7 +66,7 @@ impl Serialize for Entry<'_> {
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.outer.checked_sub(1);
-        let stored = Stored {
+        let stored = EntryJson {
             path: &self.path,
             address: self.address,
             shape: &self.shape,

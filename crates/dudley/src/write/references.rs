@@ -26,7 +26,7 @@ impl Writer<'_> {
     /// # Ok::<(), dudley::Error>(())
     /// ```
     pub fn put_references(&mut self, path: &str, items: &[Option<ItemId>]) -> Result<(), Error> {
-        let row = self.table().rows()[self.place(path)?.index];
+        let row = self.table().rows()[self.destination(path)?.index];
         let filter =
             self.table().entry(row).filter().map(|filter| (filter.kind, filter.name.clone()));
         let Some((FilterKind::Reference, name)) = filter else {

@@ -9,7 +9,7 @@ use crate::layout::{Field, Inside, Subject};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
 /// Where something is put.
-pub(super) struct Place {
+pub(super) struct Destination {
     /// The row.
     pub(super) index: usize,
     pub(super) inside: Vec<Inside>,
@@ -22,12 +22,12 @@ pub(super) struct Place {
 impl Writer<'_> {
     /// The type and shape of what is put at a path.
     pub(super) fn expected(&self, path: &str) -> Result<(Datatype, Vec<u64>), Error> {
-        let place = self.place(path)?;
-        Ok((place.datatype, place.shape))
+        let Destination { datatype, shape, .. } = self.destination(path)?;
+        Ok((datatype, shape))
     }
 
     /// Where the data at a path lie.
-    pub(super) fn place(&self, path: &str) -> Result<Place, Error> {
+    pub(super) fn destination(&self, path: &str) -> Result<Destination, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (subject, mut inside) = self.layout.stored_at(path)?;
         if matches!(subject, Subject::Param(_)) {
@@ -51,13 +51,13 @@ impl Writer<'_> {
             if !inside.is_empty() {
                 return Err(reason("it is compressed in a struct"));
             }
-            return Ok(Place { index, inside, datatype, shape: own, strided: None });
+            return Ok(Destination { index, inside, datatype, shape: own, strided: None });
         }
         let len = row.nbytes().ok_or_else(|| reason("its size depends on what is not known"))?;
         let location = inner.location(&stored).map_err(|trouble| fail(*trouble))?;
         let (datatype, strided) = location.map_err(reason)?.into_strided(len)?;
         let shape = strided.shape().to_vec();
-        Ok(Place { index, inside, datatype, shape, strided: Some(strided) })
+        Ok(Destination { index, inside, datatype, shape, strided: Some(strided) })
     }
 }
 

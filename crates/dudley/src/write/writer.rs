@@ -191,7 +191,7 @@ impl<'w> Writer<'w> {
         shape: &[u64],
         convert: impl FnOnce(&Datatype) -> Result<Vec<u8>, Error>,
     ) -> Result<(), Error> {
-        let place = self.place(path)?;
+        let place = self.destination(path)?;
         if place.shape != shape {
             let message = format!("the shape is {shape:?}, expected {:?}", place.shape);
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
