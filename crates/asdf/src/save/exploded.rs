@@ -54,14 +54,11 @@ pub(super) fn is_special(path: &Path) -> bool {
 pub(super) struct NewFiles(Vec<PathBuf>);
 
 impl NewFiles {
-    pub(super) fn commit(&mut self, file: AtomicFile, path: &Path) -> Result<()> {
+    pub(super) fn commit(&mut self, files: Vec<AtomicFile>) -> Result<()> {
         // A file that is replaced was there before, so something of that name stays.
-        let is_new = fs::symlink_metadata(path).is_err();
-        file.commit()?;
-        if is_new {
-            self.0.push(path.to_owned());
-        }
-        Ok(())
+        let new = files.iter().map(AtomicFile::target);
+        self.0.extend(new.filter(|path| fs::symlink_metadata(path).is_err()).map(Path::to_owned));
+        Ok(AtomicFile::commit_all(files)?)
     }
 
     /// Keeps the files: the tree that names them is in place.

@@ -133,11 +133,9 @@ impl<'a> Writer<'a> {
                 let mut plan = self.begin_plan(head::to_text(self.options.standard));
                 plan.block(block.clone());
                 plan.write(Stream { out: &mut file, existing: None })?;
-                parts.push((file, path));
+                parts.push(file);
             }
-            for (file, path) in parts {
-                new.commit(file, path)?;
-            }
+            new.commit(parts)?;
         }
         // From here on the tree may be in place even if its commit fails.
         out.flush()?;

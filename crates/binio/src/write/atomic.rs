@@ -128,20 +128,73 @@ impl AtomicFile {
         self.commit_by(NewFile::put_new)
     }
 
+    /// Puts several files in their places, in this order. Waits for each directory once, which for many
+    /// small files takes half as long as committing one after the other.
+    ///
+    /// On failure the files before the one that failed are in their places, but may not survive a crash.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use binio::write::AtomicFile;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let names = ["part-0", "part-1"].map(|name| folder.path().join(name));
+    /// let mut files = Vec::new();
+    /// for name in &names {
+    ///     let mut file = AtomicFile::create(name)?;
+    ///     file.write_all(b"data")?;
+    ///     files.push(file);
+    /// }
+    /// AtomicFile::commit_all(files)?;
+    /// assert!(names.iter().all(|name| name.exists()));
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn commit_all(files: impl IntoIterator<Item = Self>) -> Result<()> {
+        let mut files: Vec<Self> = files.into_iter().collect();
+        files.iter_mut().try_for_each(Self::finish)?;
+        let mut unsynced: Option<PathBuf> = None;
+        for file in files {
+            let target = file.target.clone();
+            let is_other = |before: &mut PathBuf| before.parent() != target.parent();
+            if let Some(before) = unsynced.take_if(is_other) {
+                sync_directory(&before)?;
+            }
+            file.put(NewFile::put)?;
+            unsynced = Some(target);
+        }
+        unsynced.map_or(Ok(()), |target| sync_directory(&target))
+    }
+
     fn commit_by(mut self, put: fn(NewFile, &Path) -> Result<()>) -> Result<()> {
-        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        self.finish()?;
+        let target = self.target.clone();
+        self.put(put)?;
+        sync_directory(&target).with_context(|| format!("commit {}", target.display()))
+    }
+
+    /// Waits until the bytes of the file are on disk.
+    fn finish(&mut self) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = &self.target;
-        let commit = || {
+        let mut finish = || {
             writer.flush()?;
             take_mode(writer.get_ref().file(), target)?;
-            writer.get_ref().file().sync_all()?;
+            Ok::<_, Error>(writer.get_ref().file().sync_all()?)
+        };
+        finish().with_context(|| format!("commit {}", target.display()))
+    }
+
+    /// Gives the file its name, without waiting for the directory.
+    fn put(mut self, put: fn(NewFile, &Path) -> Result<()>) -> Result<()> {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let target = &self.target;
+        let put = || {
             let (file, _) = writer.into_parts();
             // A change in place may have begun in the meantime.
             journal::settle(target)?;
-            put(file, target)?;
-            sync_directory(target)
+            put(file, target)
         };
-        commit().with_context(|| format!("commit {}", target.display()))
+        put().with_context(|| format!("commit {}", target.display()))
     }
 
     fn writer(&mut self) -> io::Result<&mut BufWriter<NewFile>> {
