@@ -13,6 +13,10 @@ use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 /// The most bytes of padding after a tree that are written, and that an edit uses.
 pub(super) const MAX_PADDING: u64 = 64 << 20;
 
+/// How long to wait for another process that is changing a file.
+#[cfg(any(unix, windows))]
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What the file says wrote it.
 #[derive(Clone, Debug)]
 pub(crate) enum Library {
@@ -132,12 +136,7 @@ pub struct EditOptions {
 #[cfg(any(unix, windows))]
 impl Default for EditOptions {
     fn default() -> Self {
-        Self {
-            in_place: false,
-            read_only: false,
-            patience: Duration::from_secs(10),
-            limits: Limits::default(),
-        }
+        Self { in_place: false, read_only: false, patience: PATIENCE, limits: Limits::default() }
     }
 }
 

@@ -18,6 +18,7 @@ use binio::checksum::Algorithm;
 use binio::write::{AtomicFile, FileLock, FileTarget, WriteAt as _};
 
 use super::block::Content;
+use super::options::PATIENCE;
 use super::output::Stream;
 use super::writer::Writer;
 use crate::asdf::Asdf;
@@ -129,7 +130,7 @@ impl RowWriter {
     }
 
     fn open(path: &Path, header: BlockHeader, datatype: Datatype, row_size: u64) -> Result<Self> {
-        let lock = FileLock::acquire(path)?;
+        let lock = FileLock::acquire_within(path, PATIENCE)?;
         let mut file = FileTarget::open(lock.path())?;
         let removed = file.len().saturating_sub(header.data_start()) % row_size;
         if removed > 0 {
