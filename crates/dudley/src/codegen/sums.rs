@@ -68,7 +68,7 @@ impl Sizes for Sums {
     }
 }
 
-/// Nothing is known but the layout.
+/// Code is generated from the layout alone.
 impl Facts<'_> for Sums {
     type Sizes = Self;
     type Size = Sum;

@@ -272,7 +272,8 @@ impl File {
         self.location(&mut inner, stored, row, path)
     }
 
-    /// Where the elements of something are; of a struct with one unnamed member, such as counted text, those of the member.
+    /// Returns the location of something that is stored. A struct with one unnamed member, such as counted text,
+    /// stands for that member.
     fn location(
         &self,
         inner: &mut Inner<'_>,

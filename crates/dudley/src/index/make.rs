@@ -34,7 +34,7 @@ impl Names for Declared {
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
-    /// All parameters without a value.
+    /// A scope in which no parameter has a value.
     declared: Scope,
     rows: Vec<RowRecord>,
     dims: Vec<DimRecord>,
@@ -149,7 +149,7 @@ impl Maker<'_> {
             Len::Removed | Len::Unknown => {}
         });
         self.declared.leave(0);
-        // The resolver says what is wrong.
+        // Leave the row to the text, so that the resolver reports what is wrong.
         let Ok(Element { base, is_compressed, .. }) = element else { return row };
         row.is_compressed = is_compressed;
         row.element_size = match base {

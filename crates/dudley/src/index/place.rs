@@ -1,11 +1,11 @@
-//! The rules of addresses for rows. What is irregular is none: then the resolver finds out, and names it.
+//! Addresses of rows, by the rules of [`place`](crate::place). Anything irregular becomes `None`: the resolver reports it.
 
 use super::format::DimRecord;
 use crate::layout::Placement;
 use crate::place::scope::{Len, len_of};
 use crate::place::sizes::{Numbers, place};
 
-/// The address of what follows `cursor`. The placement has the alignment of what states none.
+/// Returns the address of a row that follows `cursor`. The placement is an alignment where the layout states none.
 pub(super) fn address(
     placement: Placement,
     cursor: Option<u64>,

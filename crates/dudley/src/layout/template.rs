@@ -16,7 +16,7 @@ pub(crate) enum Obstacle {
 }
 
 impl Obstacle {
-    /// The reason in a sentence about what has it.
+    /// Describes the obstacle in a sentence about the item that has it.
     #[cfg(feature = "read")]
     pub(crate) fn of_item(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Obstacle {
         }
     }
 
-    /// The reason in a sentence about the layout.
+    /// Describes the obstacle in a sentence about the layout.
     pub(crate) fn of_layout(self) -> &'static str {
         match self {
             Self::StatedAddress => "an address is stated",
@@ -46,7 +46,7 @@ impl Layout {
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // Data with an error are not there.
+                    // Data with an error was not added.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },

@@ -1,4 +1,4 @@
-//! What addresses are found from: the rules, and the bytes of a file.
+//! The inputs of resolving: the rules, and the bytes of a file.
 
 use binio::ReadAt;
 
@@ -6,7 +6,7 @@ use super::rules::{Origin, Rules};
 use crate::layout::{Layout, Order};
 use crate::signature::Signature;
 
-/// The rules, and what the file tells.
+/// The rules, and the properties of the file.
 #[derive(Clone)]
 pub(crate) struct Inputs<'a> {
     pub(crate) rules: Rules,

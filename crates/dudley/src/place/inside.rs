@@ -422,7 +422,7 @@ impl<'r> Inner<'r> {
         Ok(stored)
     }
 
-    /// Where all elements are, or why they do not lie at equal distances.
+    /// Returns the location of all elements, or the reason why they are not at equal distances.
     pub(crate) fn location(
         &mut self,
         stored: &Stored,

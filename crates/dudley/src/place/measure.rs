@@ -22,7 +22,7 @@ const STEPS_PER_BYTE: u64 = 16;
 /// Remembered values of free names, and sizes for them.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// What is known besides the layout: the kind of sizes, and where the values of stored parameters are.
+/// Facts that are not in the layout: the kind of sizes, and the values of stored parameters.
 pub(crate) trait Facts<'r>: Sized {
     type Sizes: Sizes<Size = Self::Size, Factors = Self::Factors>;
     type Size: Clone + PartialEq;
@@ -257,7 +257,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         align: u64,
     ) -> Result<Placed<F::Size>> {
         let sizes = self.facts.sizes_mut();
-        // It has a size unless there are no elements.
+        // An array without elements is not aligned, so its size stands for whether there are any.
         let one = F::Sizes::constant(1);
         let there = match element.count {
             Some(count) => sizes.times(count, &element.factors, &one)?,
@@ -382,7 +382,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
             let next = placed.end(self.facts.sizes_mut())?;
             let is_placed = matches!(placement, Some(Placement::Address(_)));
             end = match (end, &next) {
-                // It follows what was the end so far.
+                // A field that follows the last one always ends after it.
                 (end @ Some(_), Some(_)) if !is_placed && end == cursor => next.clone(),
                 (Some(end), Some(next)) => Some(self.facts.sizes_mut().max(end, next.clone())?),
                 _ => None,

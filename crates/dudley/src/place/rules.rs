@@ -27,8 +27,8 @@ pub enum Origin {
     Data,
 }
 
-/// The rules by which addresses are found, and the values that they depend on. A resolver, a file that is opened and a
-/// file that is written take the same rules.
+/// The rules by which addresses are found, and the values that they depend on. They are the same for resolving a
+/// layout, opening a file and writing one.
 ///
 /// ```
 /// use dudley::{Layout, Order, Resolver, Rules, Values};

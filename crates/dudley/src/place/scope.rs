@@ -67,7 +67,7 @@ pub(crate) enum Len<F> {
     Factor(F),
 }
 
-/// What stands for the parameters without a value in the dimensions of an array.
+/// Stand-ins for parameters without a value in the dimensions of an array.
 pub(crate) trait Names {
     /// A dimension that depends on a parameter without a value.
     type Factor;
@@ -292,7 +292,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     }
 }
 
-/// Why a value is not that of a dimension.
+/// The reason why a value cannot be the length of a dimension.
 pub(crate) enum NoLen {
     /// It is below -1.
     TooSmall(i64),

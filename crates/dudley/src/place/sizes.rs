@@ -1,4 +1,4 @@
-//! What sizes and addresses are computed in: numbers here, sums of products where code is generated. The rules are
+//! Arithmetic of sizes and addresses: with numbers here, with sums of products where code is generated. The rules are
 //! written once, for both.
 
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ pub(crate) trait Sizes: Names {
 
     fn add(&mut self, a: &Self::Size, b: &Self::Size) -> Result<Self::Size>;
 
-    /// The size of a number of elements, not 0.
+    /// The size of `count` elements, which is not 0.
     fn times(
         &mut self,
         count: u64,
@@ -81,7 +81,7 @@ impl Names for Numbers {
         match factor {}
     }
 
-    /// Values of structs may be in a stream that is not given.
+    /// The values of parameters in structs may be in a stream that is not given.
     fn missing(&self, layout: &Layout, param: ParamId, _: i32) -> Result<Len<Infallible>> {
         if matches!(layout.param(param).scope, Scope::Struct(_)) {
             return Ok(Len::Unknown);

@@ -88,7 +88,7 @@ impl Entry<'_> {
         self.location()?.into_strided(len)
     }
 
-    /// Where this array is.
+    /// Returns the location of this array.
     pub(crate) fn location(&self) -> Result<Location, Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
         let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;

@@ -232,11 +232,11 @@ impl Extension {
     }
 }
 
-/// What a file has before it is extended.
+/// The content of a file before it is extended.
 struct Old {
     layout: Arc<Layout>,
     table: AddressTable,
-    /// The end of the data that lie highest.
+    /// The highest end of any data.
     data_end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! References to items, put into an array.
+//! Writing references to items.
 
 use super::writer::Writer;
 use crate::error::{Error, ErrorKind};
