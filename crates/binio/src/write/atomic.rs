@@ -1,21 +1,21 @@
-//! Replacing a file so that everybody sees the old one or the new one, never a part.
+//! Replacing a file so that every reader sees either the old file or the new one, never a mixture.
 //!
 //! ```text
-//! create   an unnamed file is made in the directory of name, with name's mode and owner
-//! write    bytes go to the unnamed file
-//! commit   its bytes reach the disk, it gets the name, the directory reaches the disk
+//! create   creates an unnamed file in the directory of the target, with its mode and owner
+//! write    writes to the unnamed file
+//! commit   syncs the file, gives it its name, and syncs the directory
 //! ```
 //!
-//! A crash before the file gets its name leaves the old file and nothing else; a crash after it
-//! leaves the new one. Only where a file of that name exists does the new one get a temporary name
-//! first, `.atomic-01234567-0.tmp`, for the moment until it is renamed.
+//! A crash before the file gets its name leaves only the old file; a crash afterwards leaves the
+//! new one. If a file with that name already exists, the new one first gets a temporary name,
+//! `.atomic-01234567-0.tmp`, for the moment before the rename.
 //!
-//! Systems other than Linux, and some of its file systems, have no unnamed files. There the file has
-//! its temporary name from the beginning, and a crash leaves it; the next
-//! writer to the same name removes it. A program that is ended by a signal can
+//! Systems other than Linux, and some Linux file systems, have no unnamed files. There the file has
+//! its temporary name from the beginning, and a crash leaves it behind; the next writer to the same
+//! name removes it. A program that is ended by a signal can
 //! [remove it itself](super::remove_temporaries).
 //!
-//! A change in place of the old file that was interrupted is undone before the file is replaced, so
+//! An interrupted in-place change of the old file is rolled back before the file is replaced, so
 //! that no [journal] is left beside a file that it does not belong to.
 
 use std::fs::{self, File};
@@ -25,14 +25,14 @@ use std::path::{Path, PathBuf};
 use super::{NewFile, journal, new_file};
 use crate::{Context, Error, Result};
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// A file that appears under its name when it is complete. Dropped without
-/// [`commit`](Self::commit) it leaves nothing.
+/// A file that appears under its name only once it is complete. If it is dropped without
+/// [`commit`](Self::commit), it leaves nothing behind.
 ///
-/// Writes are buffered. If the name is a symbolic link, the file that it points to is replaced.
-/// Anything but a regular file, such as a directory or a device, is refused.
+/// Writes are buffered. If the name is a symbolic link, the file it points to is replaced. Anything
+/// other than a regular file, such as a directory or a device, is rejected.
 ///
 /// ```
 /// use std::io::Write;
@@ -50,12 +50,12 @@ const BUFFER: usize = 64 << 10;
 #[derive(Debug)]
 pub struct AtomicFile {
     target: PathBuf,
-    /// `None` once the file is committed.
+    /// `None` once the file has been committed.
     writer: Option<BufWriter<NewFile>>,
 }
 
 impl AtomicFile {
-    /// Begins a file that will be called `target`, in a directory that exists.
+    /// Creates a file that will be called `target`, in an existing directory.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(target.as_ref(), NewFile::create)
     }
@@ -66,21 +66,21 @@ impl AtomicFile {
             journal::settle(&target)?;
             new_file::remove_stale(&target);
             let file = create(&target)?;
-            // At once, so that nobody reads in the temporary file what the old file protects.
+            // Set the mode before any bytes are written, so that the temporary file is as private
+            // as the old one.
             take_mode(file.file(), &target)?;
             Ok::<_, Error>(Self { target, writer: Some(BufWriter::with_capacity(BUFFER, file)) })
         };
         begin().with_context(|| target.display().to_string())
     }
 
-    /// Returns the path of the file that will appear or be replaced: the name given, with symbolic
-    /// links resolved.
+    /// Returns the path of the file that will be created or replaced, with symbolic links resolved.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Returns the file as it is written so far, to read it back or to copy to it. Its cursor is
-    /// where the next bytes go.
+    /// Flushes the buffer and returns the file as written so far, to read it back or to copy into
+    /// it. Its cursor is at the position of the next write.
     ///
     /// ```
     /// use std::io::{Read, Seek, SeekFrom, Write};
@@ -101,16 +101,17 @@ impl AtomicFile {
         Ok(writer.get_ref().file())
     }
 
-    /// Puts the file in its place. When this returns, it is on the disk under its name.
+    /// Moves the file into place. When this returns, the file is on disk under its name.
     ///
-    /// On failure the old file is as it was, with one exception: if only the last step fails, which
-    /// writes the directory to the disk, the new file is in place but may not survive a crash.
+    /// On failure the old file is unchanged, with one exception: if only the last step fails, which
+    /// syncs the directory, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<()> {
         self.commit_by(NewFile::put)
     }
 
-    /// The same for a file that is new: if another process has made one of that name meanwhile, that one
-    /// stays, and this fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
+    /// Like [`commit`](Self::commit), but never replaces a file. Fails with
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if another process has created a file with that
+    /// name in the meantime.
     ///
     /// ```
     /// use binio::write::AtomicFile;
@@ -190,7 +191,7 @@ impl AtomicFile {
         let target = &self.target;
         let put = || {
             let (file, _) = writer.into_parts();
-            // A change in place may have begun in the meantime.
+            // An in-place change may have begun in the meantime.
             journal::settle(target)?;
             put(file, target)
         };
@@ -202,16 +203,16 @@ impl AtomicFile {
     }
 }
 
-/// Gives a file the mode, owner and extended attributes of another, if that exists.
+/// Copies the mode, owner and extended attributes of the old file, if there is one.
 fn take_mode(file: &File, old: &Path) -> Result<()> {
     let Some(metadata) = regular_file(old)? else { return Ok(()) };
     take_owner(file, &metadata)?;
     attributes::copy(old, file);
-    // After the access list, which changes the mode.
+    // Set the mode last, because copying the access list changes it.
     Ok(file.set_permissions(metadata.permissions())?)
 }
 
-/// The directory that a path is in.
+/// Returns the directory that contains `path`.
 #[cfg(unix)]
 pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
@@ -220,21 +221,22 @@ pub(super) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Gives a file the owner and group of another, as far as this process may.
+/// Sets the owner and group of a file to those of another, if this process is allowed to.
 #[cfg(unix)]
 fn take_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
 
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only the superuser gives files away; others may know no group but their own.
+        // Only the superuser can change the owner. Other users may still be able to change the
+        // group.
         let _ = fchown(file, Some(old.uid()), Some(old.gid()))
             .or_else(|_| fchown(file, None, Some(old.gid())));
     }
     Ok(())
 }
 
-/// Other systems have no owners that are numbers.
+/// Does nothing: other systems have no numeric owners.
 #[cfg(not(unix))]
 fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
@@ -242,7 +244,7 @@ fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
 
 #[cfg(target_os = "linux")]
 mod attributes {
-    //! Extended attributes.
+    //! Copying extended attributes.
 
     use std::ffi::{CStr, CString};
     use std::fs::File;
@@ -251,11 +253,12 @@ mod attributes {
     use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
     use rustix::io::Errno;
 
-    /// The longest list of names, and the longest value, that Linux allows.
+    /// The maximum length in bytes that Linux allows for a list of names and for a value.
     const MAX_LEN: usize = 64 << 10;
 
-    /// Copies the attributes that belong to the user, and the access list. Those of the system, such as
-    /// capabilities, describe the old content. An attribute that cannot be copied is left out.
+    /// Copies the user's attributes and the access list. System attributes, such as capabilities,
+    /// are skipped because they describe the old content. Attributes that cannot be copied are left
+    /// out.
     pub(super) fn copy(from: &Path, to: &File) {
         for name in names(from) {
             let bytes = name.to_bytes();
@@ -270,7 +273,7 @@ mod attributes {
     }
 
     fn names(path: &Path) -> Vec<CString> {
-        // Most files have none, and a short buffer suffices for a few.
+        // Most files have no attributes, and a short buffer is enough for a few.
         let mut list = vec![0_u8; 1 << 10];
         let len = match listxattr(path, &mut list[..]) {
             Err(Errno::RANGE) => {
@@ -286,7 +289,7 @@ mod attributes {
 
 #[cfg(not(target_os = "linux"))]
 mod attributes {
-    //! Extended attributes of other systems are not copied.
+    //! A stand-in for other systems, where extended attributes are not copied.
 
     use std::fs::File;
     use std::path::Path;
@@ -294,7 +297,8 @@ mod attributes {
     pub(super) fn copy(_: &Path, _: &File) {}
 }
 
-/// Follows symbolic links to the file that is to be replaced.
+/// Follows symbolic links to the file that will be replaced. Fails unless it is a regular file or
+/// does not exist.
 fn resolve(target: &Path) -> Result<PathBuf> {
     let exists = match fs::symlink_metadata(target) {
         Ok(_) => true,
@@ -306,7 +310,7 @@ fn resolve(target: &Path) -> Result<PathBuf> {
     Ok(target)
 }
 
-/// The metadata of a file that may be replaced, or `None` if nothing is there.
+/// Returns the metadata of a file that may be replaced, or `None` if it does not exist.
 fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
@@ -317,12 +321,12 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
     }
 }
 
-/// Returns when the names in the directory of `path` are on the disk, so that its creation, renaming
-/// or removal survives a crash.
+/// Waits until the directory entries beside `path` are on disk, so that creating, renaming or
+/// removing the file survives a crash.
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
-        // Some network file systems have no such operation; there a rename is all that can be done.
+        // Some network file systems cannot sync a directory. There, the rename has to be enough.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -330,7 +334,7 @@ pub fn sync_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns at once: other systems do not open directories.
+/// Does nothing: other systems cannot open directories.
 #[cfg(not(unix))]
 pub fn sync_directory(_: &Path) -> Result<()> {
     Ok(())
@@ -357,10 +361,10 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// Without a name where the system can do that, and with one.
+    /// Creates the file without a name, if the system supports that, and with one.
     const WAYS: [fn(&Path) -> Result<NewFile>; 2] = [NewFile::create, NewFile::create_named];
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     fn names(folder: &tempfile::TempDir) -> Vec<String> {
         let entries = fs::read_dir(folder.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -567,7 +571,7 @@ mod tests {
         assert!(AtomicFile::create("/dev/null").is_err());
     }
 
-    /// The state that a killed change in place leaves.
+    /// Leaves the state of an in-place change that was killed.
     fn interrupted(path: &Path) {
         use crate::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
@@ -589,7 +593,7 @@ mod tests {
             let mut file = AtomicFile::create_as(&target, create).unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"old data, old tail");
             file.write_all(b"new").unwrap();
-            // A change that begins and is killed while the new file is written.
+            // Another process begins a change, and is killed, while the new file is being written.
             interrupted(&target);
             file.commit().unwrap();
             assert_eq!(
@@ -619,14 +623,14 @@ mod tests {
             let mut file = AtomicFile::create_as(path, NewFile::create_named).unwrap();
             file.write_all(b"part").unwrap();
             file.flush().unwrap();
-            // Closes the file without removing its name, as the end of a process does.
+            // Close the file without removing its name, as happens when a process is killed.
             let (file, _) = file.writer.take().unwrap().into_parts();
             file.abandon();
         };
         kill(&target);
         kill(&other);
         assert_eq!(names(&folder).len(), 2);
-        // A writer that still runs keeps its file.
+        // A writer that is still running keeps its file.
         let mut running = AtomicFile::create_as(&target, NewFile::create_named).unwrap();
         running.write_all(b"running").unwrap();
         running.flush().unwrap();

@@ -1,4 +1,4 @@
-//! A change in place that is undone unless it is committed.
+//! An in-place change that is undone unless it is committed.
 
 use std::ops::Range;
 
@@ -6,13 +6,14 @@ use super::journal::{self, Head};
 use super::{Storage, WriteAt};
 use crate::{Error, ReadAt, Result};
 
-/// Bytes of the untouched range that are enough to recognise the file.
+/// Maximum number of untouched bytes, from the end of their range, that identify the file.
 const WITNESS: u64 = 64 << 10;
 
-/// What a change in place may overwrite, and how the file is recognised before it is undone.
+/// The ranges that an in-place change may overwrite, and the bytes that identify the file before
+/// the change is undone.
 ///
-/// What may be overwritten is saved in the journal. Bytes after the end of the file need not be
-/// named: to undo the change, the file is cut.
+/// The old content of these ranges is saved in the journal. Bytes after the end of the file need no
+/// range: undoing the change truncates the file.
 #[derive(Clone, Debug)]
 pub struct ChangePlan {
     overwrites: Vec<Range<u64>>,
@@ -22,21 +23,22 @@ pub struct ChangePlan {
 }
 
 impl ChangePlan {
-    /// A change that leaves at least the range `untouched` as it is. The last bytes of it, up to
+    /// Creates a plan that leaves the range `untouched` alone. The last bytes of the range, up to
     /// 64 KiB, identify the file.
     pub fn new(untouched: Range<u64>) -> Self {
         Self { overwrites: Vec::new(), untouched, marker: 0..0, marker_after: Vec::new() }
     }
 
-    /// Adds a range that may be overwritten or cut off.
+    /// Adds a range that may be overwritten or truncated.
     #[must_use]
     pub fn overwrite(mut self, range: Range<u64>) -> Self {
         self.overwrites.push(range);
         self
     }
 
-    /// Adds bytes that identify the file although they change, such as its header: at any time
-    /// during the change, each of them is the old byte or that of `after`. At most 4096 bytes.
+    /// Adds bytes that identify the file even though the change overwrites them, such as its
+    /// header. At any time during the change, each of these bytes must be either the old byte or
+    /// the one in `after`. At most 4096 bytes.
     #[must_use]
     pub fn marker(mut self, offset: u64, after: impl Into<Vec<u8>>) -> Self {
         self.marker_after = after.into();
@@ -45,7 +47,8 @@ impl ChangePlan {
         self.overwrite(marker)
     }
 
-    /// The ranges within a file of this length, sorted, none of them empty or overlapping.
+    /// Returns the ranges to save from a file of `len` bytes: sorted, clipped, and neither empty
+    /// nor overlapping.
     fn ranges(&self, len: u64) -> Vec<Range<u64>> {
         let clip = |range: &Range<u64>| range.start.min(len)..range.end.min(len);
         let mut ranges: Vec<_> = self.overwrites.iter().map(clip).collect();
@@ -62,10 +65,10 @@ impl ChangePlan {
     }
 }
 
-/// A change in place that is going on: write to it, then [`commit`](Self::commit) it. Dropped without
-/// a commit it is undone.
+/// An in-place change in progress: write to it, then [`commit`](Self::commit) it. If it is dropped
+/// without a commit, it is undone.
 ///
-/// Only what the plan names and what follows the old end of the file can be written.
+/// Only the ranges of the plan, and bytes after the old end of the file, can be written.
 ///
 /// ```
 /// use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
@@ -88,7 +91,7 @@ impl ChangePlan {
 pub struct Change<'a> {
     storage: &'a mut dyn Storage,
     ranges: Vec<Range<u64>>,
-    /// Position and bytes of the marker after the change, which the journal has from the beginning.
+    /// Offset and new content of the marker. The journal contains both from the beginning.
     marker: (u64, Vec<u8>),
     old_len: u64,
     finished: bool,
@@ -104,9 +107,11 @@ impl std::fmt::Debug for Change<'_> {
 }
 
 impl<'a> Change<'a> {
-    /// Saves what may be overwritten in the journal. When this returns, the journal is on the disk.
+    /// Saves the bytes that may be overwritten in the journal. When this returns, the journal is on
+    /// disk.
     ///
-    /// Fails if there is a journal already: [roll back](super::FileLock::roll_back) first.
+    /// Fails if a journal already exists: [roll it back](super::FileLock::roll_back) first. Also
+    /// fails if the plan overwrites its own untouched range, or if no bytes identify the file.
     pub fn begin(storage: &'a mut dyn Storage, plan: &ChangePlan) -> Result<Self> {
         let file = storage.file();
         let len = file.len();
@@ -138,25 +143,26 @@ impl<'a> Change<'a> {
         Ok(Self { storage, ranges, marker, old_len: len, finished: false })
     }
 
-    /// Ends the change: waits until the file is on the disk and removes the journal. If this fails,
-    /// the change is undone.
+    /// Completes the change: waits until the file is on disk, then removes the journal. If the file
+    /// cannot be synced, the change is undone. If the journal cannot be removed, the change is
+    /// undone either now or when the file is next opened for writing.
     pub fn commit(mut self) -> Result<()> {
-        // On failure the value is dropped, and with that the change undone.
+        // If this fails, dropping the value undoes the change.
         self.sync()?;
         journal::end(self.storage)?;
         self.finished = true;
         Ok(())
     }
 
-    /// Undoes the change. A change that cannot be undone now is undone when the file is opened for
-    /// writing next.
+    /// Undoes the change. If that fails, the change is undone when the file is next opened for
+    /// writing.
     pub fn roll_back(mut self) -> Result<()> {
         self.finished = true;
         journal::undo(self.storage).map(drop)
     }
 
-    /// Records bytes in the journal before they replace saved ones, so that the file can be told from
-    /// another one that takes its place.
+    /// Records new bytes in the journal before they overwrite saved ones. The records later tell
+    /// the changed file from a different one under the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(left)];
@@ -170,7 +176,7 @@ impl<'a> Change<'a> {
         journal::record(self.storage, offset, data)
     }
 
-    /// Fails unless the plan covers a range.
+    /// Fails unless the plan allows every byte of `range` to be written.
     fn check(&self, range: &Range<u64>) -> Result<()> {
         let mut start = range.start;
         for allowed in &self.ranges {
@@ -189,7 +195,7 @@ impl<'a> Change<'a> {
 impl Drop for Change<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // What cannot be undone now is undone when the file is opened for writing next.
+            // If this fails, the change is undone when the file is next opened for writing.
             let _ = journal::undo(self.storage);
         }
     }

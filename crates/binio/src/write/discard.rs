@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 
-/// An output that keeps nothing but its position: to find out what would be written.
+/// An output that discards all bytes and keeps only its position, to find out how much would be
+/// written.
 ///
 /// ```
 /// use std::io::{Seek, Write};
@@ -21,7 +22,7 @@ pub struct Discard {
 }
 
 impl Discard {
-    /// Goes on as if so many bytes were written.
+    /// Advances the position as if `len` bytes had been written.
     pub fn skip(&mut self, len: u64) {
         self.position = self.position.saturating_add(len);
         self.end = self.end.max(self.position);

@@ -1,7 +1,7 @@
-//! A writer that fails on purpose: a test tool for code that writes files.
+//! A writer that fails on purpose, for testing code that writes files.
 //!
-//! Run the code under test once with [`Fault::None`] and count its operations, then once for every
-//! operation with a fault there, and look at what is left each time.
+//! Run the code under test once with [`Fault::None`] to count its operations. Then run it once per
+//! operation, with a fault at that operation, and check what is left each time.
 //!
 //! ```
 //! use std::io::{Cursor, Write};
@@ -25,30 +25,32 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// What goes wrong, and when. Operations (of a writer: `write`, `flush`, `seek`; of a
-/// [`MemoryStorage`](super::MemoryStorage): whatever changes it or waits for it) and bytes written are
-/// counted from 0.
+/// The kind of failure, and when it happens.
+///
+/// Operations and written bytes are counted from 0. The operations of a writer are `write`, `flush`
+/// and `seek`; those of a [`MemoryStorage`](super::MemoryStorage) are all that change or sync it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing goes wrong.
     #[default]
     None,
-    /// This operation and all later ones fail, as on a disk that is gone.
+    /// This operation and all later ones fail, as if the disk had been removed.
     FailAtOperation(u64),
-    /// This operation fails, and no other.
+    /// Only this operation fails.
     FailOnceAtOperation(u64),
-    /// This operation and all later ones have no effect and report success, as before a power cut
-    /// the writes that never left a cache.
+    /// This operation and all later ones report success but have no effect, like cached writes that
+    /// a power cut loses.
     StopAtOperation(u64),
-    /// The same, but the first half of what this operation writes takes effect.
+    /// Like `StopAtOperation`, but the first half of the bytes that this operation writes takes
+    /// effect.
     TearAtOperation(u64),
-    /// This byte and all later ones cannot be written, as on a disk that is full.
+    /// This byte and all later ones cannot be written, as on a full disk.
     FailAtByte(u64),
-    /// This byte and all later ones are lost, and success is reported.
+    /// This byte and all later ones are lost, but success is reported.
     StopAtByte(u64),
 }
 
-/// Counts operations and bytes, and decides what becomes of each operation.
+/// Counts operations and bytes, and decides the outcome of each operation.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     fault: Fault,
@@ -65,13 +67,13 @@ enum State {
     Stopped,
 }
 
-/// What becomes of an operation that writes some bytes, perhaps none.
+/// The outcome of an operation that writes any number of bytes, including none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
-    /// It fails after this many bytes.
+    /// The operation fails after this many bytes.
     Fails(usize),
-    /// It is lost after this many bytes, and reports success.
+    /// The operation reports success, but only this many bytes are kept.
     Lost(usize),
 }
 
@@ -115,42 +117,43 @@ impl Faults {
     }
 }
 
-/// The error of an operation that fails.
+/// Returns the error of an operation that fails.
 pub(super) fn injected() -> io::Error {
     io::Error::other("injected fault")
 }
 
-/// A writer that passes everything on until its fault.
+/// A writer that passes everything on until its fault occurs.
 #[derive(Debug)]
 pub struct FaultyWriter<W> {
     inner: W,
     faults: Faults,
-    /// What the writer believes to be its position and length when operations have no effect.
+    /// The position and length that the writer pretends to have once operations have no effect.
     stopped: Option<(u64, u64)>,
 }
 
 impl<W: Write + Seek> FaultyWriter<W> {
-    /// Returns a writer that will meet a fault.
+    /// Returns a writer that fails as `fault` says.
     pub fn new(inner: W, fault: Fault) -> Self {
         Self { inner, faults: Faults::new(fault), stopped: None }
     }
 
-    /// Returns how many operations there were, those after the fault included.
+    /// Returns the number of operations so far, including those after the fault.
     pub fn operations(&self) -> u64 {
         self.faults.operations
     }
 
-    /// Returns how many bytes were written, lost ones included.
+    /// Returns the number of bytes written so far, including lost ones.
     pub fn bytes(&self) -> u64 {
         self.faults.bytes
     }
 
-    /// Returns the inner writer, which holds what was written before the fault.
+    /// Returns the inner writer, which contains the bytes written before the fault.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Remembers where the writer stands, and moves on by `lost` bytes.
+    /// Records the position of the inner writer on the first call, then advances the pretended
+    /// position by `lost` bytes.
     fn stop(&mut self, lost: usize) -> io::Result<()> {
         if self.stopped.is_none() {
             let position = self.inner.stream_position()?;
@@ -173,7 +176,7 @@ impl<W: Write + Seek> Write for FaultyWriter<W> {
         };
         self.inner.write_all(&buf[..kept])?;
         if self.faults.state == State::Failing {
-            // A full disk takes what fits and fails at the next write.
+            // A full disk accepts the bytes that fit, and fails at the next write.
             return Ok(kept);
         }
         self.stop(buf.len() - kept)?;
@@ -213,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Five operations, nine bytes written, six in the file.
+    /// Performs five operations that write nine bytes in total and leave a file of six.
     fn write_all(writer: &mut (impl Write + Seek)) -> io::Result<()> {
         writer.write_all(b"abc")?;
         writer.write_all(b"def")?;

@@ -1,4 +1,4 @@
-//! Files on the disk that are changed in place.
+//! Files on disk that are changed in place.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use super::journal::{self, Identity};
 use super::{FileLock, Storage, WriteAt, sync_directory};
 use crate::{Context, Error, FileSource, ReadAt, Result};
 
-/// A regular file, written with `pwrite` (`seek_write` on Windows), the counterpart of
+/// A regular file, written with `pwrite` (`seek_write` on Windows). The counterpart of
 /// [`FileSource`].
 #[derive(Debug)]
 pub struct FileTarget(FileSource);
 
 impl FileTarget {
-    /// Opens a file that exists, for reading and writing.
+    /// Opens an existing regular file for reading and writing.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -25,8 +25,8 @@ impl FileTarget {
         open().with_context(|| path.display().to_string())
     }
 
-    /// Takes a file that is open for reading and writing. Its cursor is not used (on Windows it is
-    /// moved).
+    /// Wraps a file that is open for reading and writing. The file's cursor is not used, but on
+    /// Windows it is moved.
     pub fn new(file: File) -> Result<Self> {
         FileSource::new(file).map(Self)
     }
@@ -73,8 +73,8 @@ impl WriteAt for FileTarget {
     }
 }
 
-/// Writes all of `data` to a file from `offset` on. The cursor of the file is not used (on Windows it
-/// is moved), so that many threads can write to one file.
+/// Writes all of `data` to a file, starting at `offset`. The file's cursor is not used, so many
+/// threads can write to the same file; on Windows the cursor is moved.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> Result<()> {
     system::write_all_at(file, data, offset).map_err(|error| Error::from(error).at(offset))
 }
@@ -115,7 +115,7 @@ mod system {
     }
 }
 
-/// A locked file on the disk. Its [journal](super::journal) is in the same directory.
+/// A locked file on disk. Its [journal](super::journal) is in the same directory.
 #[derive(Debug)]
 pub struct FileStorage<'lock> {
     lock: &'lock FileLock,
@@ -125,7 +125,7 @@ pub struct FileStorage<'lock> {
 }
 
 impl<'lock> FileStorage<'lock> {
-    /// Opens the file that is locked, and its journal if there is one.
+    /// Opens the locked file, and its journal if there is one.
     pub fn open(lock: &'lock FileLock) -> Result<Self> {
         let file = FileTarget::open(lock.path())?;
         let journal_path = journal::path_of(lock.path());
@@ -161,7 +161,7 @@ impl Storage for FileStorage<'_> {
             let mut options = OpenOptions::new();
             let journal =
                 options.read(true).write(true).create_new(true).open(&self.journal_path)?;
-            // It holds what the file protects.
+            // The journal contains bytes of the file, so protect it in the same way.
             journal.set_permissions(self.file.file().metadata()?.permissions())?;
             FileTarget::new(journal)
         };

@@ -1,4 +1,4 @@
-//! The folder of many files that are read one after the other.
+//! A folder from which many files are read, one after another.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::ConsistentFile;
 use crate::Result;
 
-/// A folder that is open, so that the way to it is walked once and not for each of its files.
+/// An open folder, so that its path is resolved only once instead of for each file.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -15,7 +15,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder; the empty path is the current one.
+    /// Opens a folder. The empty path stands for the current directory.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         #[cfg(unix)]
@@ -30,12 +30,12 @@ impl Folder {
         })
     }
 
-    /// Its path, as it was given.
+    /// Returns the path of the folder as it was passed to [`open`](Self::open).
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a file in it, as [`ConsistentFile::open`] does.
+    /// Opens a file in the folder, like [`ConsistentFile::open`].
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -54,13 +54,13 @@ impl Folder {
         ConsistentFile::open(self.path.join(name))
     }
 
-    /// Opens a file; returns `None` if it is a link, has a journal or cannot be opened.
+    /// Opens a file. Returns `None` if it is a symbolic link, has a journal or cannot be opened.
     #[cfg(unix)]
     fn without_journal(&self, name: &OsStr) -> Option<std::fs::File> {
         use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
         use rustix::io::Errno;
 
-        // A pipe is not waited for.
+        // Do not wait for the writer of a pipe.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.handle, name, flags, Mode::empty()).ok()?;
         let journal = super::journal::path_of(Path::new(name));
@@ -101,7 +101,7 @@ mod tests {
             folder.consistent_file("link".as_ref()).unwrap(),
             ConsistentFile::File(_)
         ));
-        // A journal that is not complete is looked at, and the file is as it is.
+        // The journal is found but incomplete, so the file is read as it is.
         std::fs::write(inner.join("a.undo-journal"), b"undo").unwrap();
         let ConsistentFile::File(file) = folder.consistent_file("link".as_ref()).unwrap() else {
             panic!("nothing was changed")

@@ -1,51 +1,51 @@
-//! The journal of a change in place: what the file was, so that a change that was interrupted can be
-//! undone.
+//! The journal of an in-place change, which stores the old content of the file so that an
+//! interrupted change can be undone.
 //!
-//! While `FILE` is being changed, its journal is `FILE.undo-journal` in the same directory, whichever format
-//! the file has:
+//! While `FILE` is being changed, its journal is `FILE.undo-journal` in the same directory,
+//! whatever the format of the file:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | magic, `undolog3` |
 //! | 8 | 4 | number of ranges |
 //! | 12 | 4 | CRC-32 of the witness |
-//! | 16 | 16 | witness: position and length of bytes that the change leaves alone |
-//! | 32 | 8 | length of the file |
-//! | 40 | 16 | marker: position and length, at most 4096, of bytes that may change |
-//! | 56 | 8 | number of the file's inode, 0 if unknown |
-//! | 64 | 8 | last modification of the file, in nanoseconds since 1970, 0 if unknown |
+//! | 16 | 16 | witness: offset and length of bytes that the change leaves alone |
+//! | 32 | 8 | length of the file before the change |
+//! | 40 | 16 | marker: offset and length (at most 4096) of identifying bytes that the change overwrites |
+//! | 56 | 8 | inode number of the file, 0 if unknown |
+//! | 64 | 8 | modification time of the file in nanoseconds since 1970, 0 if unknown |
 //! | 72 | 8 | length of the journal up to its CRC |
 //! | 80 | | the marker before the change |
 //! | | | the marker after the change |
-//! | | 16 each | ranges: position and length of bytes that the change may overwrite |
-//! | | | the bytes of the ranges, as they were |
-//! | | 4 | CRC-32 of all before |
-//! | | | records of what the change has written so far |
+//! | | 16 each | ranges: offset and length of bytes that the change may overwrite |
+//! | | | the old bytes of the ranges |
+//! | | 4 | CRC-32 of everything above |
+//! | | | records of the bytes that the change has written so far |
 //!
-//! A record is added, and reaches the disk, before saved bytes are overwritten or cut off:
+//! Before saved bytes are overwritten or truncated, a record is added and synced:
 //!
 //! | size | field |
 //! |---|---|
-//! | 8 | position of the bytes, or the new length of the file |
-//! | 8 | number of bytes; 0 if the file is cut |
+//! | 8 | offset of the bytes, or the new length of the file |
+//! | 8 | number of bytes, 0 if the file is truncated |
 //! | | the new bytes |
 //! | 4 | CRC-32 of the record |
 //!
-//! All numbers are little-endian, u32 and u64. The order of a change:
+//! All numbers are little-endian u32 or u64. A change has three steps:
 //!
-//! 1. The journal is written, and it and its directory reach the disk. Until then the file is
+//! 1. The journal is written, then it and its directory are synced. Until then the file is
 //!    unchanged, so an incomplete journal means that nothing has changed.
-//! 2. The file is changed and reaches the disk, in steps that the change chooses.
+//! 2. The file is changed and synced, in as many steps as the change needs.
 //! 3. The journal is removed.
 //!
-//! To undo is to write the saved bytes back, to cut the file to its old length, to wait for the disk,
-//! and to remove the journal; if that is interrupted, it is done again.
+//! Undoing a change writes the saved bytes back, truncates the file to its old length, syncs it,
+//! and removes the journal. If undoing is interrupted, it is simply done again.
 //!
-//! The journal is compared with the file first, because another file may have taken its place. The
-//! journal belongs to the file only if the inode is the same, the file was not modified before the
-//! change began, the witness is unchanged, and each byte that the change may overwrite is either the
-//! old byte or one that a record or the marker has. Otherwise the file is left alone. A journal of an
-//! older form has no records, so it is never applied.
+//! The journal is first compared with the file, because a different file may now have the same
+//! name. The journal belongs to the file only if the inode is the same, the file was not last
+//! modified before the change began, the witness is unchanged, and each byte that the change may
+//! overwrite is either the old byte or one found in a record or the marker. Otherwise the file is
+//! left alone. Journals of an older version have no records, so they are never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -56,36 +56,36 @@ use crate::checksum::{Algorithm, Hasher};
 use crate::number::ByteReader;
 use crate::{Context, Endian, Error, FileSource, ReadAt, Result};
 
-/// The name of a journal is the name of its file with this suffix. It is the same for all formats, since
-/// a file that is replaced may have had another format.
+/// Suffix of journal file names, appended to the name of the file. It is the same for all formats,
+/// because a file may be replaced by one in another format.
 pub const SUFFIX: &str = ".undo-journal";
 
 const MAGIC: &[u8; 8] = b"undolog3";
-/// Bytes of every journal before the content of the marker.
+/// Size in bytes of the fixed fields, which precede the marker.
 const FIXED: usize = 80;
-/// Position of the length of the journal.
+/// Offset of the field that contains the length of the journal.
 const LEN_OFFSET: usize = 72;
-/// Bytes of a record before its data.
+/// Size in bytes of a record's header.
 const RECORD: usize = 16;
 const MAX_MARKER: u64 = 4096;
 const CRC: usize = 4;
-/// Bytes that are copied at once.
+/// Number of bytes copied at a time.
 const PIECE: usize = 1 << 20;
 
-/// The state of a change in place that was not finished.
+/// The state of an unfinished in-place change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pending {
     /// The journal is incomplete, so the file is unchanged.
     Unchanged,
-    /// The file may be changed in part, and can be rolled back.
+    /// The file may be partly changed, and can be rolled back.
     Changed,
     /// The journal belongs to another file.
     Foreign,
 }
 
-/// Reports whether there is a journal beside a file: a change in place was interrupted, or is going
-/// on.
+/// Returns the state of an in-place change that was interrupted or is still in progress, or `None`
+/// if the file has no journal.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     let Some((file, journal)) = open(path.as_ref())? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
@@ -102,9 +102,9 @@ pub(super) fn path_of(file: &Path) -> PathBuf {
     path.into()
 }
 
-/// Opens a file and its journal for reading; returns `None` without a journal.
+/// Opens a file and its journal for reading. Returns `None` if there is no journal.
 pub(super) fn open(path: &Path) -> Result<Option<(FileSource, FileSource)>> {
-    // Beside the file itself, by whatever link it is reached.
+    // Look beside the file itself, even if `path` is a symbolic link.
     let path = if std::fs::symlink_metadata(path)?.is_symlink() {
         Cow::Owned(std::fs::canonicalize(path)?)
     } else {
@@ -114,7 +114,7 @@ pub(super) fn open(path: &Path) -> Result<Option<(FileSource, FileSource)>> {
     Ok(Some((FileSource::open(&path)?, journal)))
 }
 
-/// Opens a regular file and, if there is one, its journal for reading.
+/// Opens a regular file for reading, and its journal if there is one.
 pub(super) fn open_both(path: &Path) -> Result<(FileSource, Option<FileSource>)> {
     if let Some(file) = open_unlinked(path)? {
         return Ok((file, open_journal(path)?));
@@ -125,7 +125,7 @@ pub(super) fn open_both(path: &Path) -> Result<(FileSource, Option<FileSource>)>
 
 fn open_journal(path: &Path) -> Result<Option<FileSource>> {
     let path = path_of(path);
-    // Mostly there is none: an error that names it would be made for nothing.
+    // Usually there is no journal, so avoid building an error that contains the path.
     match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         _ => {}
@@ -137,14 +137,14 @@ fn open_journal(path: &Path) -> Result<Option<FileSource>> {
     }
 }
 
-/// Opens a regular file; returns `None` for a link. One system call finds out both.
+/// Opens a regular file. Returns `None` for a symbolic link. A single system call does both.
 #[cfg(unix)]
 fn open_unlinked(path: &Path) -> Result<Option<FileSource>> {
     use std::os::unix::fs::OpenOptionsExt;
 
     use rustix::fs::OFlags;
 
-    // A pipe is not waited for.
+    // Do not wait for the writer of a pipe.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     #[allow(clippy::cast_possible_wrap, reason = "the system takes flags as a signed integer")]
     let flags = flags.bits() as i32;
@@ -167,22 +167,22 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Locks a file and undoes a change in place that was interrupted. Returns whether there was one. The
-/// file is then as it was before the change.
+/// Locks a file and undoes an interrupted in-place change, so that the file is as it was before the
+/// change. Returns `true` if there was a journal.
 ///
-/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file,
-/// and with [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
+/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to
+/// another file, and with [`Locked`](crate::ErrorKind::Locked) if the change is still in progress.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    // A file that cannot be locked is an error only if it must be locked.
+    // A file that cannot be locked is an error only if there is something to undo.
     Ok(open(path)?.is_some() && FileLock::acquire(path)?.roll_back()?)
 }
 
-/// Undoes an interrupted change of a file that is about to be replaced, so that its journal is not left
+/// Undoes an interrupted change of a file that is about to be replaced, so that no journal is left
 /// beside the new file.
 ///
-/// Fails if another process is changing the file, or if there is a journal that belongs to no file:
-/// what it holds may be needed elsewhere, so the caller decides.
+/// Fails if another process is changing the file, or if the journal belongs to another file or has
+/// no file at all. The saved bytes may still be needed then, so the caller decides.
 pub(super) fn settle(target: &Path) -> Result<()> {
     let journal = path_of(target);
     if std::fs::symlink_metadata(&journal).is_err() {
@@ -196,10 +196,9 @@ pub(super) fn settle(target: &Path) -> Result<()> {
 }
 
 impl FileLock {
-    /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
-    /// locked.
+    /// Undoes an interrupted in-place change of the locked file, like [`roll_back`].
     pub fn roll_back(&self) -> Result<bool> {
-        // A file that cannot be written is an error only if it must be written.
+        // A file that cannot be written is an error only if there is something to undo.
         if open(self.path())?.is_none() {
             return Ok(false);
         }
@@ -208,7 +207,7 @@ impl FileLock {
     }
 }
 
-/// Undoes a change, and returns whether there was one.
+/// Undoes a change and removes its journal. Returns `true` if there was a journal.
 pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     let Some(journal) = storage.journal() else { return Ok(false) };
     if let Some(read) = Journal::read(journal)? {
@@ -229,13 +228,14 @@ pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes the journal. When it returns, the file may be changed.
+/// Writes and syncs the journal. When this returns, the file may be changed.
 pub(super) fn create(storage: &mut dyn Storage, head: &Head) -> Result<()> {
     let bytes = head.encode()?;
     storage.create_journal()?;
     let written = write(storage, &bytes, &head.ranges);
     if written.is_err() {
-        // Nothing has changed. If this fails too, an incomplete journal is left, which says so.
+        // Nothing has changed. If removing the journal fails too, the incomplete one that is left
+        // has no effect.
         let _ = end(storage);
     }
     written
@@ -264,7 +264,7 @@ fn write(storage: &mut dyn Storage, head: &[u8], ranges: &[Range<u64>]) -> Resul
     storage.sync_directory()
 }
 
-/// Adds a record of bytes that are about to be written over saved ones.
+/// Adds a record of bytes that are about to overwrite saved ones.
 pub(super) fn record(storage: &mut dyn Storage, offset: u64, data: &[u8]) -> Result<()> {
     let mut bytes = Vec::with_capacity(RECORD + data.len() + CRC);
     bytes.extend(offset.to_le_bytes());
@@ -283,13 +283,13 @@ fn missing() -> Error {
     std::io::Error::from(std::io::ErrorKind::NotFound).into()
 }
 
-/// Ends a change all of which is on the disk.
+/// Ends a change by removing its journal. Everything must be on disk already.
 pub(super) fn end(storage: &mut dyn Storage) -> Result<()> {
     storage.remove_journal()?;
     storage.sync_directory()
 }
 
-/// What a journal holds before the saved bytes.
+/// The part of a journal before the saved bytes.
 pub(super) struct Head {
     pub(super) witness: Range<u64>,
     pub(super) witness_crc: [u8; CRC],
@@ -331,25 +331,25 @@ impl Head {
     }
 }
 
-/// A journal that is complete.
+/// A complete journal.
 pub(super) struct Journal {
     pub(super) head: Head,
-    /// The ranges and where their bytes begin in the journal, sorted and without overlaps.
+    /// Ranges of the file, and the offsets of their bytes in the journal; sorted, not overlapping.
     pub(super) saved: Vec<(Range<u64>, u64)>,
-    /// Ranges that the change has begun to write, and where the new bytes begin in the journal. An empty
-    /// range is a length that the file was cut to.
+    /// Ranges that the change has begun to write, and the offsets of the new bytes in the journal.
+    /// An empty range means that the file was truncated to its start.
     records: Vec<(Range<u64>, u64)>,
 }
 
 impl Journal {
-    /// Reads a journal; returns `None` if it is incomplete. A complete one that is not understood is an
-    /// error, since the file may be changed in part.
+    /// Reads a journal. Returns `None` if it is incomplete. Fails if it is complete but has an
+    /// unknown version or is invalid, since the file may be partly changed.
     pub(super) fn read(source: &(impl ReadAt + ?Sized)) -> Result<Option<Self>> {
         if source.len() < FIXED as u64 {
             return Ok(None);
         }
         let head = source.bytes_at(0, FIXED)?;
-        // A journal of another form has its CRC at its end.
+        // In other versions, the CRC is at the end.
         let end = if head.starts_with(MAGIC) {
             ByteReader::new(&head[LEN_OFFSET..]).read(Endian::Little)?
         } else {
@@ -366,7 +366,7 @@ impl Journal {
         Ok(Some(journal))
     }
 
-    /// Parses a journal without its CRC.
+    /// Parses a journal without its CRC and records.
     fn parse(source: &dyn ReadAt) -> Result<Self> {
         let fixed = source.bytes_at(0, FIXED)?;
         let mut fields = ByteReader::new(&fixed);
@@ -421,8 +421,8 @@ impl Journal {
         Ok(Self { head, saved, records: Vec::new() })
     }
 
-    /// Returns `true` if the journal belongs to the file, changed or not. The identity is `None` for a
-    /// file that is not on disk.
+    /// Returns `true` if the journal belongs to the file, whether the file has been changed or not.
+    /// `identity` is `None` for a file that is not on disk.
     pub(super) fn is_of(
         &self,
         file: &(impl ReadAt + ?Sized),
@@ -443,7 +443,7 @@ impl Journal {
             && self.explains(file, journal)?)
     }
 
-    /// Returns `true` if each byte that differs from what was saved was written by the change.
+    /// Returns `true` if the change accounts for each byte that differs from the saved one.
     fn explains(
         &self,
         file: &(impl ReadAt + ?Sized),
@@ -470,7 +470,7 @@ impl Journal {
                     before.iter().zip(&*now).map(|(before, now)| before != now).collect();
                 if differs.contains(&true) {
                     self.explain(offset, now, journal, &mut differs)?;
-                    // Where the file was cut and has grown again, it has zeros.
+                    // A file that was truncated and has grown again contains zeros in between.
                     let mut bytes = (offset..).zip(&*now).zip(&differs);
                     is_explained =
                         bytes.all(|((at, now), differs)| !differs || (at >= shortest && *now == 0));
@@ -481,7 +481,7 @@ impl Journal {
         Ok(is_explained)
     }
 
-    /// Clears the flags of the bytes that the marker or a record has.
+    /// Clears the flags of the bytes that are found in the marker or in a record.
     fn explain(
         &self,
         offset: u64,
@@ -492,7 +492,7 @@ impl Journal {
         let mut clear = |start: u64, new: &[u8]| {
             let bytes = (start..).zip(new);
             for (at, new) in bytes {
-                // Positions within the piece, so they fit.
+                // Offsets within the piece fit in a `usize`.
                 let at = usize::try_from(at - offset).unwrap_or(usize::MAX);
                 if now.get(at) == Some(new) {
                     differs[at] = false;
@@ -520,7 +520,8 @@ impl Journal {
     }
 }
 
-/// Reads the records that are complete. What follows an incomplete one was not written to the file.
+/// Reads the complete records. Bytes recorded after an incomplete one were never written to the
+/// file.
 fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u64>, u64)>> {
     let mut records = Vec::new();
     while source.len() - at >= (RECORD + CRC) as u64 {
@@ -539,12 +540,13 @@ fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u6
     Ok(records)
 }
 
-/// What the system knows about a file apart from its content. Zeros are unknown.
+/// Identifies a file by its inode and modification time rather than its content. Zero means
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Number of the inode.
+    /// Inode number.
     inode: u64,
-    /// Time of the last modification, in nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     modified: u64,
 }
 
@@ -564,14 +566,14 @@ impl Identity {
         Some(Self { inode, modified })
     }
 
-    /// Returns `true` if a file that was `self` can be `now` after it was changed in place.
+    /// Returns `true` if changing the file `self` in place can result in `now`.
     fn may_become(self, now: Self) -> bool {
         let is_same_inode = self.inode == 0 || now.inode == 0 || self.inode == now.inode;
         is_same_inode && (now.modified == 0 || now.modified >= self.modified)
     }
 }
 
-/// A position and a length.
+/// Reads an offset and a length.
 fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
     let start: u64 = fields.read(Endian::Little)?;
     let len: u64 = fields.read(Endian::Little)?;
@@ -582,7 +584,7 @@ fn endless() -> Error {
     Error::invalid("a range that ends after 2^64")
 }
 
-/// Calls `work` for each piece of a range, with its position and a buffer of its length.
+/// Calls `work` for each piece of a range, with the offset of the piece and a buffer of its length.
 fn for_pieces(
     range: &Range<u64>,
     mut work: impl FnMut(u64, &mut [u8]) -> Result<()>,
@@ -598,7 +600,7 @@ fn for_pieces(
     Ok(())
 }
 
-/// CRC-32 of a part of a source, as the journal has it.
+/// Returns the CRC-32 of a range, in the byte order of the journal.
 pub(super) fn crc_of(source: &(impl ReadAt + ?Sized), range: &Range<u64>) -> Result<[u8; CRC]> {
     let mut crc = Algorithm::Crc32.hasher();
     for piece in source.pieces(range.clone(), PIECE) {

@@ -1,4 +1,4 @@
-//! A file as it was before a change that was not finished.
+//! Reading a file as it was before an unfinished change.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use super::journal::{self, Identity, Journal};
 use crate::source::check_range;
 use crate::{FileSource, ReadAt, Result};
 
-/// A source that shows a file as it was before a change in place that was interrupted, or that is
-/// going on: what the journal has saved comes from the journal, the rest from the file.
+/// A source that shows a file as it was before an in-place change that was interrupted or is still
+/// in progress. Bytes saved in the journal are read from the journal, all others from the file.
 ///
-/// It is exact until the next change of the file begins.
+/// The view is exact until the next change of the file begins.
 #[derive(Debug)]
 pub struct Journaled<F, J> {
     file: F,
     journal: J,
     len: u64,
-    /// Ranges of the file and where their bytes begin in the journal, sorted.
+    /// Ranges of the file and the offsets of their bytes in the journal, sorted.
     saved: Vec<(std::ops::Range<u64>, u64)>,
 }
 
@@ -37,7 +37,7 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 }
 
 impl Journaled<FileSource, FileSource> {
-    /// Opens a file with its journal. Returns `None` if no journal has to be applied: the file
+    /// Opens a file with its journal. Returns `None` if there is no journal to apply and the file
     /// can be read as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref())? else { return Ok(None) };
@@ -46,18 +46,18 @@ impl Journaled<FileSource, FileSource> {
     }
 }
 
-/// A file that is open for reading.
+/// A file that is open for reading, seen as it was before any unfinished change.
 #[derive(Debug)]
 pub enum ConsistentFile {
-    /// As it is: no journal has to be applied.
+    /// The file as it is, since there is no journal to apply.
     File(FileSource),
-    /// As it was before a change that was interrupted.
+    /// The file as it was before a change that was interrupted or is still in progress.
     Before(Journaled<FileSource, FileSource>),
 }
 
 impl ConsistentFile {
     /// Opens a regular file, and its journal if there is one. This takes fewer system calls than
-    /// [`Journaled::open`] and [`FileSource::open`].
+    /// [`Journaled::open`] followed by [`FileSource::open`].
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;

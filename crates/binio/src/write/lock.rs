@@ -1,10 +1,10 @@
-//! One change at a time: whoever changes a file holds its lock until the change is done.
+//! Allowing one change at a time: a writer holds the lock of a file until its change is done.
 //!
-//! Opening a file to change it rolls back a change that was interrupted. Without a lock that would
-//! also undo a change that is still going on.
+//! Opening a file for changes rolls back an interrupted change. Without a lock, this would also
+//! undo a change that is still in progress.
 //!
-//! The lock is the advisory lock of the system (`flock`), on the file itself. It needs no lock file
-//! that could be left over, and it ends with the process that holds it.
+//! The lock is the system's advisory lock (`flock`) on the file itself. There is no lock file that
+//! could be left over, and the lock ends with the process that holds it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::{Context, Result};
 
-/// An exclusive lock on a file: as long as this value lives, nobody else can lock the file.
+/// An exclusive lock on a file. As long as this value lives, nobody else can lock the file.
 ///
-/// On systems other than Unix, and on file systems without locks, it protects from nothing.
+/// It has no effect on systems other than Unix, or on file systems without locks.
 ///
 /// ```
 /// use binio::ErrorKind;
@@ -38,12 +38,12 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file. Fails with [`Locked`](crate::ErrorKind::Locked) at once if somebody else holds
-    /// the lock.
+    /// Locks a file without waiting. Fails with [`Locked`](crate::ErrorKind::Locked) if the file is
+    /// already locked.
     pub fn acquire(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let acquire = || {
-            // The file itself, by whatever link it is reached.
+            // Lock the file itself, even if `path` is a symbolic link.
             let path = fs::canonicalize(path)?;
             #[cfg(unix)]
             let lock = Self { _file: locked(&path)?, path };
@@ -54,10 +54,11 @@ impl FileLock {
         acquire().with_context(|| path.display().to_string())
     }
 
-    /// The same, but waits as long as `patience` for whoever holds the lock. Then it fails with
-    /// [`Locked`](crate::ErrorKind::Locked) and, where the system tells, the process that holds it.
+    /// Like [`acquire`](Self::acquire), but waits for up to `patience` until the lock is free. Then
+    /// it fails with [`Locked`](crate::ErrorKind::Locked); on Linux the error also contains the id
+    /// of the process that holds the lock, if it can be found.
     ///
-    /// A file that takes the place of the locked one meanwhile is the one that is locked then.
+    /// If another file replaces the locked one in the meantime, the new file is locked.
     pub fn acquire_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
         let path = path.as_ref();
         let start = Instant::now();
@@ -87,12 +88,13 @@ impl FileLock {
     }
 }
 
-/// The process that holds the lock of a file.
+/// Returns the id of the process that holds the lock of a file.
 #[cfg(target_os = "linux")]
 fn holder(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
 
-    // `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`: the process, and device and inode of the file.
+    // `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`: the fifth word is the process, the sixth
+    // the device and inode of the file.
     let inode = fs::metadata(path).ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
@@ -116,7 +118,7 @@ fn locked(path: &Path) -> Result<fs::File> {
     use rustix::io::Errno;
 
     loop {
-        // To open a pipe would wait for its writer.
+        // Opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(crate::Error::unsupported("only regular files can be locked"));
         }
@@ -124,7 +126,7 @@ fn locked(path: &Path) -> Result<fs::File> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(crate::Error::new(crate::ErrorKind::Locked));
         }
-        // Another file may have replaced this one meanwhile; that one is not locked.
+        // Another file may have replaced this one in the meantime, and that file is not locked.
         let (ours, current) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (current.dev(), current.ino()) {
             return Ok(file);

@@ -1,4 +1,4 @@
-//! A storage in memory that injects faults and knows what a power cut may leave.
+//! An in-memory storage that injects faults and simulates power cuts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,12 +6,12 @@ use super::fault::{Fault, Faults, Outcome, injected};
 use super::{Storage, WriteAt};
 use crate::{ReadAt, Result};
 
-/// One of the two files of a storage.
+/// One of the two files in a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageFile {
-    /// The file that is changed.
+    /// The file being changed.
     File,
-    /// Its journal.
+    /// The journal of the file.
     Journal,
 }
 
@@ -27,8 +27,8 @@ pub enum Operation {
     SyncDirectory,
 }
 
-/// A [`Storage`] for tests: in memory, with a [`Fault`] to come and a record of all operations, from
-/// which it makes what a power cut may leave.
+/// An in-memory [`Storage`] for tests. It can inject a [`Fault`], and it records all operations to
+/// compute the possible states after a power cut.
 ///
 /// ```
 /// use binio::write::fault::Fault;
@@ -61,14 +61,14 @@ pub enum Operation {
 /// ```
 #[derive(Debug)]
 pub struct MemoryStorage {
-    /// The file and the journal at the beginning.
+    /// The initial content of the file and the journal.
     before: Files,
     file: MemoryFile,
     journal: Option<MemoryFile>,
     log: Arc<Mutex<Log>>,
 }
 
-/// A file of a [`MemoryStorage`].
+/// One of the files in a [`MemoryStorage`].
 #[derive(Debug)]
 pub struct MemoryFile {
     place: StorageFile,
@@ -89,8 +89,8 @@ struct Log {
 }
 
 impl Log {
-    /// Records an operation; returns how many of the bytes that it writes take effect, and nothing if
-    /// it has no effect at all.
+    /// Records an operation. Returns the number of written bytes that take effect, or `None` if the
+    /// operation has no effect, and the result to report.
     fn record(&mut self, operation: Operation) -> (Option<usize>, Result<()>) {
         let len = match &operation {
             Operation::Write { data, .. } => data.len(),
@@ -110,12 +110,12 @@ fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
 }
 
 impl MemoryStorage {
-    /// A storage that holds a file, without a journal.
+    /// Creates a storage with a file but no journal.
     pub fn new(file: &[u8]) -> Self {
         Self::of(Files { file: file.to_vec(), journal: None })
     }
 
-    /// A storage that holds a file and its journal.
+    /// Creates a storage with a file and its journal.
     pub fn with_journal(file: &[u8], journal: &[u8]) -> Self {
         Self::of(Files { file: file.to_vec(), journal: Some(journal.to_vec()) })
     }
@@ -129,14 +129,14 @@ impl MemoryStorage {
         Self { before, file, journal, log }
     }
 
-    /// Sets the fault that will happen.
+    /// Sets the fault to inject.
     #[must_use]
     pub fn fault(self, fault: Fault) -> Self {
         self.set_fault(fault);
         self
     }
 
-    /// Sets the fault that will happen; operations are counted from now on.
+    /// Sets the fault to inject, and starts counting operations again from 0.
     pub fn set_fault(&self, fault: Fault) {
         lock(&self.log).faults = Faults::new(fault);
     }
@@ -151,15 +151,15 @@ impl MemoryStorage {
         self.journal.as_ref().map(|journal| journal.data.as_slice())
     }
 
-    /// Returns all operations so far, those that failed or were lost included.
+    /// Returns all operations so far, including those that failed or were lost.
     pub fn operations(&self) -> Vec<Operation> {
         lock(&self.log).operations.clone()
     }
 
-    /// Returns everything that a power cut after the first `count` operations may leave.
+    /// Returns every state that a power cut after the first `count` operations is assumed to leave.
     ///
-    /// What was synced is kept. Of the rest, all is kept, nothing, all but one operation, one
-    /// operation alone, or all but the second half of the last write.
+    /// Synced operations are always kept. Of the others, the states keep all, none, all but one,
+    /// only one, or all with the last one cut in half.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];
@@ -197,7 +197,7 @@ impl MemoryStorage {
 }
 
 impl Files {
-    /// A journal whose name is lost takes its bytes with it.
+    /// Returns the content of a file. If the journal was lost, its writes are lost as well.
     fn get(&mut self, place: StorageFile) -> Option<&mut Vec<u8>> {
         match place {
             StorageFile::File => Some(&mut self.file),
@@ -209,7 +209,7 @@ impl Files {
         match operation {
             Operation::Write { place, offset, data } => {
                 let len = if is_torn { data.len() / 2 } else { data.len() };
-                // Memory does not fail.
+                // Writing to memory does not fail.
                 let _ = self.get(*place).map(|file| file.write_all_at(&data[..len], *offset));
             }
             Operation::SetLen { place, len } => {
@@ -245,7 +245,7 @@ impl Storage for MemoryStorage {
         }
         let (effect, result) = lock(&self.log).record(Operation::CreateJournal);
         if effect.is_some() || result.is_ok() {
-            // One that is lost can be written to until the power goes.
+            // A journal whose creation is lost can still be written to until the power cut.
             let (place, log) = (StorageFile::Journal, Arc::clone(&self.log));
             self.journal = Some(MemoryFile { place, data: Vec::new(), log });
         }

@@ -1,16 +1,16 @@
-//! Writing files, and changing them, so that a crash leaves the old content or the new content.
+//! Writing and changing files so that a crash leaves either the old content or the new content.
 //!
 //! | task | type |
 //! |---|---|
-//! | make a file, or replace all of it | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
-//! | write a number that is known only after what follows it | [`PatchWriter`] |
-//! | change a part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
-//! | undo a change that was interrupted | [`journal::roll_back`], [`FileLock::roll_back`] |
-//! | read a file as it was before a change that was interrupted | [`Journaled`], [`ConsistentFile`], [`Folder`] |
-//! | find out what would be written | [`Discard`] |
+//! | create a file, or replace a whole one | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
+//! | write a number that is only known after the bytes that follow it | [`PatchWriter`] |
+//! | change part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
+//! | undo an interrupted change | [`journal::roll_back`], [`FileLock::roll_back`] |
+//! | read a file as it was before an interrupted change | [`Journaled`], [`ConsistentFile`], [`Folder`] |
+//! | find out how much would be written | [`Discard`] |
 //! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
-//! A *target* is a source that can also be written at a position: [`WriteAt`] extends [`ReadAt`].
+//! A *target* is a source that can also be written by position: [`WriteAt`] extends [`ReadAt`].
 
 mod atomic;
 mod change;
@@ -49,7 +49,7 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 
 /// Bytes that are read and written by position.
 ///
-/// The length changes only through this value, so it is exact as long as nobody else writes to the
+/// The length is tracked by this value, so it is exact only as long as nobody else writes to the
 /// same file: hold a [`FileLock`].
 ///
 /// ```
@@ -64,14 +64,14 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 /// # Ok::<(), binio::Error>(())
 /// ```
 pub trait WriteAt: ReadAt {
-    /// Writes all of `data` from `offset` on. The target grows where it has to; a gap is filled with
-    /// zeros.
+    /// Writes all of `data`, starting at `offset`. The target grows if necessary, and a gap is
+    /// filled with zeros.
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()>;
 
-    /// Cuts the target to a length, or fills it with zeros up to it.
+    /// Truncates the target to `len` bytes, or extends it with zeros.
     fn set_len(&mut self, len: u64) -> Result<()>;
 
-    /// Returns when all that was written is on the disk.
+    /// Waits until everything written so far is on disk.
     fn sync(&mut self) -> Result<()>;
 }
 
@@ -81,7 +81,7 @@ impl WriteAt for Vec<u8> {
         if end > self.len() as u64 {
             WriteAt::set_len(self, end)?;
         }
-        // Within the vector, so the ends are numbers of this machine.
+        // Both ends are within the vector, so they fit in a `usize`.
         let [start, end] = [offset, end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
         self[start..end].copy_from_slice(data);
         Ok(())

@@ -1,4 +1,4 @@
-//! Files that get their name when they are complete.
+//! Files that get their name once they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -8,8 +8,9 @@ use super::TemporaryFile;
 use crate::checksum::Algorithm;
 use crate::{Error, Result};
 
-/// A new file that is written before it gets its name: without a name until then where the system can
-/// do that, so that not even a kill leaves anything, else under a temporary one.
+/// A new file that gets its name only once it is complete. Until then it has no name at all, if the
+/// system supports that, so even a killed process leaves nothing behind; otherwise it has a
+/// temporary name.
 ///
 /// Nothing is synced: see [`AtomicFile`](super::AtomicFile) for files that survive a crash.
 ///
@@ -28,13 +29,13 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// Dropped before the file, whose lock protects the name.
+    /// Dropped before the file, because the lock on the file protects the name.
     name: Option<(PathBuf, TemporaryFile)>,
     file: File,
 }
 
 impl NewFile {
-    /// Creates a file in the directory of `target`.
+    /// Creates a file in the directory of `target`. Fails if `target` has no file name.
     pub fn create(target: &Path) -> Result<Self> {
         if target.file_name().is_none() {
             return Err(Error::invalid("the path has no file name"));
@@ -45,7 +46,7 @@ impl NewFile {
         }
     }
 
-    /// Creates a file under a name that nobody else uses.
+    /// Creates a file under an unused temporary name.
     pub(super) fn create_named(target: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -62,7 +63,7 @@ impl NewFile {
         &self.file
     }
 
-    /// Closes the file and leaves its temporary name, as a kill does.
+    /// Closes the file without removing its temporary name, as happens when a process is killed.
     #[cfg(test)]
     pub(super) fn abandon(self) {
         if let Some((_, temporary)) = self.name {
@@ -75,14 +76,14 @@ impl NewFile {
         self.name.is_some()
     }
 
-    /// Gives the file its name, in the directory that it was created in. A file of that name is
-    /// replaced.
+    /// Gives the file its name, in the directory where it was created. An existing file with that
+    /// name is replaced.
     pub fn put(self, target: &Path) -> Result<()> {
         let Self { name, file } = self;
         let (name, temporary) = match name {
             Some(name) => name,
             None => match unnamed::link(&file, target) {
-                // A link replaces nothing, a renaming does.
+                // Linking never replaces a file, so link under a temporary name and rename.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     stale::mark(&file)?;
                     with_temporary_name(target, |name| unnamed::link(&file, name))?.1
@@ -97,15 +98,16 @@ impl NewFile {
 }
 
 impl NewFile {
-    /// Gives the file its name, in the directory that it was created in. If a file of that name exists,
-    /// this fails with [`AlreadyExists`](ErrorKind::AlreadyExists), and that file stays.
+    /// Gives the file its name, in the directory where it was created. Fails with
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), without replacing anything, if a file with that
+    /// name exists.
     pub fn put_new(self, target: &Path) -> Result<()> {
         let Self { name, file } = self;
         let Some((name, temporary)) = name else { return Ok(unnamed::link(&file, target)?) };
         match fs::hard_link(&name, target) {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error.into()),
-            // Some file systems have no second names.
+            // Some file systems have no hard links.
             Err(_) if fs::symlink_metadata(target).is_ok() => {
                 return Err(io::Error::from(ErrorKind::AlreadyExists).into());
             }
@@ -134,11 +136,11 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with temporary names for `target`, until one is not in use. Names that a process left
-/// behind when it was killed are removed.
+/// Calls `create` with temporary names for `target` until one is free. Removes names left behind by
+/// killed processes.
 ///
-/// The names are derived from the name of the target, so that the next writer to the same target finds
-/// them without listing the directory.
+/// The names are derived from the name of the target, so that the next writer to the same target
+/// can find them without listing the directory.
 fn with_temporary_name<T>(
     target: &Path,
     create: impl Fn(&Path) -> io::Result<T>,
@@ -152,7 +154,7 @@ fn with_temporary_name<T>(
             continue;
         }
         let remove = name.clone();
-        // A failure to remove it cannot be reported.
+        // If it cannot be removed, nobody can be told.
         let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
         match create(&name) {
             Ok(created) => return Ok((created, (name, temporary))),
@@ -167,7 +169,7 @@ fn with_temporary_name<T>(
     }
 }
 
-/// Removes the temporary files that killed processes left behind for this target.
+/// Removes temporary files that killed processes left behind for this target.
 pub(super) fn remove_stale(target: &Path) {
     for number in 0_u64.. {
         let name = temporary_name(target, number);
@@ -178,8 +180,8 @@ pub(super) fn remove_stale(target: &Path) {
     }
 }
 
-/// Returns a name in the directory of `target`. It contains a checksum of the target's name instead of
-/// the name, which may already have the maximum length.
+/// Returns a temporary name in the directory of `target`. It contains a checksum of the target's
+/// name rather than the name itself, which may already have the maximum length.
 fn temporary_name(target: &Path, number: u64) -> PathBuf {
     let name = target.file_name().unwrap_or_default().as_encoded_bytes();
     let checksum = Algorithm::Crc32.digest(name);
@@ -188,8 +190,8 @@ fn temporary_name(target: &Path, number: u64) -> PathBuf {
 
 #[cfg(unix)]
 mod stale {
-    //! Telling temporary files in use from those whose process was killed: a writer holds the lock of
-    //! its temporary file for as long as the file has its temporary name.
+    //! Telling temporary files in use from those of killed processes: a writer holds the lock of
+    //! its temporary file as long as the file has its temporary name.
 
     use std::fs::{self, File, OpenOptions};
     use std::io;
@@ -198,18 +200,18 @@ mod stale {
 
     use rustix::fs::{FlockOperation, OFlags, flock};
 
-    /// Marks a temporary file as being in use until it is closed.
+    /// Marks a temporary file as in use until it is closed.
     pub(super) fn mark(file: &File) -> io::Result<()> {
         match flock(file, FlockOperation::NonBlockingLockExclusive) {
-            // A file system without locks.
+            // Some file systems have no locks.
             Ok(()) | Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Removes a temporary file that no process uses. Returns whether the name is free.
+    /// Removes a temporary file that no process uses. Returns `true` if the name is now free.
     pub(super) fn remove(name: &Path) -> bool {
-        // A writer creates its file before it locks it, so a young file may not be locked yet.
+        // A writer locks its file only after creating it, so a young file may not be locked yet.
         let is_old = |file: &fs::Metadata| {
             file.len() > 0
                 || file
@@ -236,7 +238,7 @@ mod stale {
 
 #[cfg(not(unix))]
 mod stale {
-    //! Systems whose locks we do not use: no temporary file is known to be left over.
+    //! A stand-in for systems without `flock`, where leftover temporary files cannot be detected.
 
     use std::fs::File;
     use std::io;
@@ -254,7 +256,7 @@ mod stale {
 
 #[cfg(target_os = "linux")]
 mod unnamed {
-    //! Files without a name, which vanish when they are closed unless they are linked before.
+    //! Unnamed files, which vanish when they are closed unless they have been linked.
 
     use std::fs::File;
     use std::io;
@@ -266,7 +268,7 @@ mod unnamed {
 
     use super::super::atomic::directory_of;
 
-    /// Creates an unnamed file in the directory of `target`; returns `None` where that is not
+    /// Creates an unnamed file in the directory of `target`. Returns `None` if that is not
     /// possible.
     pub(super) fn create(target: &Path) -> io::Result<Option<File>> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -274,7 +276,7 @@ mod unnamed {
         match open(directory_of(target), flags, mode) {
             Ok(file) => {
                 let file = File::from(file);
-                // Without this the file could not be linked.
+                // Without this permission the file could not be linked.
                 Ok(path_of(&file).exists().then_some(file))
             }
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -282,7 +284,7 @@ mod unnamed {
         }
     }
 
-    /// Gives an unnamed file a name that is not in use.
+    /// Gives an unnamed file a name. Fails if the name is in use.
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -294,7 +296,7 @@ mod unnamed {
 
 #[cfg(not(target_os = "linux"))]
 mod unnamed {
-    //! Other systems have no files without a name.
+    //! A stand-in for other systems, which have no unnamed files.
 
     use std::fs::File;
     use std::io;

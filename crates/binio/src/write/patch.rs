@@ -1,7 +1,7 @@
-//! Writing a container whose header holds numbers that are known at the end only.
+//! Writing containers whose headers contain numbers that are only known later.
 //!
-//! A block header says how long its payload is, and comes before it. [`PatchWriter::reserve`]
-//! leaves room for such a number, [`PatchWriter::fill`] goes back and writes it.
+//! A block header contains the length of the payload that follows it. [`PatchWriter::reserve`]
+//! reserves space for such a number, and [`PatchWriter::fill`] goes back and writes it.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -9,10 +9,10 @@ use std::marker::PhantomData;
 use crate::number::Scalar;
 use crate::{Context, Endian, Error, Result};
 
-/// Writes bytes and numbers, knows its position, and fills in numbers afterwards.
+/// A writer that tracks its position and can go back to fill in numbers.
 ///
-/// Positions count from where the writer stood when it was handed over. Wrap slow writers in a
-/// [`BufWriter`](std::io::BufWriter) first.
+/// Positions are relative to the position of the inner writer when it was passed to
+/// [`new`](Self::new). Wrap slow writers in a [`BufWriter`](std::io::BufWriter) first.
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -31,15 +31,15 @@ use crate::{Context, Endian, Error, Result};
 #[derive(Debug)]
 pub struct PatchWriter<W> {
     inner: W,
-    /// Where the inner writer stood at first.
+    /// Initial position of the inner writer.
     start: u64,
     position: u64,
-    /// Numbers that are reserved and not yet filled in.
+    /// Number of reserved numbers that have not been filled in yet.
     open_numbers: usize,
 }
 
-/// Room for a number that [`PatchWriter::fill`] will write. A file in which one is missing is not
-/// finished: [`PatchWriter::finish`] fails.
+/// Space for a number that [`PatchWriter::fill`] will write. [`PatchWriter::finish`] fails if a
+/// number has not been filled in.
 #[must_use = "room was reserved for a number: fill it in"]
 #[derive(Debug)]
 pub struct ReservedNumber<T> {
@@ -49,18 +49,18 @@ pub struct ReservedNumber<T> {
 }
 
 impl<W: Write + Seek> PatchWriter<W> {
-    /// A writer that goes on where `inner` stands.
+    /// Creates a writer that continues at the current position of `inner`.
     pub fn new(mut inner: W) -> Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { inner, start, position: 0, open_numbers: 0 })
     }
 
-    /// Bytes written so far, room that was reserved included.
+    /// Returns the number of bytes written so far, including reserved space.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// Writes a number.
+    /// Writes a number in the given byte order.
     pub fn write_scalar<T: Scalar>(&mut self, number: T, endian: Endian) -> Result<()> {
         let mut bytes = [0; 16];
         let bytes = &mut bytes[..T::SIZE];
@@ -68,7 +68,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(self.write_all(bytes)?)
     }
 
-    /// Writes zeros in the place of a number that is not known yet.
+    /// Writes zeros as a placeholder for a number that is not known yet.
     pub fn reserve<T: Scalar>(&mut self, endian: Endian) -> Result<ReservedNumber<T>> {
         let reserved = ReservedNumber { position: self.position, endian, number: PhantomData };
         self.write_scalar(T::zeroed(), endian)?;
@@ -76,7 +76,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(reserved)
     }
 
-    /// Goes back to write the number that this writer reserved room for.
+    /// Goes back and writes a number into the space reserved for it by this writer.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a number is filled in once: its room is used up"
@@ -91,7 +91,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Writes zeros up to the next multiple of `align`; of 0 every position is one.
+    /// Writes zeros up to the next multiple of `align`. Writes nothing if `align` is 0.
     pub fn pad_to(&mut self, align: u64) -> Result<()> {
         const ZEROS: [u8; 512] = [0; 512];
         let beyond = self.position.checked_rem(align).unwrap_or(0);
@@ -104,7 +104,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Flushes and hands back the writer; fails if a reserved number was not filled in.
+    /// Flushes and returns the inner writer. Fails if a reserved number has not been filled in.
     pub fn finish(mut self) -> Result<W> {
         if self.open_numbers > 0 {
             let open = self.open_numbers;

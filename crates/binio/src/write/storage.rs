@@ -1,4 +1,4 @@
-//! A file that is changed in place, and the journal beside it.
+//! The storage of an in-place change: a file, and the journal beside it.
 
 use crate::Result;
 use crate::write::WriteAt;
@@ -6,32 +6,32 @@ use crate::write::journal::Identity;
 
 /// A file that is changed in place, and the journal beside it.
 ///
-/// A trait, so that tests can stop the world between any two operations. After a power cut the
-/// system may have kept any part of the operations that were not synced.
+/// This is a trait so that tests can interrupt a change between any two operations. After a power
+/// cut, any subset of the operations that were not synced may have taken effect.
 pub trait Storage: Send + Sync {
     /// Returns the file.
     fn file(&self) -> &dyn WriteAt;
 
-    /// Returns the file, to write to it.
+    /// Returns the file for writing.
     fn file_mut(&mut self) -> &mut dyn WriteAt;
 
     /// Returns the journal, if there is one.
     fn journal(&self) -> Option<&dyn WriteAt>;
 
-    /// Returns the journal, to write to it.
+    /// Returns the journal for writing, if there is one.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
 
-    /// Returns what the system knows about the file; `None` if the file is not on disk.
+    /// Returns the inode and modification time of the file, or `None` if it is not on disk.
     fn identity(&self) -> Option<Identity> {
         None
     }
 
-    /// Makes an empty journal; fails if there is one already.
+    /// Creates an empty journal. Fails if one already exists.
     fn create_journal(&mut self) -> Result<()>;
 
     /// Removes the journal.
     fn remove_journal(&mut self) -> Result<()>;
 
-    /// Returns when the creation or the removal of the journal is on the disk.
+    /// Waits until the creation or removal of the journal is on disk.
     fn sync_directory(&mut self) -> Result<()>;
 }

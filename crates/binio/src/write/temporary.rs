@@ -1,7 +1,7 @@
-//! Temporary files that have a name, so that a program that is interrupted can remove them.
+//! Temporary files with names, which an interrupted program can remove.
 //!
 //! A process that is ended by a signal runs no destructors. A program that wants to leave nothing
-//! behind calls [`remove_temporaries`] when it is told to end, before it does.
+//! behind calls [`remove_temporaries`] before it ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ fn files() -> MutexGuard<'static, BTreeMap<u64, Remove>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file that has a name. It is removed when this is dropped, or by
+/// A temporary file with a name. The file is removed when this value is dropped, or by
 /// [`remove_temporaries`], unless it is [kept](Self::keep).
 ///
 /// ```
@@ -35,8 +35,8 @@ fn files() -> MutexGuard<'static, BTreeMap<u64, Remove>> {
 pub struct TemporaryFile(u64);
 
 impl TemporaryFile {
-    /// Takes the function that removes the file. Call this before the file is made: in between, the
-    /// process may be interrupted.
+    /// Registers the function that removes the file. Call this before creating the file, because
+    /// the process may be interrupted in between.
     pub fn new(remove: impl Fn() + Send + 'static) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -45,7 +45,7 @@ impl TemporaryFile {
         Self(id)
     }
 
-    /// Does not remove the file: it was renamed, or was not made.
+    /// Keeps the file, because it was renamed or never created.
     pub fn keep(self) {
         files().remove(&self.0);
         std::mem::forget(self);
@@ -67,8 +67,8 @@ impl fmt::Debug for TemporaryFile {
     }
 }
 
-/// Removes all temporary files of this process that have a name, for a process that is about to end:
-/// whoever makes or finishes such a file after this waits forever.
+/// Removes all registered temporary files of this process, just before the process ends. Any thread
+/// that creates or drops a [`TemporaryFile`] afterwards waits forever.
 pub fn remove_temporaries() {
     let files = files();
     for remove in files.values() {
