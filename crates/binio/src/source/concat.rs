@@ -1,13 +1,13 @@
-//! Several sources as a single one.
+//! Reading several sources as a single one.
 
 use std::ops::Range;
 
 use crate::source::check_range;
 use crate::{ReadAt, Result};
 
-/// Sources one after another, read as a single source.
+/// Several sources, one after another, read as a single source.
 ///
-/// Offsets in errors of a part are those of the part.
+/// Errors from a part contain offsets within that part.
 ///
 /// ```
 /// use binio::ReadAt;
@@ -20,12 +20,12 @@ use crate::{ReadAt, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Concat<S> {
-    /// Each part with the offset of its end.
+    /// The parts, each with the offset of its end.
     parts: Vec<(u64, S)>,
 }
 
 impl<S: ReadAt> Concat<S> {
-    /// Joins sources in their order. Bytes beyond an offset of 2⁶⁴ − 1 are ignored.
+    /// Joins sources in order. Bytes beyond offset 2⁶⁴ − 1 are ignored.
     pub fn new(sources: impl IntoIterator<Item = S>) -> Self {
         let mut end = 0_u64;
         let with_end = |source: S| {
@@ -35,7 +35,8 @@ impl<S: ReadAt> Concat<S> {
         Self { parts: sources.into_iter().map(with_end).collect() }
     }
 
-    /// Splits a range into the parts that it touches: each part with a range of its own bytes.
+    /// Returns the parts that a range overlaps, each with the overlapping range relative to the
+    /// part.
     fn split(&self, range: Range<u64>) -> impl Iterator<Item = (&S, Range<u64>)> {
         let first = self.parts.partition_point(|(end, _)| *end <= range.start);
         let parts = self.parts.get(first..).unwrap_or_default();
@@ -61,7 +62,7 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         check_range(self.len(), offset, len)?;
         let mut rest = buf;
         for (source, range) in self.split(offset..offset + len) {
-            // A part of `buf`, whose length is a `usize`.
+            // A part of `buf`, so its length fits in a `usize`.
             let here = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let (part, after) = rest.split_at_mut(here);
             source.read_exact_at(part, range.start)?;

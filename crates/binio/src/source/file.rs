@@ -1,4 +1,4 @@
-//! A file, read by position.
+//! Reading a file by position.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -9,33 +9,33 @@ use bytes::Bytes;
 use crate::source::check_range;
 use crate::{Context, Error, ReadAt, Result, check_limit};
 
-/// Bytes that are read of a file that reports no size.
+/// Maximum number of bytes to read from a file that reports a size of 0.
 pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 
 /// A regular file, read with `pread` (`seek_read` on Windows).
 ///
-/// The length is taken once, when the source is made. If the file is cut afterwards, a read past
-/// its new end fails with [`Truncated`](crate::ErrorKind::Truncated); nothing worse happens, which
-/// is why a file that others may write to is better read so than by [`Mmap`](crate::Mmap).
+/// The length is determined once, when the source is created. If the file is truncated later, a
+/// read past its new end fails with [`Truncated`](crate::ErrorKind::Truncated). This makes
+/// `FileSource` safer than [`Mmap`](crate::Mmap) for files that others may write to.
 #[derive(Debug)]
 pub struct FileSource {
     pub(crate) file: File,
     pub(crate) len: u64,
-    /// What was read of a file that reports no size.
+    /// The whole content of a file that reports a size of 0; otherwise empty.
     content: Bytes,
 }
 
 impl FileSource {
-    /// Opens a file for reading. Pipes, devices and directories are refused, since they cannot be
-    /// read by position. Some file systems, such as `/proc`, report a size of 0 for files that have
-    /// content: such a file is read to its end here.
+    /// Opens a file for reading. Fails for pipes, devices and directories, which cannot be read by
+    /// position. Some file systems, such as `/proc`, report a size of 0 for files that have
+    /// content: such a file is read into memory, up to 1 GiB.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new(open_regular(path)?)?.with_content();
         open().with_context(|| path.display().to_string())
     }
 
-    /// A file that is open for reading, which is refused unless it is regular.
+    /// Wraps a file that is open for reading. Fails unless it is a regular file.
     #[cfg(all(feature = "write", unix))]
     pub(crate) fn regular(file: File) -> Result<Self> {
         let metadata = file.metadata()?;
@@ -45,7 +45,7 @@ impl FileSource {
         Self { file, len: metadata.len(), content: Bytes::new() }.with_content()
     }
 
-    /// Reads the content if no size is reported.
+    /// Reads the content into memory if the reported size is 0.
     fn with_content(mut self) -> Result<Self> {
         if self.len == 0 {
             self.content = content_of(&self.file, MAX_UNSIZED)?;
@@ -54,20 +54,21 @@ impl FileSource {
         Ok(self)
     }
 
-    /// A file that is open for reading. Its cursor is not used (on Windows it is moved).
+    /// Wraps a file that is open for reading. The file's cursor is not used, but on Windows it is
+    /// moved.
     pub fn new(file: File) -> Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { file, len, content: Bytes::new() })
     }
 
-    /// The error for a read that met the end of the file: it was cut after it was opened.
+    /// Returns the error for a read that reached the end of a file truncated after it was opened.
     fn cut_short(&self, needed: u64, offset: u64) -> Error {
         let now = self.file.metadata().map_or(0, |metadata| metadata.len());
         Error::truncated(needed, now.saturating_sub(offset)).at(offset)
     }
 }
 
-/// Opens a regular file; checks before opening, since opening a pipe waits for its writer.
+/// Opens a regular file. Checks the type first, since opening a pipe would wait for its writer.
 pub(super) fn open_regular(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(not_regular());
@@ -79,7 +80,7 @@ fn not_regular() -> Error {
     Error::unsupported("only regular files can be read by position")
 }
 
-/// The content of a file that reports a size of 0.
+/// Reads the content of a file that reports a size of 0. Fails if it is longer than `limit` bytes.
 pub(super) fn content_of(file: &File, limit: u64) -> Result<Bytes> {
     let mut content = Vec::new();
     file.take(limit + 1).read_to_end(&mut content)?;
@@ -129,7 +130,7 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result
     Ok(())
 }
 
-/// Other systems have no reading by position in the standard library.
+/// The standard library cannot read by position on other systems.
 #[cfg(not(any(unix, windows)))]
 fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

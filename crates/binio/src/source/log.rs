@@ -1,4 +1,4 @@
-//! A record of what is read: what users of remote sources pay for.
+//! Recording which ranges are read, to measure the cost of remote access.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,11 +8,11 @@ use bytes::Bytes;
 use crate::source::read_at::{FILE_GAP, FILE_PIECE};
 use crate::{ReadAt, Result};
 
-/// A source that records every range read from it, so that a test can state what an operation
-/// costs.
+/// A source that records every range read from it, so that tests can check the cost of an
+/// operation.
 ///
-/// It behaves as a file does: even over memory [`is_memory`](ReadAt::is_memory) is false, so that
-/// the record shows the reads of a reader that has to pay for them.
+/// It always behaves like a file. [`is_memory`](ReadAt::is_memory) returns `false` even for a
+/// source in memory, so that readers make all the reads that a file would require.
 ///
 /// ```
 /// use binio::{Bytes, ReadAt};
@@ -31,17 +31,17 @@ pub struct ReadLog<S> {
 }
 
 impl<S> ReadLog<S> {
-    /// Records the reads of a source from now on.
+    /// Starts recording the reads of a source.
     pub fn new(source: S) -> Self {
         Self { source, ranges: Mutex::default() }
     }
 
-    /// The ranges read so far, in order, those of failed reads included.
+    /// Returns the ranges read so far, in order, including failed reads.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.log().clone()
     }
 
-    /// Forgets what was read so far.
+    /// Clears the record.
     pub fn clear(&self) {
         self.log().clear();
     }

@@ -1,4 +1,4 @@
-//! A file mapped into memory.
+//! Mapping a file into memory.
 
 use std::path::Path;
 
@@ -7,29 +7,32 @@ use bytes::Bytes;
 use crate::source::file::{MAX_UNSIZED, content_of, open_regular};
 use crate::{Context, ReadAt, Result};
 
-/// A file mapped into memory: reads are free, and [`bytes_at`](ReadAt::bytes_at) shares the map.
+/// A file mapped into memory. Reads are free, and [`bytes_at`](ReadAt::bytes_at) shares the map.
 ///
-/// # A file that changes
+/// # If the file changes
 ///
-/// The map is the file, not a copy. What others do to the file after it was opened shows here:
+/// The map is the file itself, not a copy, so it is affected by other programs that change the
+/// file:
 ///
-/// - **It is cut**: touching a page that is gone raises `SIGBUS` on Unix (an exception on Windows,
-///   where a mapped file cannot be cut as a rule), which ends the process. No reader can catch it.
-/// - **It is overwritten**: bytes that were checked may be others when they are used. Parsers on
-///   this crate stay memory-safe with any bytes, but what they report may be neither the old
+/// - **Truncation**: accessing a page that no longer exists raises `SIGBUS` on Unix, which ends the
+///   process. Readers cannot catch it. Windows usually prevents mapped files from being truncated,
+///   and raises an exception otherwise.
+/// - **Overwriting**: bytes may change between being checked and being used. Parsers built on this
+///   crate stay memory-safe whatever the bytes are, but their results may match neither the old
 ///   file nor the new one.
-/// - **It is replaced** by a rename, as [`AtomicFile`](crate::write::AtomicFile) does: nothing changes
-///   here, the map keeps the old file alive.
+/// - **Replacement** by a rename, as in [`AtomicFile`](crate::write::AtomicFile): the map is not
+///   affected and keeps the old file alive.
 ///
-/// So map files that nobody writes to in place; for others take
-/// [`FileSource`](crate::FileSource), where both cases are plain errors or plain reads.
+/// So only map files that nobody writes to in place. Use [`FileSource`](crate::FileSource) for
+/// other files; there, reading past the new end is an ordinary error.
 #[derive(Clone, Debug)]
 pub struct Mmap {
     data: Bytes,
 }
 
 impl Mmap {
-    /// Maps a regular file for reading. An empty file is an empty source.
+    /// Maps a regular file for reading. A file that reports a size of 0 is read into memory
+    /// instead, since it may still have content.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::map(path).with_context(|| path.display().to_string())
@@ -38,19 +41,20 @@ impl Mmap {
     fn map(path: &Path) -> Result<Self> {
         let file = open_regular(path)?;
         if file.metadata()?.len() == 0 {
-            // Most systems refuse a map of no bytes. The file may have content all the same.
+            // Most systems reject empty maps. The file may have content even though its size is 0.
             return Ok(Self { data: content_of(&file, MAX_UNSIZED)? });
         }
-        // SAFETY: the call asks that nobody changes the file while it is mapped. No system that we
-        // run on lets a reader enforce that, so the type's documentation passes the condition on.
-        // The rest is kept here: the map is read-only, nothing in this process writes through it,
-        // it is unmapped when the last `Bytes` of it is dropped, and its contents are used as
-        // plain bytes only, for which every value is valid.
+        // SAFETY: the call requires that nobody changes the file while it is mapped. None of the
+        // systems we support lets a reader enforce that, so the documentation of the type passes
+        // the condition on to the caller. The other conditions are met here: the map is read-only,
+        // nothing in this process writes through it, it is unmapped when the last `Bytes` that
+        // shares it is dropped, and its contents are only used as plain bytes, for which every
+        // value is valid.
         let map = unsafe { memmap2::Mmap::map(&file) }?;
         Ok(Self { data: Bytes::from_owner(map) })
     }
 
-    /// The whole file.
+    /// Returns the whole file.
     pub fn as_bytes(&self) -> &Bytes {
         &self.data
     }

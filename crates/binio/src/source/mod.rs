@@ -1,21 +1,21 @@
-//! Where bytes come from: the trait [`ReadAt`] and its implementations.
+//! Byte sources: the trait [`ReadAt`] and its implementations.
 //!
 //! A *source* is a fixed sequence of bytes that is read by position. It has no cursor, so many
-//! threads may read one source. What each implementation costs:
+//! threads can read the same source. The implementations differ in cost:
 //!
 //! | source | `bytes_at` | errors after opening |
 //! |---|---|---|
 //! | [`Bytes`] | shares the memory | none |
 //! | `[u8]`, `Vec<u8>` | copies | none |
-//! | [`Mmap`] | shares the map | a signal, see there |
-//! | [`FileSource`] | one `pread` | of the system |
-//! | [`Stream`] | seek and read under a lock | of the reader |
-//! | [`Span`] | as its source | as its source |
-//! | [`Concat`] | copies | as its sources |
-//! | [`Window`] | shares what was fetched | `NeedsData` |
+//! | [`Mmap`] | shares the map | a signal, see [`Mmap`] |
+//! | [`FileSource`] | one `pread` | from the system |
+//! | [`Stream`] | seeks and reads under a lock | from the reader |
+//! | [`Span`] | like its source | like its source |
+//! | [`Concat`] | copies | like its sources |
+//! | [`Window`] | shares fetched bytes | `NeedsData` |
 //!
-//! Each source also states what a read costs, so that a reader suits files and networks alike: see
-//! [`gap_worth_reading`](crate::ReadAt::gap_worth_reading) and
+//! Each source also states the cost of a read, so that the same reader works well with files and
+//! over networks: see [`gap_worth_reading`](crate::ReadAt::gap_worth_reading) and
 //! [`preferred_piece`](crate::ReadAt::preferred_piece).
 //!
 //! [`Bytes`]: crate::Bytes
@@ -50,8 +50,9 @@ pub use scan::Scanner;
 pub use stream::Stream;
 pub use window::{Window, parse_with_fetch};
 
-/// Fails with [`Truncated`](crate::ErrorKind::Truncated) unless `len` bytes from `offset` on lie
-/// within a source of `total` bytes: what an implementation of [`ReadAt`](crate::ReadAt) checks first.
+/// Checks that a source of `total` bytes contains `len` bytes at `offset`. Fails with
+/// [`Truncated`](crate::ErrorKind::Truncated) if not. Implementations of [`ReadAt`](crate::ReadAt)
+/// call this first.
 ///
 /// ```
 /// use binio::source::check_range;
@@ -67,7 +68,7 @@ pub fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// The part of a slice, checked.
+/// Returns part of a slice. Fails if the range is out of bounds.
 fn slice_at(data: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
     let start = usize::try_from(offset).ok();
     start

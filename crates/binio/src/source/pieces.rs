@@ -8,24 +8,24 @@ use bytes::Bytes;
 
 use crate::Result;
 
-/// The bytes of a range in pieces, in order: see [`ReadAt::pieces`](crate::ReadAt::pieces).
+/// An iterator over the pieces of a range, in order: see [`ReadAt::pieces`](crate::ReadAt::pieces).
 ///
-/// Every piece has the size asked for, except that the last one may be shorter; a size of 0 counts
+/// Every piece has the requested size, except that the last one may be shorter; a size of 0 counts
 /// as 1. A source in memory shares its bytes. Any other source reads each piece into the buffer of
-/// the piece before, if the caller has dropped that one.
+/// the previous one, if the caller has dropped it.
 ///
-/// A range that ends before it starts has no pieces. A range that reaches past the end of the source
-/// yields an error in place of the first piece that does. An error is the last item.
+/// A range that ends before it starts has no pieces. If the range extends past the end of the
+/// source, the first piece that does so is replaced by an error. No items follow an error.
 pub struct Pieces<'a> {
-    /// The part of the range that was not read yet.
+    /// The part of the range that has not been read yet.
     rest: Range<u64>,
     size: usize,
     read: Box<Read<'a>>,
-    /// The last piece, whose buffer the next one may reuse.
+    /// The previous piece, whose buffer the next one may reuse.
     last: Bytes,
 }
 
-/// Reads bytes at an offset; the bytes of the last piece may be overwritten.
+/// Reads `usize` bytes at an offset, if possible into the buffer of the previous piece.
 type Read<'a> = dyn Fn(u64, usize, Bytes) -> Result<Bytes> + Send + 'a;
 
 impl<'a> Pieces<'a> {

@@ -8,16 +8,17 @@ use bytes::Bytes;
 use crate::Result;
 use crate::source::{Pieces, check_range, slice_at};
 
-/// A read from a file costs about as much as copying this many bytes.
+/// Reading from a file costs about as much as copying this many bytes.
 pub(super) const FILE_GAP: u64 = 4096;
 
-/// The number of bytes that a file is read in at a time.
+/// Number of bytes to read from a file at a time.
 pub(super) const FILE_PIECE: usize = 1 << 20;
 
-/// Bytes that are read by position.
+/// A sequence of bytes that can be read by position.
 ///
-/// The length is fixed when the source is made. Every read is exact: all bytes, or an error with
-/// the offset ([`Truncated`](crate::ErrorKind::Truncated) past the end). Implementations need
+/// The length is fixed when the source is created. Every read is exact: it returns all the
+/// requested bytes, or fails with an error that contains the offset
+/// ([`Truncated`](crate::ErrorKind::Truncated) past the end). Implementations must provide
 /// [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
 ///
 /// ```
@@ -30,22 +31,23 @@ pub(super) const FILE_PIECE: usize = 1 << 20;
 /// # Ok::<(), binio::Error>(())
 /// ```
 pub trait ReadAt: Send + Sync {
-    /// Length in bytes.
+    /// Returns the length in bytes.
     fn len(&self) -> u64;
 
-    /// Is it without bytes?
+    /// Returns `true` if the source has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills the buffer with the bytes from `offset` on. On failure the buffer's content is
-    /// unspecified.
+    /// Fills the buffer with bytes, starting at `offset`. If this fails, the content of the buffer
+    /// is unspecified.
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
-    /// The `len` bytes from `offset` on: shared where the source is memory, read otherwise.
+    /// Returns `len` bytes, starting at `offset`. The bytes are shared if the source is in memory,
+    /// and read otherwise.
     ///
-    /// The range is held against the length before anything is allocated, so a length claimed by
-    /// a hostile file costs at most the size of the source.
+    /// The range is checked against the length before anything is allocated, so a length claimed by
+    /// a hostile file can cost no more than the size of the source.
     fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         check_range(self.len(), offset, len as u64)?;
         let mut buffer = crate::memory::reserve("a part of a source", len as u64)?;
@@ -54,8 +56,8 @@ pub trait ReadAt: Send + Sync {
         Ok(buffer.into())
     }
 
-    /// Is [`bytes_at`](Self::bytes_at) free, because it shares the source's memory? A reader then
-    /// takes a large range at once instead of going through it piece by piece.
+    /// Returns `true` if [`bytes_at`](Self::bytes_at) is free, because it shares the memory of the
+    /// source. Readers then request a large range in one go rather than in pieces.
     fn is_memory(&self) -> bool {
         false
     }
@@ -81,20 +83,20 @@ pub trait ReadAt: Send + Sync {
         })
     }
 
-    /// The largest gap in bytes between two ranges that are better read as one: reading so many
-    /// bytes costs about as much as another read. Default: 4 KiB, which suits a file.
+    /// Returns the largest gap, in bytes, for which two ranges are better read as one: reading the
+    /// gap costs about as much as another read. The default of 4 KiB suits files.
     fn gap_worth_reading(&self) -> u64 {
         FILE_GAP
     }
 
-    /// The number of bytes that a reader of a long range best reads at a time. Default: 1 MiB, which
-    /// suits a file.
+    /// Returns the number of bytes to read at a time when reading a long range. The default of 1
+    /// MiB suits files.
     fn preferred_piece(&self) -> usize {
         FILE_PIECE
     }
 
-    /// Says which ranges will be read soon, so that a remote source fetches them in one go. A
-    /// hint: reading works without it.
+    /// Announces which ranges will be read soon, so that a remote source can fetch them together.
+    /// This is only a hint: reading works without it.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// A source with the two required methods only.
+    /// A source that implements only the required methods.
     struct Counting;
 
     impl ReadAt for Counting {

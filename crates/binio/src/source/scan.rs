@@ -1,8 +1,8 @@
 //! Finding a marker in a source, in bounded memory.
 //!
-//! A [`Scanner`] looks for one byte string in one range. Where the source is memory it looks at
-//! the range in place; else it reads windows, each overlapping the one before by the length of the
-//! marker less one byte, so that no match is lost at a seam:
+//! A [`Scanner`] searches one range for one byte string. A source in memory is searched in place.
+//! Any other source is read in windows; each overlaps the previous one by one byte less than the
+//! length of the marker, so that no match across a boundary is lost:
 //!
 //! ```text
 //! range    |------------------------------------------|
@@ -18,14 +18,14 @@ use memchr::memmem::Finder;
 
 use crate::{ReadAt, Result};
 
-/// Bytes read at a time unless told otherwise: large enough that the calls do not count, small
-/// enough for a cache.
+/// Default window size in bytes: large enough to make the cost of a call negligible, small enough
+/// for a cache.
 const WINDOW: usize = 256 * 1024;
 
-/// Looks for a marker in a range of a source.
+/// A search for a marker in a range of a source.
 ///
 /// Matches may overlap: a false match in the payload never hides a true one that begins inside it.
-/// An empty marker is found nowhere. A range that reaches past the source is cut at its end.
+/// An empty marker never matches. A range that extends past the end of the source is clipped.
 ///
 /// ```
 /// use binio::Bytes;
@@ -44,16 +44,16 @@ const WINDOW: usize = 256 * 1024;
 pub struct Scanner<'a, S: ?Sized> {
     source: &'a S,
     finder: Finder<'a>,
-    /// Where the next match may begin.
+    /// The earliest offset at which the next match may begin.
     position: u64,
     end: u64,
     window: usize,
-    /// The bytes read last, and their offset.
+    /// The bytes read last. They start at `piece_start`.
     piece: Piece,
     piece_start: u64,
 }
 
-/// A part of the source: shared if the source is memory, else read into a buffer that is kept.
+/// A part of the source: shared if the source is in memory, otherwise read into a reusable buffer.
 #[derive(Debug)]
 enum Piece {
     Shared(Bytes),
@@ -70,7 +70,7 @@ impl Piece {
 }
 
 impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
-    /// A scanner for matches that lie in `range` as a whole.
+    /// Creates a scanner for matches that lie entirely in `range`.
     pub fn new(source: &'a S, needle: &'a [u8], range: Range<u64>) -> Self {
         Self {
             source,
@@ -84,12 +84,12 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
     }
 
     crate::setters! {
-        /// Sets how many bytes are read at a time from a source that is not memory (256 KiB unless
-        /// set; at least the marker's length).
+        /// Sets the number of bytes to read at a time from a source that is not in memory. The
+        /// default is 256 KiB; the minimum is the length of the marker.
         window: usize;
     }
 
-    /// Offset of the next match, or `None` if there is none up to the end of the range.
+    /// Returns the offset of the next match, or `None` if there are no more matches in the range.
     pub fn next_match(&mut self) -> Result<Option<u64>> {
         let needle = self.finder.needle().len();
         while needle > 0 && self.left() >= needle as u64 {
@@ -99,7 +99,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
                 self.position = found + 1;
                 return Ok(Some(found));
             }
-            // A match may still begin in the last bytes of what was looked at.
+            // A match may still begin in the last bytes that were searched.
             self.position += (ahead.len() + 1).saturating_sub(needle) as u64;
             if self.left() >= needle as u64 && self.ahead().len() < needle {
                 self.load(self.position, self.end)?;
@@ -108,25 +108,26 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         Ok(None)
     }
 
-    /// Goes on at `offset`, if that lies ahead: how a reader skips a payload that it has
-    /// measured.
+    /// Continues the search at `offset`, for example to skip a payload of known length. Does
+    /// nothing if the search is already past `offset`.
     pub fn skip_to(&mut self, offset: u64) {
         self.position = self.position.max(offset);
     }
 
-    /// Bytes from the position to the end of the range.
+    /// Returns the number of bytes from the position to the end of the range.
     fn left(&self) -> u64 {
         self.end.saturating_sub(self.position)
     }
 
-    /// The part of the loaded piece from the position on.
+    /// Returns the part of the loaded piece that starts at the position.
     fn ahead(&self) -> &[u8] {
         let start = self.position.checked_sub(self.piece_start);
         let start = start.and_then(|start| usize::try_from(start).ok());
         start.and_then(|start| self.piece.as_slice().get(start..)).unwrap_or_default()
     }
 
-    /// Length of the window that ends, or begins, at a place: all of it where that is free.
+    /// Returns the number of bytes to load: all of them if the source is in memory, otherwise one
+    /// window.
     fn window_for(&self, end: u64) -> u64 {
         if self.source.is_memory() {
             return end;
@@ -134,7 +135,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         self.window.max(self.finder.needle().len()) as u64
     }
 
-    /// Loads the window from `start` on, up to `end` at most.
+    /// Loads a window that begins at `start` and ends no later than `end`.
     fn load(&mut self, start: u64, end: u64) -> Result<()> {
         let left = end - start;
         let len = left.min(self.window_for(left));

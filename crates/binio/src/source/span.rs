@@ -1,4 +1,4 @@
-//! A part of a source as a source.
+//! Using part of a source as a source.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use bytes::Bytes;
 use crate::source::{check_range, past_end};
 use crate::{ReadAt, Result};
 
-/// A part of a source, with offsets that begin at 0.
+/// A part of a source, with its own offsets starting at 0.
 ///
-/// Offsets in its errors are those of the whole source, since that is where a user has to look.
+/// Errors contain offsets in the whole source, since that is where users have to look.
 ///
 /// ```
 /// use binio::{Bytes, ReadAt, Span};
@@ -27,15 +27,17 @@ pub struct Span<S> {
 }
 
 impl<S: ReadAt> Span<S> {
-    /// The bytes `range` of the source; fails with [`Truncated`](crate::ErrorKind::Truncated) if
-    /// they are not all in it. A range that ends before it starts is empty.
+    /// Creates a source from a range of another. Fails with
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end. A range that
+    /// ends before it starts is empty.
     pub fn new(source: S, range: Range<u64>) -> Result<Self> {
         let len = range.end.saturating_sub(range.start);
         check_range(source.len(), range.start, len)?;
         Ok(Self { source, start: range.start, len })
     }
 
-    /// Turns an offset in the span into one in the source.
+    /// Converts an offset in the span to an offset in the source. Fails if the span does not
+    /// contain `len` bytes at this offset.
     fn absolute(&self, offset: u64, len: u64) -> Result<u64> {
         let absolute = self.start.saturating_add(offset);
         if check_range(self.len, offset, len).is_err() {

@@ -1,4 +1,4 @@
-//! Anything that can read and seek, as a source.
+//! Using anything that can read and seek as a source.
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::source::check_range;
 use crate::{Error, ReadAt, Result};
 
-/// A reader with a cursor, made positional by a lock: right for what has no better way in, such as
-/// a decompressor that can seek. Threads wait for each other.
+/// A reader with a cursor, protected by a lock so that it can be read by position. Use it only for
+/// readers that offer nothing better, such as a seekable decompressor: threads have to wait for
+/// each other.
 ///
 /// ```
 /// use binio::ReadAt;
@@ -24,7 +25,7 @@ pub struct Stream<R> {
 }
 
 impl<R: Read + Seek + Send> Stream<R> {
-    /// Takes the length by seeking to the end.
+    /// Determines the length by seeking to the end.
     pub fn new(mut reader: R) -> Result<Self> {
         let len = reader.seek(SeekFrom::End(0))?;
         Ok(Self { reader: Mutex::new(reader), len })
@@ -39,7 +40,8 @@ impl<R: Read + Seek + Send> ReadAt for Stream<R> {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let needed = buf.len() as u64;
         check_range(self.len, offset, needed)?;
-        // A panic of the reader in another thread leaves its cursor anywhere; every read seeks.
+        // If the reader has panicked in another thread, its cursor could be anywhere, but every
+        // read seeks first.
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let read = reader.seek(SeekFrom::Start(offset)).and_then(|_| reader.read_exact(buf));
         read.map_err(|error| match error.kind() {
@@ -48,7 +50,7 @@ impl<R: Read + Seek + Send> ReadAt for Stream<R> {
         })
     }
 
-    /// 64 KiB, because seeking makes most readers discard what they have buffered.
+    /// Returns 64 KiB, because seeking makes most readers discard their buffers.
     fn gap_worth_reading(&self) -> u64 {
         64 << 10
     }

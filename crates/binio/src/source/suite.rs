@@ -1,13 +1,13 @@
-//! The battery of tests that every source passes: for the sources here, and for yours.
+//! Tests that every source must pass, for implementations here and elsewhere.
 
 use std::ops::Range;
 
 use crate::{ErrorKind, ReadAt};
 
-/// Checks that a source behaves as [`ReadAt`] promises and has exactly the `expected` bytes.
+/// Checks that a source behaves as [`ReadAt`] requires and contains exactly the `expected` bytes.
 ///
-/// A test instrument: panics with the rule that is broken. All ranges are tried up to 64 bytes of
-/// content, a choice of them above.
+/// For use in tests: panics with the rule that was broken. Tries all ranges of a source of up to 64
+/// bytes, and a selection of ranges of a longer one.
 ///
 /// ```
 /// use binio::{Bytes, source::suite};
@@ -28,7 +28,7 @@ pub fn check(source: &dyn ReadAt, expected: &[u8]) {
     });
 }
 
-/// Prefetching is a hint: any ranges are fine.
+/// Checks that any ranges can be prefetched, because they are only a hint.
 fn check_hints(source: &dyn ReadAt, len: u64) {
     let backwards = Range { start: len, end: 0 };
     let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];
@@ -58,7 +58,8 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
     }
 }
 
-/// Every place in a short source; in a long one those near its ends and around powers of two.
+/// Returns all offsets in a short source, or those near the ends and around powers of two in a long
+/// one.
 fn places(len: usize) -> Vec<usize> {
     if len <= 64 {
         return (0..=len).collect();
@@ -105,7 +106,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
     assert!(nothing.is_empty(), "no bytes");
 }
 
-/// A source that says it is memory shares it.
+/// Checks that a source that claims to be in memory shares it.
 fn check_sharing(source: &dyn ReadAt, len: usize) {
     if source.is_memory() && len > 0 {
         let one = source.bytes_at(0, len).expect("the whole source");

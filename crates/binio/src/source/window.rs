@@ -1,16 +1,17 @@
-//! The part of a remote source that was fetched so far, and the loop that fetches the rest.
+//! Parsing a remote source by fetching only the parts that are needed.
 //!
-//! A parser on this crate reads through [`ReadAt`] and knows no network and no `async`. To run it
-//! on an object in a store, give it a [`Window`]: a read of bytes that were not fetched yet fails,
-//! [`parse_with_fetch`] notes which were missed, has them fetched, and runs the parser again:
+//! Parsers built on this crate read through [`ReadAt`] and know nothing about networks or `async`.
+//! To parse a remote object, use a [`Window`]. Reading bytes that have not been fetched fails;
+//! [`parse_with_fetch`] then fetches the missing ranges and runs the parser again:
 //!
 //! ```text
 //! parse ─ reads 0..54 ─ missed ─┐        ┌ parse ─ reads 0..54, 900..960 ─ missed ─┐
 //!                  fetch(0..54) ┘        └ ...                     fetch(900..960) ┘
 //! ```
 //!
-//! What a parser reads depends only on what it has read, so each run gets further; a file whose
-//! headers form a chain of `n` costs `n` rounds. Read-ahead makes it fewer.
+//! What a parser reads depends only on the bytes it has already read, so each run gets further. A
+//! file whose headers form a chain of length `n` takes `n` rounds. Read-ahead reduces the number of
+//! rounds.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,9 +22,9 @@ use bytes::Bytes;
 use crate::source::check_range;
 use crate::{Error, ErrorKind, ReadAt, Result};
 
-/// A source of known length of which parts are here and the rest can be fetched.
+/// A source of known length, parts of which have been fetched.
 ///
-/// A read outside the parts fails with [`NeedsData`](ErrorKind::NeedsData).
+/// Reading outside these parts fails with [`NeedsData`](ErrorKind::NeedsData).
 ///
 /// ```
 /// use binio::{Bytes, ErrorKind, ReadAt};
@@ -45,27 +46,30 @@ pub struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The parts by their offset. They do not overlap and none is empty.
+    /// The fetched parts by offset. They do not overlap, and none is empty.
     parts: BTreeMap<u64, Bytes>,
-    /// Ranges that a read missed or a prefetch named since [`parse_with_fetch`] looked last.
+    /// Ranges that were missed by a read or requested by a prefetch since [`parse_with_fetch`] last
+    /// checked.
     wanted: Vec<Range<u64>>,
-    /// Did a read miss anything since then?
+    /// Whether a read has missed any bytes since then.
     missed: bool,
 }
 
 impl Window {
-    /// A source of `len` bytes of which nothing is here.
+    /// Creates a source of `len` bytes, none of which have been fetched.
     pub fn new(len: u64) -> Self {
         Self { len, read_ahead: 0, state: Mutex::default() }
     }
 
     crate::setters! {
-        /// Asks for at least so many bytes whenever some are missing. 64 KiB halve the rounds of a
-        /// typical chain of headers; the default is to ask for exactly what is needed.
+        /// Sets the minimum number of bytes to request when bytes are missing. 64 KiB halves the
+        /// number of rounds for a typical chain of headers. By default, only the bytes needed are
+        /// requested.
         read_ahead: u64;
     }
 
-    /// Adds fetched bytes. Of bytes that are here already the old ones stay.
+    /// Adds fetched bytes. Bytes that are already present are not replaced. Fails with
+    /// [`Truncated`](ErrorKind::Truncated) if the bytes extend past the end of the source.
     pub fn insert(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let len = bytes.len() as u64;
@@ -81,17 +85,18 @@ impl Window {
         Ok(())
     }
 
-    /// The missing parts of a range, in order.
+    /// Returns the missing parts of a range, in order.
     pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         self.state().gaps(range.start..range.end.min(self.len))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // No operation panics between two changes that belong together.
+        // No operation can panic between two related changes, so the state is always consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of a range, or the error that names the bytes to fetch.
+    /// Returns the bytes of a range in pieces. Fails with the range to fetch if any bytes are
+    /// missing.
     fn parts_of(&self, offset: u64, len: usize) -> Result<Vec<Bytes>> {
         check_range(self.len, offset, len as u64)?;
         let range = offset..offset + len as u64;
@@ -106,13 +111,14 @@ impl Window {
         state.pieces(range)
     }
 
-    /// A missing range, stretched by the read-ahead.
+    /// Extends a missing range to the read-ahead, but not past the end of the source.
     fn with_more(&self, range: Range<u64>) -> Range<u64> {
         let ahead = range.start.saturating_add(self.read_ahead);
         range.start..range.end.max(ahead).min(self.len)
     }
 
-    /// What to fetch, if a read failed since the last call. It may have come in meanwhile.
+    /// Returns the ranges to fetch if a read has missed bytes since the last call. The list is
+    /// empty if the bytes have arrived in the meantime.
     fn take_wanted(&self) -> Option<Vec<Range<u64>>> {
         let mut state = self.state();
         let wanted = std::mem::take(&mut state.wanted);
@@ -121,7 +127,7 @@ impl Window {
 }
 
 impl State {
-    /// The parts that overlap a range, and where they lie.
+    /// Returns the parts that overlap a range, with their offsets.
     fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Bytes)> {
         let before = self.parts.range(..range.start).next_back();
         let within = self.parts.range(range.start..range.end.max(range.start));
@@ -148,7 +154,7 @@ impl State {
         gaps
     }
 
-    /// The bytes of a range without gaps.
+    /// Returns the bytes of a range that has no gaps.
     fn pieces(&self, range: Range<u64>) -> Result<Vec<Bytes>> {
         self.overlapping(&range)
             .map(|(offset, part)| {
@@ -160,12 +166,12 @@ impl State {
     }
 }
 
-/// A length within memory that exists; saturates where it could not be.
+/// Converts a length in memory to a `usize`. Saturates, although that should never be necessary.
 fn clamped(len: u64) -> usize {
     usize::try_from(len).unwrap_or(usize::MAX)
 }
 
-/// Sorts ranges and joins those that touch.
+/// Sorts ranges and merges those that overlap or touch.
 fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_by_key(|range| range.start);
     let mut merged: Vec<Range<u64>> = Vec::new();
@@ -202,17 +208,18 @@ impl ReadAt for Window {
         }
     }
 
-    /// 4 MiB: what a network transfers while a request is on its way.
+    /// Returns 4 MiB, about as much as a network transfers during the latency of a request.
     fn gap_worth_reading(&self) -> u64 {
         4 << 20
     }
 
-    /// 16 MiB, so that transferring a piece takes longer than requesting it.
+    /// Returns 16 MiB, so that transferring a piece takes longer than requesting it.
     fn preferred_piece(&self) -> usize {
         16 << 20
     }
 
-    /// Notes the ranges; the next round of [`parse_with_fetch`] fetches them along with what a read missed.
+    /// Remembers the ranges. The next round of [`parse_with_fetch`] fetches them along with the
+    /// bytes that a read missed.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut state = self.state();
         for range in ranges {
@@ -223,14 +230,14 @@ impl ReadAt for Window {
     }
 }
 
-/// Runs `parse` on a window again and again, and `fetch` in between, until no read missed bytes.
+/// Runs `parse` repeatedly, fetching missing bytes in between, until no read misses any.
 ///
-/// `fetch` gets the missing ranges, sorted and apart, and returns the bytes of each: with HTTP one
-/// request for several ranges. It fails, or `parse_with_fetch` does if a fetch returns fewer bytes than requested;
-/// else every round adds bytes, so the loop ends.
+/// `fetch` takes the missing ranges, sorted and disjoint, and returns the bytes of each; over HTTP
+/// this can be a single request for several ranges. `parse_with_fetch` fails if `fetch` fails or
+/// returns fewer bytes than requested. Otherwise every round adds bytes, so the loop ends.
 ///
-/// The error type is the parser's own. Whether a run is repeated depends on the reads alone: a
-/// parser that survives a failed read, and would report it as damage, is run again as well.
+/// The error type is that of the parser. Only missed reads cause another run: a parser that handles
+/// a failed read itself, for example by reporting the file as damaged, is run again too.
 ///
 /// ```
 /// use binio::{Bytes, Endian, Error, ReadAt};
