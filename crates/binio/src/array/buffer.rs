@@ -1,21 +1,21 @@
-//! Vectors for the elements of large arrays: an error if memory is short, on large pages where
-//! the system has them.
+//! Vectors for the elements of large arrays. They report an error if memory is short, and use large
+//! pages if the system has them.
 
 use crate::array::ElementsError;
 
-/// A page that is worth asking for.
+/// Size of a large page in bytes.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// More than what an allocator writes before its memory.
+/// An upper bound on the size of an allocator's header, in bytes.
 const HEADER: usize = 64;
 
-/// From this size on, allocators take memory from the system for one vector alone.
+/// Above this size, allocators request separate memory from the system for each vector.
 pub(crate) const OWN_MEMORY: usize = 32 << 20;
 
-/// How many elements to ask for where `len` are wanted. Linux aligns memory to large pages only if
-/// it is a whole number of them, less the allocator's header; and the hint ends with the last whole
-/// small page, so that the last large page is not one. What is asked for in addition is never
-/// touched, and so costs nothing.
+/// Returns the capacity to request for `len` elements. Linux aligns memory to large pages only if
+/// its size, including the allocator's header, is a multiple of them. The hint also ends at the
+/// last whole small page, so the last large page is lost. The extra memory is never touched, so it
+/// costs nothing.
 fn with_whole_pages<T>(len: usize) -> usize {
     let size = size_of::<T>().max(1);
     let bytes = len.checked_mul(size).filter(|&bytes| bytes > OWN_MEMORY);
@@ -30,17 +30,18 @@ fn out_of_memory<T>(len: usize) -> ElementsError {
     ElementsError::Memory { bytes }
 }
 
-/// A vector of zeros, or the error of an allocator that has no more.
+/// Returns a vector of zeros. Fails if there is not enough memory.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
         .map_err(|()| out_of_memory::<T>(len))?;
-    // In time: the zeros of a large vector are only promised until it is written to.
+    // This is not too late: the system provides the zeros of a large vector only when they are
+    // first touched.
     crate::memory::prefer_huge_pages(&mut out);
     out.truncate(len);
     Ok(out)
 }
 
-/// Room for so many elements, or the error of an allocator that has no more.
+/// Returns an empty vector with space for `len` elements. Fails if there is not enough memory.
 pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = Vec::new();
     out.try_reserve_exact(with_whole_pages::<T>(len)).map_err(|_| out_of_memory::<T>(len))?;

@@ -1,56 +1,60 @@
-//! Copies of strided elements: the inner loops of all reading.
+//! Copying strided elements: the inner loops of all reading.
 //!
-//! A copy is a nest of axes, each with a count and two steps in bytes: one in the source, of any
-//! sign or 0, one in the destination. It is brought to the simplest equal nest first (axes of one
-//! element dropped, neighbours that continue each other merged), then one of three loops runs:
+//! A copy is a nest of axes. Each has a count and two steps in bytes: one in the source, of any
+//! sign or zero, and one in the destination. The nest is first simplified: axes with a single
+//! element are dropped, and adjacent axes that continue each other are merged. Then one of three
+//! loops runs:
 //!
-//! - *runs*: elements that lie side by side on both sides are copied as one, swapped or not;
-//! - *lines*: elements of 1, 2, 4, 8 or 16 bytes with a gap between them, as machine words;
-//! - *tiles*: where the source's order is another than the destination's (Fortran order), small
-//!   blocks of lines, so that each line of the cache is fetched once.
+//! - *runs*: elements that are contiguous on both sides are copied in one go, then swapped if
+//!   necessary;
+//! - *lines*: elements of 1, 2, 4, 8 or 16 bytes with gaps between them are copied as machine
+//!   words;
+//! - *tiles*: if the orders of source and destination differ (Fortran order), lines are copied in
+//!   small blocks, so that each cache line is fetched only once.
 //!
-//! Words are swapped on the way. Everything else goes element by element, then is swapped in
-//! place. Nothing in here decides on an element's type inside a loop.
+//! Words are swapped while they are copied. All other elements are copied one by one, then swapped
+//! in place. No loop branches on the element type.
 
 use crate::array::swap::Swap;
 
 /// One axis of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// How many steps.
+    /// Number of steps.
     pub(crate) count: usize,
-    /// Bytes from one to the next in the source.
+    /// Distance in bytes between neighbours in the source.
     pub(crate) from: isize,
-    /// Bytes from one to the next in the destination.
+    /// Distance in bytes between neighbours in the destination.
     pub(crate) to: isize,
 }
 
-/// A copy brought to its simplest form.
+/// A copy in its simplest form.
 #[derive(Debug)]
 pub(crate) struct StridedCopy<'s> {
-    /// Outermost first, by the destination's order.
+    /// Axes from the outermost to the innermost, in the order of the destination.
     axes: Vec<Axis>,
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     item: usize,
-    /// Bytes side by side on both sides: one or more elements.
+    /// Size in bytes of a run that is contiguous on both sides and consists of one or more
+    /// elements.
     run: usize,
     swap: &'s Swap,
     empty: bool,
 }
 
-/// Edges of a tile in elements: rows lie side by side in the source, columns in the destination.
-/// 64 MiB of float64 in Fortran order take 0.7 times as long as in other tiles. Line by line they take
-/// 0.9 times as long at best, but 3.5 times where the columns are a power of two apart
-/// (`--example array_speed`, row `transposed`).
+/// Size of a tile in elements: rows are contiguous in the source, columns in the destination. With
+/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long as with others. Copying
+/// line by line takes 0.9 times as long at best, but 3.5 times as long if the distance between
+/// columns is a power of two (`--example array_speed`, row `transposed`).
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
 impl<'s> StridedCopy<'s> {
-    /// A copy of elements of `item` bytes along these axes.
+    /// Creates a copy of elements of `item` bytes along the given axes.
     pub(crate) fn new(mut axes: Vec<Axis>, item: usize, swap: &'s Swap) -> Self {
         let empty = item == 0 || axes.iter().any(|axis| axis.count == 0);
         axes.retain(|axis| axis.count != 1);
-        // A stable sort: the order of axes with one step is that of the caller.
+        // The sort is stable, so axes with the same step keep the caller's order.
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         let mut merged: Vec<Axis> = Vec::with_capacity(axes.len());
         for axis in axes.into_iter().rev() {
@@ -70,8 +74,8 @@ impl<'s> StridedCopy<'s> {
         Self { axes: merged, item, run, swap, empty }
     }
 
-    /// Copies from `src[from..]` to `dst[to..]`. `None`, and nothing done, when the axes reach
-    /// outside of either.
+    /// Copies from `src[from..]` to `dst[to..]`. Returns `None`, having done nothing, if the axes
+    /// reach outside either slice.
     pub(crate) fn copy(&self, src: &[u8], from: usize, dst: &mut [u8], to: usize) -> Option<()> {
         if self.empty {
             return Some(());
@@ -87,7 +91,7 @@ impl<'s> StridedCopy<'s> {
             (2, Swap::Width(2)) => self.words(src, from, dst, to, u16::swap_bytes),
             (4, Swap::Width(4)) => self.words(src, from, dst, to, u32::swap_bytes),
             (8, Swap::Width(8)) => self.words(src, from, dst, to, u64::swap_bytes),
-            // Reversing all and then turning by half reverses each half in place.
+            // Reversing all bytes, then rotating by half, reverses each half separately.
             (8, Swap::Width(4)) => {
                 self.words(src, from, dst, to, |word: u64| word.swap_bytes().rotate_left(32));
             }
@@ -104,56 +108,56 @@ impl<'s> StridedCopy<'s> {
         Some(())
     }
 
-    /// The axes, outermost first by the destination's order.
+    /// Returns the axes from the outermost to the innermost, in the order of the destination.
     pub(crate) fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Bytes side by side on both sides.
+    /// Returns the size in bytes of a run that is contiguous on both sides.
     pub(crate) fn run(&self) -> usize {
         self.run
     }
 
-    /// Whether another axis is more compact in the source than the innermost.
+    /// Returns `true` if an outer axis has shorter steps in the source than the innermost one.
     pub(crate) fn is_crossed(&self) -> bool {
         let split = self.axes.split_last();
         split.is_some_and(|(&inner, outer)| crossing_axis(outer, inner).is_some())
     }
 
-    /// What happens to the bytes on the way.
+    /// Returns the change of byte order that the copy makes.
     pub(crate) fn swap(&self) -> &Swap {
         self.swap
     }
 
-    /// Whether all bytes of the source lie inside it; see [`check`](Self::check).
+    /// Returns `Some` if all bytes of the source lie inside it; see [`check`](Self::check).
     pub(crate) fn check_source(&self, len: usize, from: usize) -> Option<()> {
         self.check(len, from, |axis| axis.from)
     }
 
-    /// Whether there is nothing to copy.
+    /// Returns `true` if there is nothing to copy.
     pub(crate) fn is_empty(&self) -> bool {
         self.empty
     }
 
-    /// The copy of a part: these axes instead of its own.
+    /// Returns a copy of part of the elements, along the given axes instead.
     pub(crate) fn part(&self, mut axes: Vec<Axis>) -> Self {
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         Self { axes, item: self.item, run: self.run, swap: self.swap, empty: self.empty }
     }
 
-    /// Changes the byte order of a run that lies in its place already.
+    /// Changes the byte order of a run that is already in place.
     pub(crate) fn swap_run(&self, run: &mut [u8]) {
         self.swap.apply(run, self.item);
     }
 
-    /// Bytes of the whole elements that fit into `len`, when a run has to be swapped and is better
-    /// read in such pieces.
+    /// Returns the size in bytes of the whole elements that fit into `len`, if a run has to be
+    /// swapped and should therefore be read in pieces.
     pub(crate) fn swap_piece(&self, len: usize) -> Option<usize> {
         let piece = len - len % self.item.max(1);
         (*self.swap != Swap::None && piece > 0).then_some(piece)
     }
 
-    /// The same copy, element by element: what the fast loops are tested against.
+    /// Makes the same copy run by run, as a reference for the fast loops in tests.
     #[cfg(test)]
     pub(crate) fn copy_simply(&self, src: &[u8], from: usize, dst: &mut [u8], to: usize) {
         if !self.empty {
@@ -167,7 +171,7 @@ impl<'s> StridedCopy<'s> {
         }
     }
 
-    /// All bytes that one side touches lie inside its slice. The loops rely on it.
+    /// Checks that all bytes on one side lie inside its slice. The loops rely on it.
     fn check(&self, len: usize, start: usize, step: fn(&Axis) -> isize) -> Option<()> {
         let (mut low, mut high) = (i128::try_from(start).ok()?, i128::try_from(start).ok()?);
         for axis in &self.axes {
@@ -200,9 +204,9 @@ impl<'s> StridedCopy<'s> {
         nest(&self.axes, from, to, &mut |from, to| {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
-            // Four words at once: left to itself, the compiler takes instructions that swap the
-            // bytes of vectors of any old machine, and 1.05 times as long (`--example array_speed`,
-            // row `swapped`).
+            // Swap four words at a time. Otherwise the compiler chooses vector instructions that
+            // suit any old machine and take 1.05 times as long (`--example array_speed`, row
+            // `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);
             for (out, words) in (&mut outs).zip(&mut fours) {
@@ -241,7 +245,7 @@ impl<'s> StridedCopy<'s> {
     }
 }
 
-/// Whether stepping over all of `inner` is one step of `outer`, on both sides.
+/// Returns `true` if one step of `outer` equals stepping over all of `inner`, on both sides.
 fn continues(inner: &Axis, outer: &Axis) -> bool {
     let Ok(count) = isize::try_from(inner.count) else { return false };
     inner.count.checked_mul(outer.count).is_some()
@@ -253,27 +257,28 @@ pub(super) fn is_step(step: isize, size: usize) -> bool {
     usize::try_from(step) == Ok(size)
 }
 
-/// The axis along which the source is more compact than along the innermost, if tiles pay.
+/// Returns the outer axis with the shortest steps in the source, if they are shorter than those of
+/// the innermost axis and tiles pay off.
 fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     let candidates = outer.iter().enumerate().filter(|(_, axis)| axis.from != 0 && axis.count >= 4);
     let (place, axis) = candidates.min_by_key(|(_, axis)| axis.from.unsigned_abs())?;
     (inner.count >= 4 && axis.from.unsigned_abs() < inner.from.unsigned_abs()).then_some(place)
 }
 
-/// Calls `body` with the place in source and destination of each step of the axes. It recurses
-/// once an axis, and arrays have at most 64.
+/// Calls `body` with the source and destination offsets of each step of the axes. Recurses once per
+/// axis, and arrays have at most 64 axes.
 pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(usize, usize)) {
     let Some((axis, inner)) = axes.split_first() else { return body(from, to) };
     let (mut from, mut to) = (from, to);
     for _ in 0..axis.count {
         nest(inner, from, to, body);
-        // Past the last step the sum may leave the range; it is not used then.
+        // After the last step the sum may be out of range, but it is not used then.
         from = from.wrapping_add_signed(axis.from);
         to = to.wrapping_add_signed(axis.to);
     }
 }
 
-/// One line of words along an axis.
+/// Copies a line of words along one axis.
 #[inline]
 fn line<W: Word>(
     src: &[u8],
@@ -301,7 +306,8 @@ fn line<W: Word>(
             change(W::load(word)).store(out);
         }
     } else if axis.from > 0 && gap >= size {
-        // All but the last element have a whole gap after them: no length to check in the loop.
+        // All but the last element are followed by a whole gap, so the loop need not check the
+        // length.
         let last = axis.count - 1;
         for (out, words) in out.take(last).zip(src[from..].chunks_exact(gap)) {
             change(W::load(&words[..size])).store(out);
@@ -317,10 +323,11 @@ fn line<W: Word>(
     }
 }
 
-/// Words of two axes, the first more compact in the source, the second in the destination.
+/// Copies words along two axes; the first has shorter steps in the source, the second in the
+/// destination.
 ///
-/// A tile goes through a buffer: its source is read along the rows, so that each line of the cache
-/// is wanted once, however the columns collide in the cache; its destination is written along the
+/// A tile goes through a buffer. Its source is read along the rows, so that each cache line is
+/// fetched only once even if the columns collide in the cache. Its destination is written along the
 /// columns.
 fn tiles<W: Word>(
     src: &[u8],
@@ -331,7 +338,7 @@ fn tiles<W: Word>(
     change: impl Fn(W) -> W + Copy,
 ) {
     let place = |start: usize, step: isize, count: usize| {
-        // Inside the slices, as `check` proved, hence no overflow.
+        // The result lies inside the slices, as `check` has shown, so nothing overflows.
         start.wrapping_add_signed(step.wrapping_mul(isize::try_from(count).unwrap_or(0)))
     };
     let mut tile = [[W::ZERO; TILE_COLUMNS]; TILE_ROWS];
@@ -354,7 +361,7 @@ fn tiles<W: Word>(
     }
 }
 
-/// Loads a column of a tile, `height` words from `from` on.
+/// Loads a column of a tile: `height` words, starting at `from`.
 #[inline]
 fn load_column<W: Word>(
     src: &[u8],
@@ -379,7 +386,7 @@ fn load_column<W: Word>(
     }
 }
 
-/// Stores a row of a tile from `to` on.
+/// Stores a row of a tile, starting at `to`.
 #[inline]
 fn store_row<W: Word>(words: &[W], dst: &mut [u8], to: usize, step: isize) {
     if is_step(step, W::SIZE) {
@@ -396,11 +403,11 @@ fn store_row<W: Word>(words: &[W], dst: &mut [u8], to: usize, step: isize) {
     }
 }
 
-/// A machine word: an element, or both halves of a complex number.
+/// A machine word: a whole element, or both halves of a complex number.
 pub(super) trait Word: Copy {
     const SIZE: usize;
     const ZERO: Self;
-    /// The word of a slice of its size.
+    /// Reads a word from a slice of its size.
     fn load(bytes: &[u8]) -> Self;
     /// Writes the word to a slice of its size.
     fn store(self, bytes: &mut [u8]);
@@ -427,7 +434,7 @@ macro_rules! words {
 
 words!(u8 u16 u32 u64 u128);
 
-/// Two words of eight bytes, to be swapped each by itself.
+/// Two 8-byte words, to be swapped separately.
 #[derive(Clone, Copy)]
 struct Pair([u64; 2]);
 
@@ -455,7 +462,7 @@ mod tests {
 
     use super::*;
 
-    /// Axes of an array in C order, each walked by itself, backwards or in steps, and permuted.
+    /// Returns the axes of an array in C order, some reversed, some with steps, and permuted.
     fn any_axes() -> impl Strategy<Value = (Vec<(usize, isize)>, Vec<usize>)> {
         let axis = (1..=70_usize, prop_oneof![Just(1_isize), Just(-1), Just(2), Just(-3), Just(0)]);
         proptest::collection::vec(axis, 0..=3)

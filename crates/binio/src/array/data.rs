@@ -1,4 +1,4 @@
-//! Where the bytes of arrays are.
+//! Access to the bytes of arrays.
 
 use std::ops::Range;
 
@@ -7,49 +7,50 @@ use bytes::Bytes;
 use crate::array::ElementsError;
 use crate::{Error, ErrorKind, ReadAt};
 
-/// The bytes that the elements of an array lie in, with the format's own errors.
+/// The bytes that contain the elements of an array, with the format's own errors.
 ///
-/// Every [`ReadAt`] is such data. A format implements this trait only for what is not a plain
-/// source, such as a compressed block. Large reads call it from several threads at once.
+/// Every [`ReadAt`] implements this trait. A format only implements it for data that is not a plain
+/// source, such as a compressed block. Large reads call it from several threads at the same time.
 ///
-/// It is not a sub-trait of [`ReadAt`] since errors would lose what the format knows of them:
-/// which block, and what is wrong with its data.
+/// It is not a sub-trait of [`ReadAt`], since errors would then lose what the format knows: which
+/// block is affected, and what is wrong with its data.
 pub trait Data: Sync {
-    /// The format's error, or one that becomes it.
+    /// The error type of the format.
     type Error: From<ElementsError> + Send;
 
-    /// Fills `out` with the bytes from `offset` on.
+    /// Fills `out` with bytes, starting at `offset`.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Self::Error>;
 
-    /// The bytes of a range, shared where they are in memory.
+    /// Returns the bytes of a range, shared if they are in memory.
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Self::Error>;
 
-    /// How these bytes are best read.
+    /// Returns the most efficient way to read this data.
     fn access(&self) -> Access;
 }
 
-/// How data are best read.
+/// The most efficient way to read data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Access {
-    /// They are in memory: [`bytes_at`](Data::bytes_at) shares it, however large the range.
+    /// The data is in memory: [`bytes_at`](Data::bytes_at) shares it, however large the range is.
     Memory,
-    /// Each range read has a cost, as in a file or in data that are compressed in blocks.
+    /// Each read has a cost, as for a file or for data that is compressed in blocks.
     Ranges {
-        /// Gaps between elements are read too, if they are shorter than this: where a read costs
-        /// more than these bytes. For compressed data, the length of a block.
+        /// Gaps between elements that are shorter than this, in bytes, are read too, because
+        /// another read would cost more. For compressed data, this is the block length.
         gap: usize,
-        /// The largest buffer that elements with small gaps between them are read through.
+        /// Maximum size in bytes of a buffer for reading elements that have small gaps between
+        /// them.
         piece: usize,
     },
-    /// Any read decodes all the data: elements that lie side by side are read by one call of
+    /// Every read decodes all the data. Contiguous elements are read by one call of
     /// [`read_exact_at`](Data::read_exact_at), all others from the result of one call of
     /// [`bytes_at`](Data::bytes_at).
     Whole,
 }
 
 impl Access {
-    /// How a source is best read, by what it says of itself.
+    /// Returns the most efficient way to read a source, based on what it says about itself.
     pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
         if source.is_memory() {
             return Self::Memory;

@@ -1,25 +1,25 @@
-//! What one element of an array is.
+//! The type of array elements.
 
 use std::fmt;
 
 use crate::Endian;
 use crate::array::{Element, Record, ScalarType};
 
-/// What one element of an array is: a scalar, or a record of named fields.
+/// The type of an array element: a scalar, or a record of named fields.
 ///
-/// | numpy | bytes | is |
+/// | numpy | bytes | meaning |
 /// |---|---|---|
 /// | `\|b1` | 1 | boolean; zero is false |
-/// | `\|i1 <i2 <i4 <i8`, `\|u1 <u2 <u4 <u8` | 1 2 4 8 | integer, signed or not |
-/// | `<f2 <f4 <f8 <f16` | 2 4 8 16 | IEEE 754; 16 is C's `long double` in 16 bytes |
-/// | `<c8 <c16 <c32` | 8 16 32 | complex: two of half the size |
-/// | `<M8[ns]`, `<m8[25s]`, `<m8` | 8 | date, time span, in so many units |
-/// | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, characters of four bytes, anything |
-/// | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields, each perhaps with a shape |
+/// | `\|i1 <i2 <i4 <i8`, `\|u1 <u2 <u4 <u8` | 1 2 4 8 | signed or unsigned integer |
+/// | `<f2 <f4 <f8 <f16` | 2 4 8 16 | IEEE 754; `f16` is a C `long double` in 16 bytes |
+/// | `<c8 <c16 <c32` | 8 16 32 | complex number: two floats of half the size |
+/// | `<M8[ns]`, `<m8[25s]`, `<m8` | 8 | date or time span, as a number of units |
+/// | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, four-byte characters, bytes without a meaning |
+/// | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields, which may have shapes |
 ///
-/// `<` is little-endian, `>` big-endian, `|` neither. Each scalar has its own byte order, those in
-/// records too. Beyond numpy there are complex numbers of two `f2`, and text in UTF-8 and UTF-16:
-/// see [`ScalarKind`](crate::array::ScalarKind).
+/// `<` is little-endian, `>` is big-endian, and `|` means no byte order. Each scalar has its own
+/// byte order, even inside records. In addition to numpy's types there are complex numbers of two
+/// `f2`, and text in UTF-8 and UTF-16: see [`ScalarKind`](crate::array::ScalarKind).
 ///
 /// ```
 /// use binio::array::Datatype;
@@ -32,28 +32,28 @@ use crate::array::{Element, Record, ScalarType};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Datatype {
-    /// A number, a text, or bytes of which nothing is known.
+    /// A number, text, or bytes without a meaning.
     Scalar(ScalarType),
     /// Named fields.
     Record(Record),
 }
 
-/// The byte order that numbers are wanted in.
+/// The byte order in which numbers are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ByteOrder {
-    /// That of this machine.
+    /// The byte order of this machine.
     #[default]
     Native,
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
     Big,
-    /// As stored: nothing changes.
+    /// The stored byte order, so that nothing changes.
     Stored,
 }
 
 impl ByteOrder {
-    /// The order to convert to; `None` to leave all as stored.
+    /// Returns the byte order to convert to, or `None` to leave the bytes as stored.
     pub(crate) fn target(self) -> Option<Endian> {
         match self {
             Self::Native => Some(Endian::NATIVE),
@@ -65,7 +65,7 @@ impl ByteOrder {
 }
 
 impl Datatype {
-    /// The type of a Rust type, in the byte order of this machine.
+    /// Returns the datatype that corresponds to a Rust type, in the byte order of this machine.
     ///
     /// ```
     /// assert_eq!(binio::array::Datatype::of::<u8>().to_string(), "|u1");
@@ -74,7 +74,7 @@ impl Datatype {
         Self::Scalar(ScalarType::of::<T>())
     }
 
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub fn itemsize(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => scalar.size(),
@@ -82,7 +82,7 @@ impl Datatype {
         }
     }
 
-    /// The scalar type, `None` for a record.
+    /// Returns the scalar type, or `None` for a record.
     pub fn as_scalar(&self) -> Option<ScalarType> {
         match self {
             Self::Scalar(scalar) => Some(*scalar),
@@ -90,7 +90,7 @@ impl Datatype {
         }
     }
 
-    /// The record, `None` for a scalar type.
+    /// Returns the record, or `None` for a scalar type.
     pub fn as_record(&self) -> Option<&Record> {
         match self {
             Self::Scalar(_) => None,
@@ -98,7 +98,7 @@ impl Datatype {
         }
     }
 
-    /// The same type in another byte order: what elements are after a read in that order.
+    /// Returns the same type in another byte order: the type of elements read in that order.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> Self {
         let Some(endian) = order.target() else { return self.clone() };
@@ -108,7 +108,8 @@ impl Datatype {
         }
     }
 
-    /// What C and numpy align it to: a number to its size, a record to what its fields need.
+    /// Returns the alignment in bytes that C and numpy use: for a number its size, for a record the
+    /// largest alignment of its fields.
     pub(crate) fn alignment(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => scalar.component_width() as u64,
@@ -118,14 +119,14 @@ impl Datatype {
         }
     }
 
-    /// How deep records nest: 0 for a scalar.
+    /// Returns the nesting depth of records, which is 0 for a scalar.
     pub(crate) fn depth(&self) -> u32 {
         self.as_record().map_or(0, Record::depth)
     }
 }
 
 impl fmt::Display for Datatype {
-    /// The type string of a scalar, else the [literal](Datatype::descr).
+    /// Writes the type string of a scalar, or the [literal](Datatype::descr) of a record.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Scalar(scalar) => scalar.fmt(f),

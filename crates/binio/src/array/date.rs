@@ -1,10 +1,10 @@
-//! Dates as text.
+//! Formatting dates.
 
-/// The date that is `n` times `count` units after the start of 1970, with as many digits as the
-/// unit has; `None` for an unknown unit. Units are those of numpy: `Y M W D h m s ms us ns ps
-/// fs as`.
+/// Returns the date that is `n * count` units after the start of 1970, with the precision of the
+/// unit. Returns `None` for an unknown unit. The units are those of numpy:
+/// `Y M W D h m s ms us ns ps fs as`.
 pub(super) fn iso_8601(n: i64, count: u32, unit: &str) -> Option<String> {
-    // Below 2^95, so that no number here leaves 128 bits.
+    // The product is below 2^95, so no number here exceeds 128 bits.
     let n = i128::from(n) * i128::from(count);
     let minute = |seconds| time(seconds).strip_suffix(":00").map(str::to_owned);
     Some(match unit {
@@ -25,10 +25,10 @@ pub(super) fn iso_8601(n: i64, count: u32, unit: &str) -> Option<String> {
     })
 }
 
-/// The day of the Gregorian calendar, of a number of days since 1970-01-01.
+/// Returns the Gregorian date that is `days` days after 1970-01-01.
 fn date(days: i128) -> String {
-    const ERA: i128 = 146_097; // days of 400 years
-    // Years begin in March here, so that the leap day is the last of a year.
+    const ERA: i128 = 146_097; // days in 400 years
+    // Count years from March, so that the leap day is the last day of a year.
     let from_march = days + 719_468;
     let (era, day) = (from_march.div_euclid(ERA), from_march.rem_euclid(ERA));
     let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -56,7 +56,7 @@ fn fraction(n: i128, digits: u32) -> String {
 mod tests {
     use super::*;
 
-    /// Expected values are what numpy prints.
+    /// The expected values are numpy's output.
     #[test]
     fn dates_are_those_of_numpy() {
         for (n, count, unit, expected) in [

@@ -1,21 +1,23 @@
-//! numpy's description of a type, `descr`: as a Python literal and as JSON.
+//! numpy's description of a type, `descr`, as a Python literal and as JSON.
 //!
-//! | form | is |
+//! | form | meaning |
 //! |---|---|
 //! | `'<f8'` | a scalar |
-//! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3)), ('', '\|V4')]` | fields side by side: a name, perhaps with a title before it, a type, perhaps a shape. Without a name and of type `V` it is padding |
-//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields anywhere; `offsets` and all after it may be missing |
+//! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3)), ('', '\|V4')]` | contiguous fields and padding |
+//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields at any offset |
 //!
-//! The last form is written only for fields that overlap or are not in the order of their bytes; a
-//! `.npy` file cannot hold it. In JSON, tuples are lists.
+//! A contiguous field consists of a name, optionally preceded by a title, a type, and optionally a
+//! shape. A field of type `V` without a name is padding. In the dictionary, `offsets` and all later
+//! keys are optional; it is only written for fields that overlap or are not in the order of their
+//! bytes, and `.npy` files cannot contain it. In JSON, tuples become lists.
 //!
-//! Bloscpack files spell a type in one of these ways, by the release that wrote them:
+//! The spelling of types in Bloscpack files depends on the release that wrote them:
 //!
 //! | release | JSON | |
 //! |---|---|---|
-//! | 0.4.0 | `[["","<f8"]]` | a list of one field without a name is the plain type |
+//! | 0.4.0 | `[["","<f8"]]` | a list of one unnamed field is a plain type |
 //! | 0.4.1 to 0.7.1 | `"<f8"`, `[["a","<f8",[2]]]` | |
-//! | 0.7.2 on | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
+//! | since 0.7.2 | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
 
 use serde_json::Value;
 
@@ -25,29 +27,32 @@ use crate::array::strided::{MAX_DIMENSIONS, byte_size};
 use crate::array::{Datatype, ElementsError, Field, Record, ScalarKind, ScalarType};
 use crate::error::elements::datatype as invalid;
 
-/// The most bytes of an element, and the largest count of a field: numpy has them in a C `int`.
+/// Maximum size of an element in bytes, and maximum count in the shape of a field. numpy stores
+/// both in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
 
-/// The most items of a field without bytes, with a count of 0 taken as 1.
+/// Maximum number of items in a field without bytes, where a count of 0 is taken as 1.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
-/// The most fields of a type, those of inner records included.
+/// Maximum number of fields in a type, including the fields of inner records.
 const MAX_FIELDS: usize = 1 << 16;
 
-/// The beginning of a text that may be a megabyte, for messages.
+/// Returns the quoted beginning of a string for use in a message, since the string may be a
+/// megabyte long.
 pub(crate) fn shortened(text: &str) -> String {
     format!("{:?}", text.chars().take(40).collect::<String>())
 }
 
 impl Datatype {
-    /// Parses a type string (`<f8`) or a Python literal of one (`'<f8'`, `[('a', '<f8')]`). Never
-    /// panics, and evaluates nothing.
+    /// Parses a type string (`<f8`) or the Python literal of a type (`'<f8'`, `[('a', '<f8')]`).
+    /// Never panics, and does not evaluate anything.
     ///
-    /// Fails with [`ElementsError::Object`] where Python objects are, at any depth, and with
-    /// [`ElementsError::Datatype`] for everything else that is not a type, for elements of 2^31 bytes
-    /// and more, and for records that nest deeper than 64.
+    /// Fails with [`ElementsError::Object`] if the type contains Python objects at any depth. Fails
+    /// with [`ElementsError::Datatype`] if the text is not a type, for elements of 2^31 bytes or
+    /// more, and for records nested deeper than 64 levels.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
-        // A type string may end in brackets, but it has no quotes and begins with none.
+        // A type string may end in brackets, but it contains no quotes and does not begin with a
+        // bracket.
         let is_literal =
             text.contains(['\'', '"', '(']) || text.trim_start().starts_with(['[', '{']);
         if is_literal {
@@ -58,8 +63,8 @@ impl Datatype {
         }
     }
 
-    /// Reads a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string. A
-    /// list of one field without a name is the plain type. Fails as [`parse`](Self::parse).
+    /// Converts a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string.
+    /// A list of one unnamed field is a plain type. Fails like [`parse`](Self::parse).
     pub fn from_json(value: &Value) -> Result<Self, ElementsError> {
         if let Value::String(text) = value {
             return Self::parse(text);
@@ -77,19 +82,19 @@ impl Datatype {
         Parser { fields: 0 }.datatype(literal, 0)
     }
 
-    /// The Python literal of the type, as numpy writes it to files: `'<f8'` with its quotes, or
-    /// `[('a', '<f8')]`.
+    /// Returns the Python literal of the type as numpy writes it to files: `'<f8'` with its quotes,
+    /// or `[('a', '<f8')]`.
     pub fn descr(&self) -> String {
         self.to_literal().to_string()
     }
 
-    /// The same as JSON: a string, or lists of name, type and shape. The list of a title and a name
-    /// stands for a name, and `["", "|V3"]` for padding.
+    /// Returns the literal as JSON: a string, or lists of name, type and shape. A list of title and
+    /// name can take the place of a name, and `["", "|V3"]` is padding.
     pub fn descr_json(&self) -> Value {
         self.to_literal().to_json()
     }
 
-    /// Whether the type has a description that a `.npy` file can hold.
+    /// Returns `true` if a `.npy` file can contain the description of the type.
     pub(crate) fn fits_npy(&self) -> bool {
         self.as_record().is_none_or(|record| {
             record.is_in_order() && record.fields().iter().all(|field| field.datatype().fits_npy())
@@ -104,7 +109,8 @@ impl Datatype {
     }
 }
 
-/// The type string of `[["", "<f8"]]`, in which release 0.4.0 of Bloscpack wrote plain types.
+/// Returns the type string in `[["", "<f8"]]`, the form in which release 0.4.0 of Bloscpack wrote
+/// plain types.
 fn plain_list(literal: &Literal) -> Option<&str> {
     let [field] = literal.items()? else { return None };
     match field.items()? {
@@ -181,13 +187,13 @@ impl Field {
     }
 }
 
-/// Reads types, and counts their fields.
+/// A parser of types that counts their fields.
 struct Parser {
     fields: usize,
 }
 
 impl Parser {
-    /// A type that lies in so many records.
+    /// Parses a type that is nested in `depth` records.
     fn datatype(&mut self, literal: &Literal, depth: u32) -> Result<Datatype, ElementsError> {
         match literal {
             Literal::Text(text) => ScalarType::parse(text).map(Datatype::Scalar),
@@ -200,7 +206,7 @@ impl Parser {
         }
     }
 
-    /// A record as a list of its fields and padding.
+    /// Parses a record from a list of its fields and padding.
     fn list(&mut self, literals: &[Literal], depth: u32) -> Result<Record, ElementsError> {
         let mut fields: Vec<Field> = Vec::new();
         let mut end = 0_u64;
@@ -245,7 +251,7 @@ impl Parser {
         Record::new(fields, end)
     }
 
-    /// A record as a dictionary of lists.
+    /// Parses a record from a dictionary of lists.
     fn dictionary(
         &mut self,
         entries: &[(Literal, Literal)],
@@ -317,7 +323,7 @@ impl Parser {
         Record::new(record.fields().to_vec(), itemsize)
     }
 
-    /// One field, at the beginning of the record.
+    /// Parses one field, with offset 0.
     fn field(
         &mut self,
         name: &str,
@@ -349,14 +355,14 @@ impl Parser {
     }
 }
 
-/// Whether the items of a field without bytes are few, so that nobody walks or prints for hours what
-/// takes no room in a file. numpy, too, has no fields of several strings of length 0.
+/// Returns `true` if a field without bytes has few items, so that a small file cannot cause hours
+/// of walking or printing. Like numpy, rejects fields with several strings of length 0.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
     shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
 }
 
-/// The shape of a field: one count, or a tuple of them.
+/// Parses the shape of a field: a single count, or a tuple of counts.
 fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
     let shape = match literal {
         Literal::Integer(_) => vec![literal.count()?],
@@ -481,7 +487,7 @@ mod tests {
 
     #[test]
     fn descr_is_that_of_numpy() {
-        // Each line is `repr` of the `descr` of a numpy type.
+        // Each line is the `repr` of the `descr` of a numpy type.
         for text in [
             "[]",
             "[('a', [])]",
@@ -552,7 +558,7 @@ mod tests {
         })
     }
 
-    /// Records of fields anywhere.
+    /// Returns records with fields at arbitrary offsets.
     fn any_record() -> impl Strategy<Value = Datatype> {
         let field = (any_scalar(), 0..40_u64, any::<bool>());
         prop::collection::vec(field, 1..5).prop_map(|fields| {
@@ -589,7 +595,7 @@ mod tests {
 
     #[test]
     fn fields_lie_where_numpy_has_them() {
-        // numpy 2: fields of np.datatype([..], align=True), from its descr.
+        // numpy 2: the fields of np.datatype([..], align=True), from its descr.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
         );
@@ -632,7 +638,7 @@ mod tests {
 
     #[test]
     fn fields_that_overlap_are_described_by_their_offsets() {
-        // numpy 2: `repr` of the dictionary that numpy.dtype takes.
+        // numpy 2: the `repr` of the dictionary passed to numpy.dtype.
         let text = "{'names': ['all', 'low'], 'formats': ['<u4', ('<u1', (2,))], \
                     'offsets': [0, 0], 'titles': [None, 't'], 'itemsize': 8}";
         let overlap = datatype(text);

@@ -1,4 +1,4 @@
-//! The Rust types that elements are read as.
+//! Rust types for array elements.
 
 use std::borrow::Cow;
 use std::iter::FusedIterator;
@@ -10,21 +10,21 @@ use num_complex::Complex;
 
 use crate::array::{ScalarKind, ScalarType};
 
-/// A type that elements can be read as.
+/// A Rust type that elements can be read as.
 ///
 /// | Rust | datatype |
 /// |---|---|
 /// | `i8 i16 i32 i64`, `u8 u16 u32 u64` | `i1 i2 i4 i8`, `u1 u2 u4 u8` |
 /// | [`half::f16`], `f32`, `f64` | `f2 f4 f8` |
 /// | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` | `c8 c16` |
-/// | `bool` | `b1`; any byte but zero is true |
+/// | `bool` | `b1`; any nonzero byte is true |
 /// | `i64` | also `M8` and `m8`: the number of units |
-/// | `u8` | also `b1`, and the bytes of `S`, `V` and UTF-8, as many for each element as it has |
+/// | `u8` | also `b1`, and the bytes of `S`, `V` and UTF-8, several per element |
 /// | `u16` | also the units of UTF-16 |
 /// | `u32` | also the code points of `U`, whether valid or not |
-/// | `f16` | also the parts of `c4`, two for each element |
+/// | `f16` | also the parts of `c4`, two per element |
 ///
-/// Nothing is converted from one number type to another: asking for the wrong type is an error.
+/// Numbers are never converted from one type to another: requesting the wrong type is an error.
 pub trait Element: sealed::Storage {}
 
 pub(crate) mod sealed {
@@ -33,27 +33,29 @@ pub(crate) mod sealed {
     use super::ScalarKind;
 
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
-        /// Its name in messages.
+        /// Name of the type in messages.
         const NAME: &'static str;
-        /// What numpy calls it.
+        /// The corresponding scalar kind.
         const KIND: ScalarKind;
-        /// Other kinds that are made of it, if their parts have its size.
+        /// Other kinds whose components can be read as this type, if they have its size.
         const PARTS_OF: &'static [ScalarKind];
-        /// As the elements are in memory: the type itself, unless it is not any bytes.
+        /// The type of elements in memory. Differs from the type itself if not all bytes are valid
+        /// values of it.
         type Raw: bytemuck::Pod + Send + Sync;
-        /// The elements of what was read.
+        /// Converts elements that were read into memory.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
-        /// The elements as they are in memory.
+        /// Converts elements to their form in memory.
         fn to_raw(elements: &[Self]) -> Cow<'_, [Self::Raw]>;
-        /// The memory of elements as bytes; `None` when it may not hold any bytes.
+        /// Returns the memory of the elements as bytes. Returns `None` if not all bytes are valid
+        /// values.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
-        /// The bytes as elements without a copy; `None` when they are not aligned, or when this
-        /// type is not any bytes.
+        /// Returns the bytes as elements without copying. Returns `None` if they are misaligned, or
+        /// if not all bytes are valid values of this type.
         fn borrow(bytes: &[u8]) -> Option<&[Self]>;
     }
 }
 
-/// The bytes of elements as they are in memory, in native byte order.
+/// Returns the bytes of elements as they are in memory, in native byte order.
 ///
 /// ```
 /// assert_eq!(binio::array::to_bytes(&[true, false]), [1, 0]);
@@ -64,7 +66,8 @@ pub fn to_bytes<T: Element>(elements: &[T]) -> Vec<u8> {
     bytemuck::cast_slice(&raw).to_vec()
 }
 
-/// How many of a type one element is; `None` when it is not of this type.
+/// Returns the number of values of type `T` per element. Returns `None` if the element does not
+/// consist of them.
 pub(crate) fn per_element<T: Element>(scalar: ScalarType) -> Option<u64> {
     let size = size_of::<T>() as u64;
     let kind = match scalar.kind() {
@@ -148,31 +151,31 @@ impl sealed::Storage for bool {
     }
 }
 
-/// The elements of an array: borrowed from the memory of the data where they lie there as the
-/// machine wants them, else a copy. It is a slice to its user.
+/// The elements of an array, which can be used as a slice. They are borrowed from the memory of the
+/// data if they are stored there in the form the machine needs; otherwise they are a copy.
 #[derive(Clone, Debug)]
 pub struct Elements<T: Element>(Place<T>);
 
 #[derive(Clone, Debug)]
 enum Place<T> {
-    /// Memory of the data. Checked to be castable when it was made.
+    /// Bytes of the data. The constructor checks that they can be cast.
     Shared(Bytes),
     Owned(Vec<T>),
 }
 
 impl<T: Element> Elements<T> {
-    /// The bytes as elements, if they need no change.
+    /// Returns the bytes as elements if they need no change.
     pub(crate) fn shared(bytes: Bytes) -> Option<Self> {
         T::borrow(&bytes)?;
         Some(Self(Place::Shared(bytes)))
     }
 
-    /// Whether the memory is that of the data: nothing was copied.
+    /// Returns `true` if the elements are in the memory of the data, so that nothing was copied.
     pub fn is_borrowed(&self) -> bool {
         matches!(self.0, Place::Shared(_))
     }
 
-    /// The elements as a vector; copies those that are borrowed.
+    /// Returns the elements as a vector, copying them if they are borrowed.
     pub fn into_vec(self) -> Vec<T> {
         match self.0 {
             Place::Owned(elements) => elements,
@@ -204,7 +207,7 @@ impl<T: Element> AsRef<[T]> for Elements<T> {
     }
 }
 
-/// Equal to any slice, vector or array of the same elements.
+/// Compares with any slice, vector or array of the same elements.
 impl<T: Element, R: AsRef<[T]> + ?Sized> PartialEq<R> for Elements<T> {
     fn eq(&self, other: &R) -> bool {
         **self == *other.as_ref()
@@ -229,11 +232,11 @@ impl<T: Element> IntoIterator for Elements<T> {
     }
 }
 
-/// The elements of [`Elements`] one by one, without a copy of those that are borrowed.
+/// An iterator over the elements of [`Elements`], which does not copy borrowed elements.
 #[derive(Clone, Debug)]
 pub struct ElementsIntoIter<T: Element> {
     elements: Elements<T>,
-    /// Positions that are still to come.
+    /// Indices that have not been returned yet.
     rest: Range<usize>,
 }
 

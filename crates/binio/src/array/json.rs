@@ -1,13 +1,13 @@
-//! One element as JSON.
+//! Converting an element to JSON.
 //!
 //! | element | JSON |
 //! |---|---|
 //! | integer, boolean | number, boolean |
-//! | float | number with the fewest digits that read back the same; `"nan"`, `"inf"`, `"-inf"` |
+//! | float | number with the fewest digits that read back as the same value; `"nan"`, `"inf"`, `"-inf"` |
 //! | complex | `{"$complex": [1.0, -2.0]}` |
-//! | date | text in ISO 8601 with the digits of its unit; a number without a unit; `"NaT"` |
+//! | date | ISO 8601 string with the precision of its unit; number if it has no unit; `"NaT"` |
 //! | time span | number of units; `"NaT"` |
-//! | text | text without its padding; what is not a character is U+FFFD |
+//! | text | string without padding; invalid characters become U+FFFD |
 //! | bytes without a meaning, C's `long double` | `"0x01ab"` |
 //! | record | object |
 //! | field with a shape | nested lists |
@@ -20,8 +20,8 @@ use crate::array::date::iso_8601;
 use crate::array::{Datatype, Number, ScalarKind, ScalarType};
 use crate::number::decode;
 
-/// One element as JSON, from its bytes in the byte order of its type; see the [table](self). Bytes
-/// that are missing are taken as if they were not part of the element.
+/// Converts an element to JSON, from its bytes in the byte order of its type; see the
+/// [table](self). Missing bytes are treated as if the element were shorter.
 ///
 /// ```
 /// use binio::array::{Datatype, json};
@@ -46,7 +46,7 @@ pub fn element(datatype: &Datatype, bytes: &[u8]) -> Value {
     }
 }
 
-/// Elements of a shape as nested lists, from their bytes side by side in C order.
+/// Converts elements to nested lists of the given shape, from contiguous bytes in C order.
 ///
 /// ```
 /// use binio::array::{Datatype, json};
@@ -105,13 +105,13 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
                 .map_or_else(|_| json!(u64::try_from(value).ok()), |value| json!(value)),
             Some(Number::Float(value)) if bytes.len() == 4 => single(value),
             Some(Number::Float(value)) => float(value),
-            // C's `long double` is another number on another machine.
+            // The value of a C `long double` depends on the machine, so print its bytes.
             _ => hexadecimal(bytes),
         },
     }
 }
 
-/// A float32 by its own shortest digits: 0.1, not 0.10000000149011612.
+/// Formats a float32 with its own shortest digits: 0.1, not 0.10000000149011612.
 #[allow(clippy::cast_possible_truncation, reason = "the value is a float32")]
 fn single(value: f64) -> Value {
     let digits = value.is_finite().then(|| (value as f32).to_string().parse().ok()).flatten();

@@ -1,28 +1,28 @@
-//! Python literals: the text in which numpy describes types.
+//! Python literals, which numpy uses to describe types.
 //!
-//! | literal | here |
+//! | literal | meaning |
 //! |---|---|
-//! | `[a, b]`, `(a, b)`, `(a,)`, `()` | list, tuple; a comma may trail; `(a)` is `a` itself |
-//! | `{k: v}` | dictionary, for the headers of `.npy` files |
-//! | `'..'`, `".."` | text, with the escapes `\\ \' \" \n \r \t \xHH \uHHHH \UHHHHHHHH` |
-//! | `u'..'`, `b'..'` | text as Python 2 and 3 prefix it; bytes are Latin-1 |
-//! | `12`, `-3`, `12L` | integer of 64 bits |
-//! | `True`, `False`, `None` | boolean, nothing |
+//! | `[a, b]`, `(a, b)`, `(a,)`, `()` | list, tuple; a trailing comma is allowed; `(a)` is `a` itself |
+//! | `{k: v}` | dictionary, used in the headers of `.npy` files |
+//! | `'..'`, `".."` | string, with the escapes `\\ \' \" \n \r \t \xHH \uHHHH \UHHHHHHHH` |
+//! | `u'..'`, `b'..'` | string as prefixed by Python 2 and 3; bytes are Latin-1 |
+//! | `12`, `-3`, `12L` | 64-bit integer |
+//! | `True`, `False`, `None` | boolean, null |
 //!
-//! Nothing else, and nothing is ever evaluated. Texts are at most 1 MiB and nest at most 132 deep, so
-//! that records may nest 64 deep.
+//! Nothing else is accepted, and nothing is ever evaluated. Literals have at most 1 MiB of text and
+//! 132 levels of nesting, so that records can nest 64 levels deep.
 
 use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-/// The longest text that is parsed, in bytes.
+/// Maximum length of the text to parse, in bytes.
 const MAX_LEN: usize = 1 << 20;
 
-/// How deep lists, tuples and dictionaries may lie inside each other.
+/// Maximum nesting depth of lists, tuples and dictionaries.
 const MAX_DEPTH: u32 = 132;
 
-/// A Python literal. It prints as Python's `repr` does.
+/// A Python literal. It is displayed like Python's `repr`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Literal {
     Text(String),
@@ -34,10 +34,10 @@ pub(crate) enum Literal {
     Dictionary(Vec<(Self, Self)>),
 }
 
-/// Why a text is not a literal.
+/// The reason why a string is not a literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LiteralError {
-    /// Where in the text, in bytes.
+    /// Offset in the string, in bytes.
     at: usize,
     message: String,
 }
@@ -49,7 +49,7 @@ impl fmt::Display for LiteralError {
 }
 
 impl Literal {
-    /// Parses a whole text. Never panics.
+    /// Parses a whole string. Never panics.
     pub(crate) fn parse(text: &str) -> Result<Self, LiteralError> {
         if text.len() > MAX_LEN {
             let message = format!("{} bytes of text, the limit is {MAX_LEN}", text.len());
@@ -63,8 +63,8 @@ impl Literal {
         }
     }
 
-    /// The literal of a JSON value: arrays are lists, objects dictionaries. `None` for what has none:
-    /// floating-point numbers, and what nests deeper than texts may.
+    /// Converts a JSON value: arrays become lists, objects become dictionaries. Returns `None` for
+    /// floats, for integers outside `i64`, and for values nested deeper than the limit.
     pub(crate) fn from_json(value: &Value) -> Option<Self> {
         Self::from_json_at(value, 0)
     }
@@ -89,7 +89,7 @@ impl Literal {
         }
     }
 
-    /// The JSON value: tuples are lists, dictionaries with keys of text are objects.
+    /// Converts to JSON: tuples become lists, and dictionaries become objects.
     pub(crate) fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => text.clone().into(),
@@ -104,7 +104,7 @@ impl Literal {
         }
     }
 
-    /// The items of a list or a tuple.
+    /// Returns the items of a list or a tuple.
     pub(crate) fn items(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) | Self::Tuple(items) => Some(items),
@@ -112,7 +112,7 @@ impl Literal {
         }
     }
 
-    /// An integer from 0.
+    /// Returns a non-negative integer.
     pub(crate) fn count(&self) -> Option<u64> {
         match self {
             Self::Integer(count) => u64::try_from(*count).ok(),
@@ -120,7 +120,7 @@ impl Literal {
         }
     }
 
-    /// A list or tuple of integers from 0.
+    /// Returns the items of a list or tuple of non-negative integers.
     pub(crate) fn counts(&self) -> Option<Vec<u64>> {
         self.items()?.iter().map(Self::count).collect()
     }
@@ -133,7 +133,7 @@ impl Literal {
     }
 }
 
-/// A place in a text.
+/// A position in a string.
 struct Parser<'t> {
     text: &'t str,
     at: usize,
@@ -154,7 +154,7 @@ impl Parser<'_> {
         Some(c)
     }
 
-    /// The next character that is not blank, not taken.
+    /// Skips whitespace and returns the next character without consuming it.
     fn next_token(&mut self) -> Option<char> {
         let blanks = [' ', '\t', '\n', '\r', '\x0c'];
         self.at = self.text.len() - self.rest().trim_start_matches(blanks).len();
@@ -169,7 +169,7 @@ impl Parser<'_> {
         LiteralError { at: self.at, message }
     }
 
-    /// A literal that lies in so many others.
+    /// Parses a literal that is nested in `depth` others.
     fn literal(&mut self, depth: u32) -> Result<Literal, LiteralError> {
         let first = self.next_token();
         if matches!(first, Some('[' | '(' | '{')) && depth >= MAX_DEPTH {
@@ -204,7 +204,8 @@ impl Parser<'_> {
         Ok((key, self.literal(depth)?))
     }
 
-    /// The items up to the closing bracket, and whether a comma followed the last.
+    /// Parses items up to the closing bracket. Returns them, and `true` if there are none or a
+    /// comma follows the last one.
     fn sequence<T>(
         &mut self,
         close: char,
@@ -237,7 +238,7 @@ impl Parser<'_> {
         let digits = self.rest().strip_prefix('-').unwrap_or(self.rest());
         let count = digits.bytes().take_while(u8::is_ascii_digit).count();
         let len = self.rest().len() - digits.len() + count;
-        // Python 3 refuses leading zeros, and Python 2 reads them as octal.
+        // Python 3 rejects leading zeros, and Python 2 reads such numbers as octal.
         let is_octal = count > 1 && digits.starts_with('0');
         let number = self.rest().get(..len).filter(|_| !is_octal);
         let number = number
@@ -250,7 +251,7 @@ impl Parser<'_> {
         Ok(Literal::Integer(number))
     }
 
-    /// `True`, `False`, `None`, or the prefix of a string.
+    /// Parses `True`, `False`, `None`, or a string with a prefix.
     fn word(&mut self) -> Result<Literal, LiteralError> {
         let words = [
             ("True", Literal::Bool(true)),
@@ -295,7 +296,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What follows a backslash.
+    /// Parses the part of an escape that follows the backslash.
     fn escape(&mut self, is_bytes: bool) -> Option<char> {
         let digits = match self.take()? {
             c @ ('\\' | '\'' | '"') => return Some(c),
@@ -373,8 +374,9 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char(quote)
 }
 
-/// What Python calls printable. The standard library has the same table of Unicode's categories
-/// behind `escape_debug`, which in addition escapes combining marks, but only at the beginning.
+/// Returns `true` if Python considers the character printable. The standard library has the same
+/// Unicode table behind `escape_debug`, which also escapes combining marks, but only at the
+/// beginning.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' => true,
@@ -464,7 +466,7 @@ mod tests {
 
     #[test]
     fn literals_print_as_pythons_repr() {
-        // Each line is what `repr` of Python 3 gives for the value.
+        // Each line is the `repr` of the value in Python 3.
         for literal in [
             "'it'",
             r#""it's""#,

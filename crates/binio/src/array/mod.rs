@@ -1,41 +1,42 @@
-//! Arrays of typed elements, in numpy's terms.
+//! Arrays of typed elements, based on the concepts of numpy.
 //!
 //! ```text
-//! format's metadata ──► Datatype   what one element is, with its byte orders
-//!                   ──► Strided    where in the data the elements lie, checked
-//!                   ──► Data       where the bytes come from
-//!                            └──► Array   the three together: slices, fields, all ways of reading
+//! format's metadata ──► Datatype   the type of an element, with its byte orders
+//!                   ──► Strided    the positions of the elements in the data, checked
+//!                   ──► Data       the source of the bytes
+//!                            └──► Array   the three combined: slices, fields, all ways of reading
 //! ```
 //!
-//! # How a format maps its metadata
+//! # Mapping the metadata of a format
 //!
-//! 1. Its name of an element type becomes a [`ScalarType`] of a [`ScalarKind`], a size and a byte order. If
-//!    the array has one byte order, every scalar gets it; if fields have their own, each gets its own.
-//!    Fields become a [`Record`]: [packed](Record::packed), [aligned](Record::aligned) or with
-//!    [offsets](Record::new).
-//! 2. Shape, strides and offset become a [`Strided`], relative to the data of the array, and with the
-//!    length of the data: nothing after this step can reach outside of them. Without strides,
-//!    [`Strided::packed`] in C or Fortran order.
-//! 3. The data are a [`ReadAt`](crate::ReadAt), perhaps a [`Span`](crate::Span) of one, or [`Bytes`],
-//!    or the format's own [`Data`] with its own errors.
-//! 4. [`Array::new`] with the limits of the caller. The format wraps the [`Array`] and maps
-//!    [`ElementsError`] to its own errors, with the place in the file.
+//! 1. Map the name of an element type to a [`ScalarType`] with a [`ScalarKind`], a size and a byte
+//!    order. If the array has a single byte order, use it for every scalar; if fields have their
+//!    own, use those. Map fields to a [`Record`]: [packed](Record::packed),
+//!    [aligned](Record::aligned) or with [offsets](Record::new).
+//! 2. Map shape, strides and offset to a [`Strided`], relative to the data of the array and with
+//!    the length of the data. It is checked, so no later step can reach outside the data. Without
+//!    strides, use [`Strided::packed`] in C or Fortran order.
+//! 3. Provide the data as a [`ReadAt`](crate::ReadAt) such as a [`Span`](crate::Span), as
+//!    [`Bytes`], or as the format's own [`Data`] with its own errors.
+//! 4. Call [`Array::new`] with the caller's limits. Wrap the [`Array`], and map [`ElementsError`]
+//!    to the format's own errors, adding the position in the file.
 //!
 //! | format | datatype | strided | data |
 //! |---|---|---|---|
-//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block, perhaps compressed; inline: packed bytes of its own |
-//! | Bloscpack | `dtype` by [`Datatype::from_json`] | `shape`, `order`: packed | the decompressed file |
-//! | `.npy` | `descr` by [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
-//! | Dudley | primitive and order; struct: a record of its members' offsets | address, dimensions; of a member: strides of the instances, then those of its own dimensions | the stream |
+//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block, possibly compressed; for inline arrays, their own packed bytes |
+//! | Bloscpack | `dtype` with [`Datatype::from_json`] | `shape`, `order`: packed | the decompressed file |
+//! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
+//! | Dudley | primitive and byte order; struct: a record with its members' offsets | address, dimensions; for a member: strides of the instances, then of its own dimensions | the stream |
 //!
-//! What a format keeps for itself: how its metadata are spelled, masks, inline data, messages.
+//! Each format handles the spelling of its metadata, masks, inline data and messages itself.
 //!
 //! # Reading
 //!
-//! [`Array::view`] borrows memory where it can; all other reads are one pass over the elements, which
-//! changes their byte order on the way. Of sources that are not in memory only the ranges with
-//! elements are read, in few reads ([`Access`]). From 1 MiB on the work is shared by the threads of
-//! the caller's rayon pool (feature `rayon`): run a read in `pool.install` to choose the pool.
+//! [`Array::view`] borrows memory if possible; all other reads are one pass over the elements,
+//! which also changes their byte order. If the source is not in memory, only the ranges that
+//! contain elements are read, in few reads ([`Access`]). Large reads, from 1 MiB or more, are
+//! shared among the threads of the caller's rayon pool (feature `rayon`): call them inside
+//! `pool.install` to choose the pool.
 //!
 //! [`Bytes`]: crate::Bytes
 

@@ -1,19 +1,19 @@
-//! numpy's `.npy` files, in which arrays of any format are handed on.
+//! numpy's `.npy` files, a common format for exchanging arrays.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 6 | `93 4e 55 4d 50 59`, "\x93NUMPY" |
 //! | 6 | 2 | version: 1.0, 2.0 or 3.0 |
-//! | 8 | 2 (1.0) or 4 | length of the text that follows, little-endian |
-//! | 10 or 12 | | a Python dictionary, blanks, one line feed; the data begins on a multiple of 64 |
+//! | 8 | 2 (1.0) or 4 | length of the following text, little-endian |
+//! | 10 or 12 | | a Python dictionary, spaces, one line feed; the data begins at a multiple of 64 |
 //!
-//! Version 2.0 has room for texts of 64 KiB and more; 3.0 is UTF-8, the others are Latin-1. The
-//! dictionary has just these keys:
+//! Version 2.0 allows texts of 64 KiB or more. Version 3.0 is UTF-8, the others are Latin-1. The
+//! dictionary has exactly these keys:
 //!
 //! | key | value |
 //! |---|---|
-//! | `descr` | type of an element, as [`Datatype::descr`] writes it |
-//! | `fortran_order` | `True` where the first index varies fastest |
+//! | `descr` | element type, as written by [`Datatype::descr`] |
+//! | `fortran_order` | `True` if the first index varies fastest |
 //! | `shape` | tuple of counts |
 
 use std::io::Write;
@@ -26,20 +26,20 @@ use crate::{Endian, Error, Limits, ReadAt, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The data begins on a multiple of this.
+/// The data begins at a multiple of this many bytes.
 const ALIGN: usize = 64;
 
-/// Blanks that leave room for the growing axis to be rewritten: as many as the digits of a number
-/// of 67 bits, less those that it has.
+/// Width reserved for the growing axis, which is padded with spaces so that its count can be
+/// rewritten in place: the number of digits in a 67-bit number.
 const GROWTH_DIGITS: usize = 21;
 
-/// The longest text that is read, in bytes. numpy itself refuses texts of more than 10,000.
+/// Maximum length of the text, in bytes. numpy itself rejects texts of more than 10,000 bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Elements are written in pieces of about this many bytes.
+/// Approximate size in bytes of the pieces in which elements are written.
 const PIECE: u64 = 1 << 20;
 
-/// The header of a `.npy` file: what the array is. The data follow it.
+/// The header of a `.npy` file, which describes the array. The data follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     datatype: Datatype,
@@ -49,11 +49,11 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of an array.
+    /// Creates the header of an array.
     ///
-    /// Fails with [`ElementsError::Shape`] for more than 64 dimensions and from 2^63 bytes on, and with
-    /// [`ElementsError::Datatype`] for records that the format cannot hold: with fields that overlap or
-    /// are not in the order of their bytes.
+    /// Fails with [`ElementsError::Shape`] if the array has more than 64 dimensions or at least
+    /// 2^63 bytes. Fails with [`ElementsError::Datatype`] for records that the format does not
+    /// support, because their fields overlap or are not in the order of their bytes.
     pub fn new(
         datatype: Datatype,
         order: Order,
@@ -74,11 +74,11 @@ impl Header {
         Ok(Self { datatype, order, shape, byte_size })
     }
 
-    /// Reads the header of a file, and where its data begin. Whether the data are there is not
-    /// looked at.
+    /// Reads the header of a file and the offset of the data. Does not check that the data is
+    /// complete.
     ///
-    /// Fails if the source is not a `.npy` file or ends too early, if the text is above 1 MiB, and if
-    /// the dictionary is not the one of an array, with the offset of the text.
+    /// Fails if the source is not a `.npy` file or is truncated, if the text is longer than 1 MiB,
+    /// or if the dictionary does not describe an array.
     ///
     /// ```
     /// use binio::array::npy::Header;
@@ -95,10 +95,10 @@ impl Header {
         Ok((header, start))
     }
 
-    /// The header of a dictionary.
+    /// Parses the dictionary of a header.
     ///
-    /// Fails with [`ElementsError::Npy`] if it is not such a dictionary, with those of
-    /// [`Datatype::parse`] for its type, and with [`ElementsError::Shape`] for its shape.
+    /// Fails with [`ElementsError::Npy`] if the dictionary is invalid, with the errors of
+    /// [`Datatype::parse`] if its type is, and with [`ElementsError::Shape`] if its shape is.
     pub fn parse(text: &str) -> std::result::Result<Self, ElementsError> {
         let invalid = |message: String| ElementsError::Npy(message);
         let dictionary = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;
@@ -127,8 +127,8 @@ impl Header {
         Self::new(datatype, order, shape)
     }
 
-    /// The bytes before the data, equal to those of numpy. The oldest version that holds the text is
-    /// written.
+    /// Returns the bytes before the data, identical to those that numpy writes. Uses the oldest
+    /// version that supports the text.
     ///
     /// ```
     /// use binio::array::npy::Header;
@@ -144,32 +144,32 @@ impl Header {
         frame(&self.datatype.descr(), self.order == Order::F, &self.shape)
     }
 
-    /// What one element is.
+    /// Returns the type of an element.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
     }
 
-    /// Which index varies fastest.
+    /// Returns which index varies fastest.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Returns the counts, outermost first. They are empty for a single element.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Bytes of all elements.
+    /// Returns the size of all elements in bytes.
     pub fn byte_size(&self) -> u64 {
         self.byte_size
     }
 }
 
 impl<D: Data> Array<D> {
-    /// Writes the array as a `.npy` file in C or Fortran order, in the byte order that it is stored
-    /// in. The elements are read and written in pieces, so that arrays of any size can be written.
+    /// Writes the array as a `.npy` file in C or Fortran order, in its stored byte order. The
+    /// elements are read and written in pieces, so arrays of any size can be written.
     ///
-    /// Fails as [`npy::Header::new`](Header::new), as reading does, and with
+    /// Fails like [`npy::Header::new`](Header::new), if the elements cannot be read, and with
     /// [`ElementsError::Output`] if `out` fails.
     pub fn write_npy(
         &self,
@@ -184,7 +184,7 @@ impl<D: Data> Array<D> {
     }
 }
 
-/// The frame of a dictionary.
+/// Returns the bytes before the data for the values of a dictionary.
 fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let order = if fortran_order { "True" } else { "False" };
     let mut text =
@@ -196,7 +196,7 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let is_latin = latin.is_some();
     let text = latin.unwrap_or_else(|| text.into_bytes());
-    // Where the line feed ends on a multiple by itself, numpy adds a whole one.
+    // If the line feed alone would end at a multiple, numpy adds a whole block of padding.
     let total = |fixed: usize| (fixed + text.len() + 2).next_multiple_of(ALIGN);
     let (version, fixed) = match u16::try_from(total(10) - 10) {
         Ok(_) if is_latin => (1, 10),
@@ -207,7 +207,7 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(total);
     out.extend(MAGIC);
     out.extend([version, 0]);
-    // Texts are made in memory from what was in a header, so that four bytes hold any length.
+    // The text was built in memory from parts of a header, so its length always fits in four bytes.
     let length = u32::try_from(total - fixed).unwrap_or(u32::MAX).to_le_bytes();
     out.extend(&length[..fixed - 8]);
     out.extend(text);
@@ -216,7 +216,7 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     out
 }
 
-/// The dictionary of a header, and where the data begins.
+/// Reads the dictionary of a header, and returns it with the offset of the data.
 fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
     let beginning = source.bytes_at(0, 10)?;
     let mut reader = ByteReader::new(&beginning);
@@ -247,7 +247,7 @@ fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
     Ok((text, start + u64::from(len)))
 }
 
-/// A shape as a Python tuple: `()`, `(3,)`, `(2, 3)`.
+/// Formats a shape as a Python tuple: `()`, `(3,)`, `(2, 3)`.
 fn tuple(numbers: &[u64]) -> String {
     let list: Vec<String> = numbers.iter().map(u64::to_string).collect();
     let comma = if numbers.len() == 1 { "," } else { "" };
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_the_growing_axis_and_at_least_one_blank() {
-        // numpy 2: np.save of a record with one field, whose name has so many letters.
+        // numpy 2: np.save of a record with one field, whose name has this many letters.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {
             let descr = format!("[('{}', '<i4')]", "x".repeat(letters));

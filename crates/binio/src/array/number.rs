@@ -1,4 +1,4 @@
-//! One number: from the bytes of an element, and back.
+//! Decoding and encoding a single number.
 
 use half::f16;
 use num_complex::Complex;
@@ -6,14 +6,14 @@ use num_complex::Complex;
 use crate::Endian;
 use crate::array::{ScalarKind, ScalarType};
 
-/// A number that an element can be, whatever its size.
+/// The value of a numeric element, whatever its size.
 ///
-/// The conversions are by value: `true` is 1, and `2.0` is the integer 2.
+/// Conversions go by value: `true` is 1, and `2.0` is the integer 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A boolean.
     Bool(bool),
-    /// An integer, which may also count the units of a date or a time span.
+    /// An integer, or the number of units in a date or a time span.
     Int(i128),
     /// A floating-point number.
     Float(f64),
@@ -22,7 +22,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Returns the value if it is an integer, in whatever form.
+    /// Returns the value if it is an integer, whatever the variant.
     pub fn to_int(self) -> Option<i128> {
         match self {
             Self::Bool(truth) => Some(truth.into()),
@@ -52,7 +52,7 @@ impl Number {
     }
 }
 
-/// A float without a fraction as an integer.
+/// Converts a float without a fraction to an integer.
 fn exact_integer(value: f64) -> Option<i128> {
     let fits = value.fract() == 0.0 && value.abs() < 2_f64.powi(127);
     #[allow(clippy::cast_possible_truncation, reason = "it is whole, and below 2^127 in size")]
@@ -60,10 +60,10 @@ fn exact_integer(value: f64) -> Option<i128> {
 }
 
 impl ScalarType {
-    /// Decodes the bytes of one element. No value is lost: 64-bit integers stay exact.
+    /// Decodes the bytes of one element. The value is always exact, even for 64-bit integers.
     ///
-    /// Returns `None` for text, bytes and C's `long double`, and if the bytes do not have the size
-    /// of the type.
+    /// Returns `None` for text, bytes without a meaning and C's `long double`, and if the number of
+    /// bytes differs from the size of the type.
     ///
     /// ```
     /// use binio::array::{Number, ScalarType};
@@ -102,9 +102,9 @@ impl ScalarType {
     /// Encodes a number as the bytes of one element. A float is rounded to the nearest value of the
     /// type.
     ///
-    /// Returns `None`, and leaves the bytes unspecified, if the number is not a value of the type: a
-    /// fraction for an integer, an integer other than 0 and 1 for a boolean, anything out of range.
-    /// Also returns `None` where [`decode`](Self::decode) does.
+    /// Returns `None`, and leaves the bytes unspecified, if the type cannot represent the number: a
+    /// fraction as an integer, anything but 0 and 1 as a boolean, or a number out of range. Also
+    /// returns `None` in the same cases as [`decode`](Self::decode).
     ///
     /// ```
     /// use binio::array::{Number, ScalarType};
@@ -156,7 +156,7 @@ impl ScalarType {
     }
 }
 
-/// The bytes of a number in little-endian order.
+/// Returns the bytes of a number in little-endian order.
 #[inline]
 fn little<const N: usize>(bytes: &[u8], endian: Endian) -> Option<[u8; N]> {
     let mut bytes: [u8; N] = bytes.try_into().ok()?;
@@ -176,7 +176,7 @@ fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
     }
 }
 
-/// Puts the nearest float. Fails if a finite one would become infinite.
+/// Writes the nearest float. Returns `None` if a finite number would become infinite.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "the nearest value is asked for")]
 fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
@@ -197,7 +197,7 @@ fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
     }
 }
 
-/// Puts the bytes of a number, given in little-endian order.
+/// Writes the bytes of a number, given in little-endian order.
 #[inline]
 fn put<const N: usize>(mut bytes: [u8; N], endian: Endian, out: &mut [u8]) -> Option<()> {
     if endian == Endian::Big {
@@ -240,7 +240,7 @@ mod tests {
             let mut out = vec![0; bytes.len()];
             prop_assert_eq!(scalar.encode(number, &mut out), Some(()));
             let again = scalar.decode(&out).unwrap();
-            // NaN is not equal to itself, and any byte but 0 is true.
+            // NaN is not equal to itself, and any nonzero byte is true.
             prop_assert!(again == number || again.to_complex().is_nan());
             let is_exact = scalar.kind() != ScalarKind::Bool && !number.to_complex().is_nan();
             prop_assert!(!is_exact || out == bytes);

@@ -1,7 +1,7 @@
-//! Which bytes are touched for an array, in which order, and how they become packed elements.
+//! Planning which bytes of an array to access, in which order, and how they map to packed elements.
 //!
-//! The array is cut along the axis with the longest stride, then the next, until a piece is small
-//! and has no large gaps:
+//! The array is split along the axis with the longest stride, then along the next one, until each
+//! piece is small and has no large gaps:
 //!
 //! ```text
 //! 100 rows of 8000 bytes, the first 10 float64 of rows 0 and 1:
@@ -14,8 +14,8 @@
 //! row 0  |####------|####------|               gap of 720 bytes: one piece of 880
 //! ```
 //!
-//! Reading copies from each piece to the packed elements, writing the other way round: then a piece
-//! may have no gaps at all, since their bytes must stay.
+//! Reading copies from each piece to the packed elements. Writing copies the other way; then a
+//! piece must have no gaps at all, because the bytes in them must not change.
 
 use std::cmp::Reverse;
 
@@ -23,13 +23,13 @@ use crate::array::copy::{Axis, StridedCopy};
 use crate::array::swap::Swap;
 use crate::array::{ElementsError, Strided, c_strides};
 
-/// An array that is larger than the address space.
+/// Returns the error for an array that is larger than the address space.
 pub(crate) fn too_large(array: &Strided) -> ElementsError {
     let message = format!("{:?} does not fit into the memory of this machine", array.shape());
     ElementsError::Shape(message)
 }
 
-/// The copy of an array to packed elements in C order.
+/// Returns a copy from an array to packed elements in C order.
 pub(crate) fn to_packed<'s>(
     array: &Strided,
     swap: &'s Swap,
@@ -50,41 +50,42 @@ pub(crate) fn to_packed<'s>(
     Ok(StridedCopy::new(axes, item, swap))
 }
 
-/// The pieces of an array in its data.
+/// Divides an array into pieces of its data.
 pub(crate) struct Plan<'p> {
     copy: &'p StridedCopy<'p>,
-    /// By the stride in the data, the longest first.
+    /// Axes by their stride in the data, the longest first.
     axes: Vec<Axis>,
     levels: Vec<Level>,
     piece: usize,
 }
 
-/// What the axes from some axis on look like in the data.
+/// The extent in the data of all axes from one level inwards.
 struct Level {
-    /// From their lowest byte to the end of the highest.
+    /// Bytes from the lowest byte to the end of the highest.
     span: usize,
-    /// Bytes of it below the first element.
+    /// Bytes below the first element.
     below: usize,
-    /// No gap inside it is large.
+    /// Whether all gaps inside are small.
     dense: bool,
 }
 
-/// A part of the data that is read or written at once.
+/// A part of the data that is read or written in one go.
 pub(crate) struct Piece<'p> {
-    /// Where it begins in the data.
+    /// Offset of the piece in the data.
     pub(crate) start: u64,
-    /// How many bytes it has.
+    /// Length in bytes.
     pub(crate) span: usize,
-    /// Where its first element begins in it.
+    /// Offset of the first element in the piece.
     pub(crate) below: usize,
-    /// The axes of its elements; without any they lie side by side, here and packed.
+    /// The axes of its elements. If there are none, the elements are contiguous both here and when
+    /// packed.
     pub(crate) axes: &'p [Axis],
-    /// Where its first element begins among the packed ones.
+    /// Offset of the first element in the packed bytes.
     pub(crate) packed: usize,
 }
 
 impl<'p> Plan<'p> {
-    /// Pieces of at most `piece` bytes with gaps below `gap` bytes.
+    /// Plans pieces of at most `piece` bytes, with gaps below `gap` bytes.
     pub(crate) fn new(
         array: &Strided,
         copy: &'p StridedCopy<'p>,
@@ -97,7 +98,7 @@ impl<'p> Plan<'p> {
         Ok(Self { copy, axes, levels, piece })
     }
 
-    /// Calls `body` with each piece; `offset` is where the first element begins in the data.
+    /// Calls `body` with each piece. `offset` is the offset of the first element in the data.
     pub(crate) fn for_each<E>(
         &self,
         offset: u64,
@@ -106,7 +107,8 @@ impl<'p> Plan<'p> {
         if self.copy.is_empty() { Ok(()) } else { self.level(0, offset, 0, body) }
     }
 
-    /// All along the axes from `level` on. It recurses once an axis, and arrays have at most 64.
+    /// Visits all pieces along the axes from `level` inwards. Recurses once per axis, and arrays
+    /// have at most 64 axes.
     fn level<E>(
         &self,
         level: usize,
@@ -118,7 +120,7 @@ impl<'p> Plan<'p> {
             let span = self.copy.run();
             return body(Piece { start: at, span, below: 0, axes: &[], packed });
         };
-        // Where the lowest byte of a piece is, of which `at` is the first element.
+        // Returns the offset of the lowest byte of a piece whose first element is at `at`.
         let start = |at: u64, below: usize| at.wrapping_sub(below as u64);
         if this.dense && this.span <= self.piece {
             let Level { span, below, .. } = *this;
@@ -126,7 +128,7 @@ impl<'p> Plan<'p> {
             return body(Piece { start: start(at, below), span, below, axes, packed });
         }
         let inner = &self.levels[level + 1];
-        // As many steps at once as fit into a piece.
+        // Take as many steps at a time as fit into a piece.
         let room = self.piece.saturating_sub(inner.span);
         let at_once = match room.checked_div(axis.from.unsigned_abs()) {
             _ if !this.dense || inner.span > self.piece => 1,
@@ -147,7 +149,7 @@ impl<'p> Plan<'p> {
                 body(Piece { start: start(at, below), span, below, axes: &axes, packed })?;
             }
             done += count;
-            // Past the last step the sums may leave the range; they are not used then.
+            // After the last step the sums may be out of range, but they are not used then.
             let steps = isize::try_from(count).unwrap_or(isize::MAX);
             let step = i64::try_from(axis.from.saturating_mul(steps)).unwrap_or(i64::MAX);
             at = at.wrapping_add_signed(step);
@@ -157,7 +159,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// One level an axis, and that of a single run.
+/// Returns one level per axis, and one for a single run.
 fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
     let mut levels = vec![Level { span: run, below: 0, dense: true }];
     for axis in axes.iter().rev() {

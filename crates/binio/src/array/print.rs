@@ -1,4 +1,4 @@
-//! The elements of an array as text, JSON or CSV.
+//! Writing the elements of an array as text, JSON or CSV.
 
 use std::io::{self, Write};
 
@@ -9,51 +9,53 @@ use crate::array::buffer::zeroed;
 use crate::array::swap::Swap;
 use crate::array::{Array, Data, Datatype, ElementsError, Order, Slice, Strided, json, read};
 
-/// Elements are read in pieces of about this many bytes, so that memory does not grow with the
-/// array.
+/// Approximate size in bytes of the pieces in which elements are read, so that memory use does not
+/// grow with the array.
 const PIECE: u64 = 1 << 20;
 
-/// The most elements or lists without bytes that are printed: a short file may claim any number.
+/// Maximum number of elements or lists without bytes to print, because a short file may claim any
+/// number.
 const MAX_EMPTY: u64 = 1 << 24;
 
-/// The same in each field of a record.
+/// Maximum number of items without bytes to print in each field of a record.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
-/// Arrays of more elements are summarised.
+/// Maximum number of elements to print without a summary.
 const SUMMARY: u64 = 1000;
 
-/// Elements shown at each end of an axis in a summary.
+/// Number of elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
 
-/// The most elements that are printed where they are the same bytes again and again.
+/// Maximum number of elements to print if the same bytes are repeated.
 const MAX_REPEATED: u64 = 1 << 24;
 
-/// Lines of a summary.
+/// Maximum number of lines in a summary.
 const MAX_LINES: usize = 1000;
 
-/// How elements are written. In every style, elements that are masked are missing.
+/// The format in which elements are written. Masked elements are missing in every style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrintStyle {
-    /// Nested lists of [JSON](json::element), without a line end. Missing elements are `null`.
-    /// Control characters from U+007F on are escaped too, since some terminals obey them.
+    /// Nested lists of [JSON](json::element), without a newline at the end. Missing elements are
+    /// `null`. Control characters from U+007F upwards are escaped too, because some terminals obey
+    /// them.
     Json,
-    /// The last axis is a line, planes are set apart by an empty line. Complex numbers are `1.0+2.0j`,
-    /// records JSON objects. Missing elements are `--`.
+    /// The last axis is a line, and planes are separated by an empty line. Complex numbers look
+    /// like `1.0+2.0j`, records are JSON objects. Missing elements are `--`.
     Text,
-    /// As RFC 4180, but with line feeds: the last axis is a line, or a record, under a line of the
-    /// names of its fields. Missing elements are empty.
+    /// CSV according to RFC 4180, but with line feeds. The last axis is a line. In an array of
+    /// records, each record is a line, and the first line contains the names of the fields. Missing
+    /// elements are empty.
     Csv,
 }
 
-/// Elements one after the other to a writer, with brackets and commas, or blanks and line ends,
-/// between them.
+/// A writer of consecutive elements, which adds brackets and commas, or spaces and newlines.
 struct Printer<'w> {
     out: &'w mut dyn Write,
     style: PrintStyle,
     datatype: &'w Datatype,
     shape: &'w [u64],
-    /// The position of the next element on each axis.
+    /// The index of the next element on each axis.
     at: Vec<u64>,
 }
 
@@ -82,7 +84,7 @@ impl<'w> Printer<'w> {
         self.out.write_all(b"\n")
     }
 
-    /// The next element, by its bytes; `None` if it is missing.
+    /// Writes the next element, given its bytes, or `None` if it is missing.
     fn put(&mut self, bytes: Option<&[u8]>) -> io::Result<()> {
         self.before()?;
         let value = bytes.map_or(Value::Null, |bytes| json::element(self.datatype, bytes));
@@ -148,12 +150,12 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    /// Ends the array after its last element. Arrays without elements have no brackets yet.
+    /// Ends the array after its last element. If the array is empty, this writes the brackets.
     fn end(&mut self) -> io::Result<()> {
         if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
         }
-        // To the axes before the first of 0, each of its empty lists is an element.
+        // For the axes before the first 0, each empty list is an element.
         let depth = self.shape.iter().position(|&count| count == 0).unwrap_or(0);
         let shape = &self.shape[..depth];
         let (datatype, style) = (self.datatype, self.style);
@@ -168,11 +170,12 @@ impl<'w> Printer<'w> {
 }
 
 impl<D: Data> Array<D> {
-    /// Writes all elements in C order in a [style](PrintStyle). `mask` has an entry for each, true where
-    /// it is missing. The elements are read in pieces.
+    /// Writes all elements in C order in a [style](PrintStyle). `mask` has an entry for each
+    /// element, which is `true` if the element is missing. The elements are read in pieces.
     ///
-    /// Fails as reading does, with [`ElementsError::Output`] if `out` fails, and with
-    /// [`ElementsError::Shape`] for endless elements without bytes.
+    /// Fails if the elements cannot be read, and with [`ElementsError::Output`] if `out` fails.
+    /// Fails with [`ElementsError::Shape`] for too many elements without bytes, and with
+    /// [`ElementsError::Limit`] for more than 2^24 elements that share bytes.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -212,7 +215,7 @@ impl<D: Data> Array<D> {
         };
         let itemsize = usize::try_from(self.datatype().itemsize()).unwrap_or(usize::MAX);
         if itemsize == 0 {
-            // Counted, since elements such as texts of length 0 have no bytes.
+            // Count the elements, since some have no bytes, such as texts of length 0.
             for _ in 0..self.len() {
                 put(&[])?;
             }
@@ -224,9 +227,10 @@ impl<D: Data> Array<D> {
         printer.end().map_err(|error| ElementsError::from(error).into())
     }
 
-    /// Writes the elements as [`PrintStyle::Text`] does, but of arrays of more than 1,000 elements only
-    /// the first and the last three of each axis, with `...` between them. Only these are read. `mask`
-    /// has an entry for each element, true where it is missing.
+    /// Writes the elements like [`PrintStyle::Text`]. If there are more than 1,000 elements, writes
+    /// only the first and last three along each axis, with `...` between them, and at most 1,000
+    /// lines. Only these elements are read. `mask` has an entry for each element, which is `true`
+    /// if the element is missing.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -251,7 +255,7 @@ impl<D: Data> Array<D> {
         self.summarise(self.layout(), out, mask, &mut 0)
     }
 
-    /// The lines of one part. It recurses once an axis, and arrays have at most 64.
+    /// Writes the lines of one part. Recurses once per axis, and arrays have at most 64 axes.
     fn summarise(
         &self,
         layout: &Strided,
@@ -311,7 +315,7 @@ impl<D: Data> Array<D> {
     }
 }
 
-/// Fails for an array that has no bytes and endless elements, or lists of none.
+/// Fails if there are no bytes, but more than `limit` elements or empty lists.
 fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ElementsError> {
     let has_bytes = itemsize > 0 && !shape.contains(&0);
     let counts = shape.iter().take_while(|&&count| count > 0);
@@ -331,7 +335,7 @@ fn check_empty_fields(datatype: &Datatype) -> Result<(), ElementsError> {
     })
 }
 
-/// JSON of an element as a cell of text: strings bare, complex as `1.0+2.0j`.
+/// Formats a JSON value as a cell of text: strings without quotes, complex numbers as `1.0+2.0j`.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -349,8 +353,8 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
-/// Returns a JSON value as a cell of CSV: strings bare or in quotes, complex numbers as `1.0+2.0j`, lists as
-/// JSON, and `null` empty.
+/// Formats a JSON value as a cell of CSV: strings quoted only if necessary, complex numbers as
+/// `1.0+2.0j`, lists as JSON, and `null` as an empty cell.
 pub fn csv_cell(value: &Value) -> String {
     if value.is_null() { String::new() } else { quoted(cell(value)) }
 }
@@ -362,8 +366,8 @@ fn quoted(cell: String) -> String {
     cell
 }
 
-/// Writes a JSON value on one line, in which every control character is escaped: JSON would leave
-/// those from U+007F to U+009F as they are, and some terminals obey them.
+/// Writes a JSON value on one line, with every control character escaped. Plain JSON would leave
+/// those from U+007F to U+009F unescaped, and some terminals obey them.
 pub fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
     Ok(value.serialize(&mut serializer)?)
@@ -381,8 +385,8 @@ impl serde_json::ser::Formatter for Escaped {
     }
 }
 
-/// Writes JSON text, or a part of it, with its control characters escaped but for those below U+0020,
-/// which JSON has escaped already.
+/// Writes JSON text or part of it, escaping the control characters from U+007F upwards. JSON has
+/// already escaped those below U+0020.
 pub fn escape_controls<W: ?Sized + Write>(out: &mut W, json: &str) -> io::Result<()> {
     let mut rest = json;
     while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
@@ -493,7 +497,7 @@ mod tests {
 
     #[test]
     fn countless_empty_lists_take_no_memory() {
-        /// Takes some bytes and then no more.
+        /// A writer that fails after a certain number of bytes.
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

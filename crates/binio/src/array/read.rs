@@ -1,7 +1,7 @@
-//! Elements from the data, packed in C order and in the byte order that is wanted.
+//! Reading elements, packed in C order and in the requested byte order.
 //!
-//! In memory the elements are copied from where they are. Elsewhere the [plan](super::plan) says
-//! which ranges are read, and each element is copied from the buffer of its range.
+//! In memory, the elements are copied directly. From other data, the [plan](super::plan) determines
+//! which ranges to read, and each element is copied from the buffer of its range.
 
 use bytes::Bytes;
 
@@ -11,20 +11,20 @@ use crate::array::plan::{Plan, to_packed, too_large};
 use crate::array::swap::Swap;
 use crate::array::{Access, Data, ElementsError, Order, Strided};
 
-/// Runs whose byte order changes are read in pieces of this size, and swapped while they are in the
-/// cache.
+/// Size in bytes of the pieces in which a run is read if its byte order changes, so that it is
+/// swapped while in the cache.
 const SWAP_PIECE: usize = 1 << 20;
 
-/// Above this many bytes, elements are copied over threads. Two of them take half the time from 2 MiB
-/// on; at 1 MiB starting them costs what they gain (`--example array_speed`).
+/// Above this many bytes, elements are copied by several threads. Two threads take half the time
+/// from 2 MiB upwards; at 1 MiB, starting them costs as much as it saves (`--example array_speed`).
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 
-/// What a thread copies at a time.
+/// Bytes that a thread copies at a time.
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 
-/// Fills a buffer of just the size of the elements.
+/// Fills a buffer whose size is exactly that of the elements.
 pub(crate) fn fill<D: Data + ?Sized>(
     data: &D,
     array: &Strided,
@@ -36,7 +36,7 @@ pub(crate) fn fill<D: Data + ?Sized>(
     }
     match data.access() {
         Access::Whole if array.is_contiguous(Order::C) => {
-            // Read straight to where it is wanted, without a buffer in between.
+            // Read directly into `out`, without a buffer in between.
             data.read_exact_at(out, array.offset())?;
             swap.apply(out, usize::try_from(array.itemsize()).unwrap_or(usize::MAX));
             Ok(())
@@ -58,9 +58,8 @@ pub(crate) fn fill<D: Data + ?Sized>(
     }
 }
 
-/// Calls `body` with parts that together are the array in C order and with their packed bytes, each
-/// of at most `max` bytes unless one element is larger. Data that any read decodes as a whole are
-/// decoded once.
+/// Calls `body` with the packed bytes of parts that together form the array in C order. Each part
+/// has at most `max` bytes. If every read decodes all the data, it is decoded only once.
 pub(crate) fn for_each_piece<D: Data + ?Sized>(
     data: &D,
     array: &Strided,
@@ -91,8 +90,8 @@ pub(crate) fn for_each_piece<D: Data + ?Sized>(
     })
 }
 
-/// Copies elements from a slice that holds the bytes `start..` of the data, over threads if they are
-/// many.
+/// Copies elements from a slice that contains the data from `start` onwards, using threads if there
+/// are many elements.
 fn from_memory(
     bytes: &[u8],
     start: u64,
@@ -109,7 +108,7 @@ fn from_memory(
     copy_from_slice(bytes, start, array, swap, out)
 }
 
-/// Copies elements from a slice that holds the bytes `start..` of the data.
+/// Copies elements from a slice that contains the data from `start` onwards.
 fn copy_from_slice(
     bytes: &[u8],
     start: u64,
@@ -127,8 +126,8 @@ fn copy_from_slice(
     copy.copy(bytes, from, out, 0).ok_or_else(outside)
 }
 
-/// Appends elements of a slice that holds the bytes `start..` of the data. `None`, and nothing done,
-/// where [`fill`] has to do it.
+/// Appends elements from a slice that contains the data from `start` onwards. Returns `None`,
+/// having done nothing, if only [`fill`] can copy them.
 pub(crate) fn append<T: bytemuck::Pod>(
     bytes: &[u8],
     start: u64,
@@ -145,7 +144,7 @@ fn outside(array: &Strided, len: usize) -> ElementsError {
     ElementsError::Outside { low: extent.start.into(), high: extent.end.into(), len: len as u64 }
 }
 
-/// Reads the ranges that have elements, and copies these from there.
+/// Reads the ranges that contain elements, and copies the elements from there.
 fn from_ranges<D: Data + ?Sized>(
     data: &D,
     gap: usize,
@@ -173,7 +172,7 @@ fn from_ranges<D: Data + ?Sized>(
     })
 }
 
-/// Reads bytes that lie side by side on both sides to where they belong.
+/// Reads bytes that are contiguous on both sides directly into place.
 fn run<D: Data + ?Sized>(
     data: &D,
     copy: &StridedCopy<'_>,
@@ -189,16 +188,17 @@ fn run<D: Data + ?Sized>(
     Ok(())
 }
 
-/// Whether threads copy the elements sooner: one core alone does not use all that memory can give.
+/// Returns `true` if copying with threads is faster: a single core does not use the full memory
+/// bandwidth.
 #[cfg(feature = "rayon")]
 fn pays_threads(array: &Strided, size: usize) -> bool {
-    // Pieces must be whole elements, or their bytes could not be swapped.
+    // A thread must copy whole elements, or it could not swap their bytes.
     let whole = array.itemsize() <= *PARALLEL_PIECES.start() as u64;
     whole && size > PARALLEL && rayon::current_num_threads() > 1
 }
 
-/// Whether the outermost axis has the longest stride, so that threads that share it read different
-/// ranges.
+/// Returns `true` if the outermost axis has the longest stride, so that threads that divide it read
+/// different ranges.
 #[cfg(feature = "rayon")]
 fn is_slowest_first(array: &Strided) -> bool {
     let axes = array.shape().iter().zip(array.strides()).filter(|&(&count, _)| count > 1);
@@ -207,7 +207,7 @@ fn is_slowest_first(array: &Strided) -> bool {
     strides.all(|stride| stride <= first)
 }
 
-/// Fills parts of the buffer over the threads of the caller's pool.
+/// Fills parts of the buffer in parallel in the caller's thread pool.
 #[cfg(feature = "rayon")]
 fn over_threads<E: Send>(
     array: &Strided,

@@ -1,10 +1,10 @@
-//! Types with fields.
+//! Record types, which have fields.
 //!
 //! ```text
-//! packed    a b b b b c c                  Record::packed: one field after the other
-//! aligned   a . . . b b b b c c . .        Record::aligned: as C and numpy align them
-//! explicit  a a a a                        Record::new: offsets of the caller's, which may
-//!             b b b b . .                  overlap and leave gaps, and any size
+//! packed    a b b b b c c                  Record::packed: contiguous fields
+//! aligned   a . . . b b b b c c . .        Record::aligned: aligned as in C and numpy
+//! explicit  a a a a                        Record::new: any offsets and any size; fields
+//!             b b b b . .                  may overlap and leave gaps
 //! ```
 
 use std::collections::HashSet;
@@ -14,10 +14,10 @@ use crate::array::strided::{MAX_DIMENSIONS, byte_size};
 use crate::array::{ByteOrder, Datatype, ElementsError};
 use crate::error::elements::{datatype as invalid, shape};
 
-/// How deep records may nest.
+/// Maximum nesting depth of records.
 pub const MAX_RECORD_DEPTH: u32 = 64;
 
-/// Named fields in some bytes.
+/// A type with named fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     fields: Vec<Field>,
@@ -36,12 +36,12 @@ pub struct Field {
 }
 
 impl Record {
-    /// A record of `itemsize` bytes with fields at their [offsets](Field::at), which may overlap and
-    /// leave gaps.
+    /// Creates a record of `itemsize` bytes. The fields are at their [offsets](Field::at), and may
+    /// overlap and leave gaps.
     ///
-    /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field reaches past
-    /// the end of the record, if the size is not below 2^63, or if records nest deeper than 64; with
-    /// [`ElementsError::Shape`] for fields of more than 64 dimensions.
+    /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field extends
+    /// past the end of the record, if the size is not below 2^63 bytes, or if records nest deeper
+    /// than 64 levels. Fails with [`ElementsError::Shape`] for fields with more than 64 dimensions.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -80,14 +80,14 @@ impl Record {
         Ok(Self { fields, itemsize, depth: depth + 1 })
     }
 
-    /// A record of fields one after the other without gaps; their offsets are set here. Fails as
+    /// Creates a record of contiguous fields. Their offsets are set here. Fails like
     /// [`new`](Self::new).
     pub fn packed(fields: Vec<Field>) -> Result<Self, ElementsError> {
         Self::in_order(fields, |_| 1)
     }
 
-    /// A record of fields in their order, with the gaps that C and numpy (`align=True`) leave before
-    /// each field and at the end. Fails as [`new`](Self::new).
+    /// Creates a record of fields in the given order, with the padding that C and numpy
+    /// (`align=True`) add before each field and at the end. Fails like [`new`](Self::new).
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -122,22 +122,23 @@ impl Record {
         Self::new(fields, itemsize)
     }
 
-    /// The fields in the order in which they were given, without padding.
+    /// Returns the fields in the order in which they were passed, without padding.
     pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
-    /// The field of a name.
+    /// Finds a field by name.
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Bytes of one record.
+    /// Returns the size of one record in bytes.
     pub fn itemsize(&self) -> u64 {
         self.itemsize
     }
 
-    /// Whether each field begins where the one before ends, and the last one ends the record.
+    /// Returns `true` if each field begins at the end of the previous one, and the last one ends
+    /// the record.
     pub fn is_packed(&self) -> bool {
         let mut end = 0;
         self.fields.iter().all(|field| {
@@ -147,8 +148,8 @@ impl Record {
         }) && end == self.itemsize
     }
 
-    /// Whether the fields are in the order of their bytes and none begins before the one before
-    /// ends, so that a list of fields and padding describes the record.
+    /// Returns `true` if the fields are in the order of their bytes without overlapping, so that a
+    /// list of fields and padding can describe the record.
     pub(crate) fn is_in_order(&self) -> bool {
         let mut end = 0;
         self.fields.iter().all(|field| {
@@ -172,26 +173,26 @@ impl Record {
 }
 
 impl Field {
-    /// A field of one element, at the beginning of the record.
+    /// Creates a field of a single element at offset 0.
     pub fn new(name: impl Into<String>, datatype: impl Into<Datatype>) -> Self {
         let (name, datatype) = (name.into(), datatype.into());
         Self { name, title: None, datatype, shape: Vec::new(), offset: 0 }
     }
 
-    /// The same with a shape: counts, outermost first. The elements lie in C order.
+    /// Sets the shape of the field: the counts, outermost first. The elements are in C order.
     #[must_use]
     pub fn with_shape(self, shape: Vec<u64>) -> Self {
         Self { shape, ..self }
     }
 
-    /// The same with a second, longer name.
+    /// Sets the title of the field, a second, longer name.
     #[must_use]
     pub fn with_title(self, title: impl Into<String>) -> Self {
         Self { title: Some(title.into()), ..self }
     }
 
-    /// The same, so many bytes from the start of the record. [`Record::packed`] and
-    /// [`Record::aligned`] set it themselves.
+    /// Sets the offset of the field from the start of the record, in bytes. [`Record::packed`] and
+    /// [`Record::aligned`] overwrite it.
     #[must_use]
     pub fn at(self, offset: u64) -> Self {
         Self { offset, ..self }
@@ -201,32 +202,33 @@ impl Field {
         Self { name, ..self }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A second, longer name.
+    /// Returns the title, a second, longer name.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// What one element of the field is.
+    /// Returns the type of an element.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
     }
 
-    /// Counts, outermost first; empty for a single element. The elements lie in C order.
+    /// Returns the counts, outermost first. They are empty for a single element. The elements are
+    /// in C order.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Where it begins, in bytes from the start of the record.
+    /// Returns the offset from the start of the record, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of all its elements.
+    /// Returns the size of all elements in bytes.
     pub fn size(&self) -> u64 {
         byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }

@@ -1,4 +1,4 @@
-//! Types without fields: numbers, dates, text and bytes.
+//! Scalar types: numbers, dates, text and bytes.
 
 use std::fmt;
 
@@ -26,42 +26,43 @@ pub struct ScalarType {
     endian: Endian,
 }
 
-/// The kinds of scalars; with a size, a kind is a type.
+/// The kinds of scalars. Together with a size, a kind is a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScalarKind {
-    /// `b`: zero is false. One byte.
+    /// `b`: a boolean; 0 is false. 1 byte.
     Bool,
-    /// `i`: signed, two's complement. 1, 2, 4 or 8 bytes.
+    /// `i`: a signed integer in two's complement. 1, 2, 4 or 8 bytes.
     Int,
-    /// `u`: unsigned. 1, 2, 4 or 8 bytes.
+    /// `u`: an unsigned integer. 1, 2, 4 or 8 bytes.
     Uint,
-    /// `f`: IEEE 754, of 2, 4 or 8 bytes. 16 bytes are a C `long double`, which is read as bytes.
+    /// `f`: an IEEE 754 number of 2, 4 or 8 bytes, or a C `long double` of 16 bytes, which can only
+    /// be read as bytes.
     Float,
-    /// `c`: real, then imaginary part, in 4 (two `f2`), 8, 16 or 32 bytes.
+    /// `c`: a complex number, with the real part first. 4 (two `f2`), 8, 16 or 32 bytes.
     Complex,
-    /// `m`: a number of units as i64; without a unit the number alone.
+    /// `m`: a time span as an `i64` number of units, or a plain number if there is no unit.
     Timedelta(Option<TimeUnit>),
-    /// `M`: units since 1970 as i64.
+    /// `M`: a date as an `i64` number of units since 1970.
     Datetime(Option<TimeUnit>),
     /// `S`: bytes, padded with NUL.
     Bytes,
-    /// UTF-8, padded with NUL. numpy has no such type; to it these are bytes, `S`.
+    /// UTF-8, padded with NUL. numpy has no such type and treats it as bytes, `S`.
     Utf8,
-    /// Units of UTF-16, padded with NUL. numpy has no such type; to it these are bytes, `V`.
+    /// UTF-16, padded with NUL. numpy has no such type and treats it as bytes, `V`.
     Utf16,
-    /// `U`: code points of four bytes, padded with NUL.
+    /// `U`: four-byte code points, padded with NUL.
     Unicode,
     /// `V`: bytes without a meaning.
     Void,
 }
 
-/// The unit of dates and time spans: `[25s]` is 25 times `s`.
+/// The unit of dates and time spans: `[25s]` is 25 seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeUnit {
-    /// How many.
+    /// The number of base units in a unit.
     pub count: u32,
-    /// Of what: `Y M W D h m s ms us ns ps fs as`.
+    /// The base unit: `Y M W D h m s ms us ns ps fs as`.
     pub unit: &'static str,
 }
 
@@ -69,10 +70,11 @@ const TIME_UNITS: [&str; 13] =
     ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 impl ScalarType {
-    /// The type of a kind, a size in bytes and a byte order, which is little where there is none.
+    /// Creates a type from a kind, a size in bytes and a byte order. The byte order becomes
+    /// little-endian if the kind has none.
     ///
-    /// Fails with [`ElementsError::Datatype`] if the kind does not have the size, or if the size is not
-    /// below 2^63.
+    /// Fails with [`ElementsError::Datatype`] if the kind does not exist in this size, or if the
+    /// size is not below 2^63 bytes.
     pub fn new(kind: ScalarKind, size: u64, endian: Endian) -> Result<Self, ElementsError> {
         let is_valid = match kind {
             ScalarKind::Bool => size == 1,
@@ -92,7 +94,7 @@ impl ScalarType {
         Ok(Self { endian, ..scalar })
     }
 
-    /// The type of a Rust type, in the byte order of this machine.
+    /// Returns the scalar type that corresponds to a Rust type, in the byte order of this machine.
     pub fn of<T: Element>() -> Self {
         Self { kind: T::KIND, size: size_of::<T>() as u64, endian: Endian::NATIVE }
             .with_endian(Endian::NATIVE)
@@ -100,11 +102,12 @@ impl ScalarType {
 
     /// Parses numpy's type string: `<f8`, `|S5`, `>M8[25s]`.
     ///
-    /// `=` and a missing letter mean the writer's machine. Files with such types were written on
-    /// little-endian machines.
+    /// `=` and a missing letter mean the byte order of the writer's machine. Files with such types
+    /// were written on little-endian machines.
     ///
-    /// Fails with [`ElementsError::Object`] for Python objects, and with [`ElementsError::Datatype`] for
-    /// what numpy does not know and for elements of 2^31 bytes and more.
+    /// Fails with [`ElementsError::Object`] for Python objects, and with
+    /// [`ElementsError::Datatype`] for types unknown to numpy and for elements of 2^31 bytes or
+    /// more.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
         let unknown = || invalid(format!("the type {} is unknown", shortened(text)));
         let (endian, code) = match text.split_at_checked(1) {
@@ -142,35 +145,35 @@ impl ScalarType {
         Self::new(kind, size, endian)
     }
 
-    /// The same type in another byte order.
+    /// Returns the same type in another byte order.
     #[must_use]
     pub fn with_endian(self, endian: Endian) -> Self {
         let endian = if self.component_width() == 1 { Endian::Little } else { endian };
         Self { endian, ..self }
     }
 
-    /// The type of the real and the imaginary part of a complex number.
+    /// Returns the type of the real and imaginary parts of a complex number.
     pub(crate) fn part(self) -> Self {
         Self { kind: ScalarKind::Float, size: self.size / 2, ..self }
     }
 
-    /// What it is.
+    /// Returns the kind.
     pub fn kind(self) -> ScalarKind {
         self.kind
     }
 
-    /// Bytes of one.
+    /// Returns the size of one element in bytes.
     pub fn size(self) -> u64 {
         self.size
     }
 
-    /// The byte order; little where there is none.
+    /// Returns the byte order, which is little-endian for types that have none.
     pub fn endian(self) -> Endian {
         self.endian
     }
 
-    /// Bytes of the parts that a byte order applies to: 4 for the halves of `c8` and for the
-    /// characters of `U`, 1 where there is no order.
+    /// Returns the size in bytes of the components that the byte order applies to: for example, 4
+    /// for `c8` and for the characters of `U`, and 1 if there is no byte order.
     pub fn component_width(self) -> usize {
         let width = match self.kind {
             ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Void => 1,
@@ -182,7 +185,7 @@ impl ScalarType {
         usize::try_from(width).unwrap_or(1)
     }
 
-    /// Whether it is text, whatever its characters: `S`, `U`, UTF-8 or UTF-16.
+    /// Returns `true` for text in any encoding: `S`, `U`, UTF-8 or UTF-16.
     pub fn is_text(self) -> bool {
         matches!(
             self.kind,
@@ -190,8 +193,8 @@ impl ScalarType {
         )
     }
 
-    /// numpy's type string. A type that numpy does not have is one of the same size: `S` for UTF-8,
-    /// else `V`.
+    /// Returns numpy's type string. Types unknown to numpy become types of the same size: `S` for
+    /// UTF-8, otherwise `V`.
     pub fn typestr(self) -> String {
         let (letter, number) = match self.kind {
             ScalarKind::Utf8 => ('S', self.size),
@@ -204,7 +207,7 @@ impl ScalarType {
 }
 
 impl fmt::Display for ScalarType {
-    /// numpy's type string; `<c4`, `utf8[5]` and `<utf16[5]` for types that numpy does not have.
+    /// Writes numpy's type string, or `<c4`, `utf8[5]` and `<utf16[5]` for types unknown to numpy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = match self.endian {
             _ if self.component_width() == 1 => '|',
@@ -232,7 +235,8 @@ impl fmt::Display for ScalarType {
 }
 
 impl TimeUnit {
-    /// Parses `[25s]`; no text is no unit. `None` for anything else.
+    /// Parses `[25s]`. An empty string means that there is no unit. Returns `None` for anything
+    /// else.
     #[allow(clippy::option_option, reason = "no unit is one of the results")]
     fn parse(text: &str) -> Option<Option<Self>> {
         if text.is_empty() {
@@ -263,7 +267,7 @@ mod tests {
 
     #[test]
     fn type_strings_are_those_of_numpy() {
-        // Left: what numpy 2 takes. Right: `.str` of the type.
+        // Left: type strings accepted by numpy 2. Right: `.str` of the resulting type.
         for (given, expected, size) in [
             ("<f8", "<f8", 8),
             ("f8", "<f8", 8),

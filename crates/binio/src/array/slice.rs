@@ -1,18 +1,18 @@
-//! Parts of an array by `start:stop:step` on each axis, with the meaning that numpy gives them.
+//! Slicing arrays with `start:stop:step` on each axis, with the same meaning as in numpy.
 //!
-//! | text | elements of an axis of `n` |
+//! | text | elements on an axis of length `n` |
 //! |---|---|
 //! | `:` | all |
-//! | `2:5` | 2, 3, 4; what lies outside the axis is left out |
+//! | `2:5` | 2, 3, 4, as far as they are on the axis |
 //! | `-3:` | the last three |
-//! | `::2` | every second |
-//! | `::-1` | all, backwards; a missing start is then the last, a missing stop before the first |
-//! | `3`, `-1` | one; the axis is removed. Outside of the axis it is an error |
-//! | `...` | as many whole axes as the other slices leave; at most once |
-//! | `None` | a new axis of one element |
+//! | `::2` | every second element |
+//! | `::-1` | all, in reverse; a missing start means the last element, a missing stop the position before the first |
+//! | `3`, `-1` | one; the axis is removed; an error if it is not on the axis |
+//! | `...` | as many full axes as the other slices leave; at most once |
+//! | `None` | a new axis of length 1 |
 //!
-//! Axes that are not named are taken whole. Nothing is read: a part is the same bytes with another
-//! shape, other strides and another offset.
+//! Remaining axes are kept in full. Slicing reads nothing: the result refers to the same bytes with
+//! a different shape, strides and offset.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
@@ -24,42 +24,43 @@ use nom::{IResult, Parser};
 
 use crate::array::{ElementsError, Strided};
 
-/// What to take of one axis.
+/// The slice of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Slice {
-    /// One element; the axis is removed. Negative numbers count from the end.
+    /// A single element; the axis is removed. Negative indices count from the end.
     Index(i64),
-    /// Every `step`-th element from `start` up to but without `stop`. Negative positions count
-    /// from the end, a negative step goes backwards, 0 is an error.
+    /// Every `step`-th element from `start` to `stop`, excluding `stop`. Negative positions count
+    /// from the end, a negative step goes backwards, and a step of 0 is an error.
     Range {
-        /// First element; missing: the first in the direction of the step.
+        /// The first element. By default, the first one in the direction of the step.
         start: Option<i64>,
-        /// End, not taken itself; missing: all to the end in the direction of the step.
+        /// The position before which to stop. By default, the slice extends to the end in the
+        /// direction of the step.
         stop: Option<i64>,
-        /// From one element to the next.
+        /// The distance between selected elements.
         step: i64,
     },
-    /// As many whole axes as the other slices leave.
+    /// As many full axes as the other slices leave.
     Ellipsis,
-    /// A new axis of one element.
+    /// A new axis of length 1.
     NewAxis,
 }
 
-/// What a slice takes of one axis: `start`, `start + step`, and so on.
+/// The positions on one axis that a slice selects: `start`, `start + step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AxisPart {
-    /// Position of the first; 0 where there is none.
+    /// Position of the first element, or 0 if there are none.
     start: u64,
-    /// How many there are. All of them lie on the axis.
+    /// Number of elements. All of them are on the axis.
     count: u64,
-    /// From one to the next, not 0.
+    /// Distance between elements, never 0.
     step: i64,
-    /// Whether the axis stays: not for an index.
+    /// Whether the axis is kept; `false` for an index.
     is_kept: bool,
 }
 
-/// What the slices take of the axes of a shape, from the outermost; `None` is a new axis.
+/// Resolves slices on the axes of a shape, outermost first. Each new axis is `None`.
 fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, ElementsError> {
     let named = slices.iter().filter(|slice| !matches!(slice, Slice::Ellipsis | Slice::NewAxis));
     let named = named.count();
@@ -94,11 +95,11 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 }
 
 impl Strided {
-    /// The part of an array that these slices name, from the outermost axis on; nothing is read.
+    /// Returns the part of an array that the slices select, outermost axis first. Reads nothing.
     ///
-    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is outside of
-    /// its axis, if a step is 0, or if there is more than one `...`; with [`ElementsError::Shape`] if
-    /// new axes make more than 64 dimensions.
+    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is not
+    /// on its axis, if a step is 0, or if there is more than one `...`. Fails with
+    /// [`ElementsError::Shape`] if new axes lead to more than 64 dimensions.
     ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};
@@ -128,8 +129,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // With one element or none the step leads nowhere, however long it is; with more
-                // it stays inside the array.
+                // With at most one element the step is not used, however long it is. With more it
+                // stays inside the array.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
@@ -143,10 +144,10 @@ fn invalid(message: impl Into<String>) -> ElementsError {
 }
 
 impl Slice {
-    /// The whole axis.
+    /// All elements of an axis.
     pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
 
-    /// Reads one slice an axis from text, separated by commas.
+    /// Parses slices separated by commas, one per axis.
     ///
     /// ```
     /// use binio::array::Slice;
@@ -173,7 +174,7 @@ impl Slice {
     }
 
     fn on_axis(self, axis: usize, len: u64) -> Result<AxisPart, ElementsError> {
-        // No sum or difference of positions of 64 bits leaves 128.
+        // Sums and differences of 64-bit positions fit in 128 bits.
         let len = i128::from(len);
         let (start, count, step) = match self {
             Self::Ellipsis | Self::NewAxis => (0, u64::try_from(len).unwrap_or(0), 1),
@@ -190,7 +191,7 @@ impl Slice {
             }
             Self::Range { start, stop, step } => {
                 let wide = i128::from(step);
-                // A backward slice begins at the last element and ends before the first.
+                // A backward slice starts at the last element and stops before the first.
                 let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
                 let place = |position: i64| from_end(position, len).clamp(low, high);
                 let (first, last) = if step > 0 { (low, high) } else { (high, low) };
@@ -204,7 +205,7 @@ impl Slice {
                 (start, u64::try_from(count).unwrap_or(0), step)
             }
         };
-        // Without elements the start may lie before or after the axis.
+        // If no elements are selected, the start may not be on the axis.
         let start = if count > 0 { u64::try_from(start).unwrap_or(0) } else { 0 };
         Ok(AxisPart { start, count, step, is_kept: matches!(self, Self::Range { .. }) })
     }
@@ -227,7 +228,7 @@ fn number(text: &str) -> IResult<&str, i64> {
     map_res(signed, str::parse).parse(text)
 }
 
-/// `...`, `None`, an index, or `start:stop:step` with all parts optional.
+/// Parses `...`, `None`, an index, or `start:stop:step` with every part optional.
 fn slice(text: &str) -> IResult<&str, Slice> {
     alt((value(Slice::Ellipsis, tag("...")), value(Slice::NewAxis, tag("None")), range_or_index))
         .parse(text)
@@ -267,8 +268,8 @@ mod tests {
         resolve(&[slice], &[len]).unwrap()[0].unwrap().count
     }
 
-    /// What Python's `range(*slice(start, stop, step).indices(len))` gives, by its documentation:
-    /// walk from the start in steps, stop at the stop, leave out what is outside.
+    /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`, following
+    /// its documentation: walk from start to stop in steps, skipping positions not on the axis.
     fn naive(len: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
         let fix = |position: i64| if position < 0 { position + len } else { position };
         if step > 0 {

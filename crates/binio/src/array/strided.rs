@@ -1,33 +1,33 @@
-//! Where the elements of an array lie: shape, strides and offset, checked in exact arithmetic.
+//! The layout of array elements: shape, strides and offset, checked with exact arithmetic.
 //!
-//! With the offset `o`, the counts `n` and the strides `s`, in bytes, the elements lie in
+//! With offset `o`, counts `n`, and strides `s` in bytes, the elements occupy the bytes
 //!
 //! ```text
 //! o + sum of min(0, (n - 1) s)   ..   o + sum of max(0, (n - 1) s) + size of one element
 //! ```
 //!
-//! An array with a dimension of 0 has no elements and lies nowhere, whatever its offset is.
+//! An array with a dimension of 0 has no elements and occupies no bytes, whatever its offset is.
 
 use std::ops::Range;
 
 use crate::array::{ElementsError, Field};
 use crate::error::elements::shape as bad_shape;
 
-/// The most dimensions of an array or a field; numpy has no more.
+/// Maximum number of dimensions of an array or a field, the same as in numpy.
 pub const MAX_DIMENSIONS: usize = 64;
 
-/// Which index of an array varies fastest in its data.
+/// The index of an array that varies fastest in its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The last.
+    /// The last index.
     #[default]
     C,
-    /// The first.
+    /// The first index.
     F,
 }
 
 impl Order {
-    /// The letter that numpy has for it.
+    /// Returns numpy's letter for the order.
     pub fn name(self) -> &'static str {
         match self {
             Self::C => "C",
@@ -36,7 +36,7 @@ impl Order {
     }
 }
 
-/// Shape, strides and offset of an array in a run of bytes. The elements may overlap.
+/// Shape, strides and offset of an array in a sequence of bytes. The elements may overlap.
 ///
 /// ```
 /// use binio::array::{Order, Strided};
@@ -51,22 +51,22 @@ impl Order {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
-    /// Where the first element begins.
+    /// Offset of the first element in bytes.
     offset: u64,
     shape: Vec<u64>,
-    /// Bytes from one element to the next, one a dimension.
+    /// Distance in bytes between neighbours along each dimension.
     strides: Vec<i64>,
-    /// Bytes of one element.
+    /// Size of one element in bytes.
     itemsize: u64,
 }
 
 impl Strided {
-    /// An array in `len` bytes of data, from `offset` on, with these distances in bytes from one
-    /// element to the next.
+    /// Creates a layout in `len` bytes of data. `offset` is the offset of the first element, and
+    /// `strides` are the distances between neighbours, in bytes.
     ///
-    /// Fails with [`ElementsError::Shape`] for more than 64 dimensions and for more elements than 64
-    /// bits count, with [`ElementsError::Strides`] unless there is one stride a dimension, and with
-    /// [`ElementsError::Outside`] if an element is not inside the data.
+    /// Fails with [`ElementsError::Shape`] for more than 64 dimensions or more than 2^64 - 1
+    /// elements, with [`ElementsError::Strides`] unless there is one stride per dimension, and with
+    /// [`ElementsError::Outside`] if any element is not inside the data.
     pub fn new(
         shape: Vec<u64>,
         strides: Vec<i64>,
@@ -84,8 +84,8 @@ impl Strided {
         Ok(strided)
     }
 
-    /// An array whose elements lie side by side in `len` bytes of data, from `offset` on. Fails as
-    /// [`new`](Self::new), and for strides of 2^63 bytes and more.
+    /// Creates a layout of contiguous elements in `len` bytes of data, starting at `offset`. Fails
+    /// like [`new`](Self::new), and for strides of 2^63 bytes or more.
     pub fn packed(
         shape: Vec<u64>,
         order: Order,
@@ -114,13 +114,14 @@ impl Strided {
         Ok(())
     }
 
-    /// The lowest byte of any element and the end of the highest; `None` without elements.
+    /// Returns the lowest byte of any element and the end of the highest, or `None` if there are no
+    /// elements.
     fn span(&self) -> Option<(i128, i128)> {
         if self.is_empty() {
             return None;
         }
-        // At most 64 products of 64 by 64 bits, each below 2^127 in size: the sums saturate, and a
-        // saturated sum is outside any data.
+        // There are at most 64 products of two 64-bit numbers, each below 2^127 in magnitude. The
+        // sums saturate, and a saturated sum is outside any data.
         let (mut low, mut high) = (i128::from(self.offset), i128::from(self.offset));
         for (&count, &stride) in self.shape.iter().zip(&self.strides) {
             let reach = (i128::from(count) - 1).saturating_mul(i128::from(stride));
@@ -130,7 +131,7 @@ impl Strided {
         Some((low, high.saturating_add(i128::from(self.itemsize))))
     }
 
-    /// The range of bytes that holds all elements; empty without elements.
+    /// Returns the range of bytes that contains all elements. It is empty if there are none.
     pub fn extent(&self) -> Range<u64> {
         let bounds = self
             .span()
@@ -138,42 +139,42 @@ impl Strided {
         bounds.unwrap_or(0..0)
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Returns the counts, outermost first. They are empty for a single element.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// Bytes from one element to the next, outermost first.
+    /// Returns the distances in bytes between neighbours, outermost dimension first.
     pub fn strides(&self) -> &[i64] {
         &self.strides
     }
 
-    /// Where the first element begins.
+    /// Returns the offset of the first element in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of one element.
+    /// Returns the size of one element in bytes.
     pub fn itemsize(&self) -> u64 {
         self.itemsize
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         count(&self.shape).unwrap_or(u64::MAX)
     }
 
-    /// Whether the array has no elements.
+    /// Returns `true` if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// Bytes of all elements side by side; `None` above 64 bits.
+    /// Returns the size of all elements in bytes when packed, or `None` if it exceeds 64 bits.
     pub fn byte_size(&self) -> Option<u64> {
         self.len().checked_mul(self.itemsize)
     }
 
-    /// Whether the elements lie side by side in this order.
+    /// Returns `true` if the elements are contiguous in this order.
     pub fn is_contiguous(&self, order: Order) -> bool {
         let axes = self.shape.iter().zip(&self.strides);
         match order {
@@ -193,8 +194,9 @@ impl Strided {
         true
     }
 
-    /// Whether no two elements share a byte, as far as this is seen without trying: axis by axis,
-    /// from the shortest stride on, each step leads past all that the inner axes span.
+    /// Returns `true` if no two elements share a byte. Only considers one axis at a time, from the
+    /// shortest stride upwards: each step has to lead past everything that the inner axes span. It
+    /// may therefore return `false` for some layouts without shared bytes.
     pub(crate) fn is_disjoint(&self) -> bool {
         let axes = self.shape.iter().zip(&self.strides).filter(|&(&count, _)| count > 1);
         let mut axes: Vec<(u64, u64)> =
@@ -209,8 +211,9 @@ impl Strided {
             })
     }
 
-    /// The same bytes seen otherwise: a part of the elements, or a part of each element. The new
-    /// parts must lie inside the old extent; an array without elements keeps the old offset.
+    /// Returns another layout of the same bytes: part of the elements, or part of each element. The
+    /// new elements must not extend past the end of the old ones. If there are none, the offset may
+    /// stay the same.
     pub(crate) fn part(
         &self,
         shape: Vec<u64>,
@@ -225,7 +228,7 @@ impl Strided {
         Ok(part)
     }
 
-    /// The axes in reverse.
+    /// Reverses the axes.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let shape = self.shape.iter().rev().copied().collect();
@@ -233,7 +236,7 @@ impl Strided {
         Self { shape, strides, ..*self }
     }
 
-    /// The elements with their axes so that C order of the result is this order of the array.
+    /// Permutes the axes, so that C order of the result is the given order of the array.
     #[must_use]
     pub(crate) fn in_order(&self, order: Order) -> Self {
         match order {
@@ -242,10 +245,10 @@ impl Strided {
         }
     }
 
-    /// A field of each element, with the dimensions of the field after those of the array.
+    /// Selects a field of each element. The dimensions of the field follow those of the array.
     ///
-    /// Fails with [`ElementsError::Shape`] if these are more than 64, and with
-    /// [`ElementsError::Outside`] if the field is not one of the elements'.
+    /// Fails with [`ElementsError::Shape`] if there are more than 64 dimensions, and with
+    /// [`ElementsError::Outside`] if the field extends past the end of the elements.
     pub fn field(&self, field: &Field) -> Result<Self, ElementsError> {
         let itemsize = field.datatype().itemsize();
         let inner = c_strides(field.shape(), itemsize)?;
@@ -255,8 +258,8 @@ impl Strided {
         self.part(shape, strides, offset, itemsize)
     }
 
-    /// The elements repeated to a larger shape by the rules of numpy: dimensions are matched from
-    /// the last, a dimension of 1 repeats.
+    /// Repeats the elements to a larger shape by the rules of numpy: dimensions are matched from
+    /// the last, and dimensions of 1 are repeated.
     ///
     /// Fails with [`ElementsError::Shape`] if the shapes do not match.
     ///
@@ -283,10 +286,10 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// The elements in C order with another shape, if that needs no copy.
+    /// Gives the elements in C order another shape, if that is possible without copying.
     ///
-    /// Fails with [`ElementsError::Shape`] if the shape has another number of elements, and with
-    /// [`ElementsError::Strides`] if no strides lead from one element to the next.
+    /// Fails with [`ElementsError::Shape`] if the number of elements differs, and with
+    /// [`ElementsError::Strides`] if no strides can describe the new shape.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -315,8 +318,8 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// Matches groups of axes of the same number of elements; inside a group the old axes must
-    /// continue each other.
+    /// Returns the strides of a new shape, or `None` if there are none. Matches groups of axes with
+    /// the same number of elements; inside a group the old axes have to continue each other.
     fn reshaped(&self, shape: &[u64]) -> Option<Vec<i64>> {
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let mut old = old.filter(|&(count, _)| count != 1);
@@ -331,7 +334,7 @@ impl Strided {
                     group.push(count);
                     want = want.checked_mul(count)?;
                 } else {
-                    // The next old axis has to continue this one.
+                    // The next old axis has to continue the current one.
                     let (count, inner) = old.next()?;
                     if inner.checked_mul(i64::try_from(count).ok()?)? != stride {
                         return None;
@@ -343,17 +346,17 @@ impl Strided {
             let start = strides.len();
             for &count in group.iter().rev() {
                 strides.insert(start, stride);
-                // Past the outermost axis the product is not used.
+                // After the outermost axis the product is not used.
                 stride = stride.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
-        // Only axes of one element are left.
+        // Only axes of length 1 are left.
         strides.extend(new.map(|_| 0));
         Some(strides)
     }
 
-    /// Calls `body` with parts that together are the array, in C order, each of at most `max`
-    /// bytes; an element that is larger is cut, too. Does nothing for elements without bytes.
+    /// Calls `body` with parts that together form the array in C order, each of at most `max`
+    /// bytes. Larger elements are split as well. Does nothing if the elements have no bytes.
     pub fn for_each_piece<E>(
         &self,
         max: u64,
@@ -365,7 +368,7 @@ impl Strided {
         if self.byte_size().is_some_and(|size| size <= max) {
             return body(self);
         }
-        // Parts of an array that was checked lie inside it.
+        // The array has been checked, so its parts lie inside the data.
         let part = |shape: &[u64], strides: &[i64], offset, itemsize| Self {
             offset,
             shape: shape.to_vec(),
@@ -373,7 +376,7 @@ impl Strided {
             itemsize,
         };
         let Some((&count, &stride)) = self.shape.first().zip(self.strides.first()) else {
-            // One large element: its bytes are an axis.
+            // Treat the bytes of a large element as an axis.
             return part(&[self.itemsize], &[1], self.offset, 1).for_each_piece(max.max(1), body);
         };
         let mut row = part(&self.shape[1..], &self.strides[1..], self.offset, self.itemsize);
@@ -389,7 +392,7 @@ impl Strided {
             }
             let step = at_once.clamp(1, count - done);
             done += step;
-            // Past the last row the sum may leave the range; it is not used then.
+            // After the last row the sum may be out of range, but it is not used then.
             let step = stride.wrapping_mul(i64::try_from(step).unwrap_or(0));
             row.offset = row.offset.wrapping_add_signed(step);
             rows.offset = row.offset;
@@ -409,8 +412,8 @@ fn check_shape(shape: &[u64]) -> Result<(), ElementsError> {
     }
 }
 
-/// The number of elements of a shape; `None` above 64 bits. Any 0 makes it 0, whatever the others
-/// are.
+/// Returns the number of elements, or `None` if it exceeds 64 bits. If any count is 0, returns 0
+/// whatever the others are.
 pub fn count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -418,7 +421,8 @@ pub fn count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |product, &count| product.checked_mul(count))
 }
 
-/// Bytes of an array; `None` at 2^63 and above. Any count of 0 makes it 0, whatever the others are.
+/// Returns the size of an array in bytes, or `None` from 2^63 upwards. If any count is 0, returns 0
+/// whatever the others are.
 pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -427,10 +431,11 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     i64::try_from(size).is_ok().then_some(size)
 }
 
-/// Strides of C order: the last dimension is the innermost. A dimension of 0 is taken as 1.
+/// Returns the strides of C order in bytes: the last dimension is the innermost. A dimension of 0
+/// is treated as 1.
 ///
-/// Fails with [`ElementsError::Shape`] for strides of 2^63 bytes and more. An array without elements does
-/// not fail: such a stride is 2^63 - 1, which nothing follows.
+/// Fails with [`ElementsError::Shape`] for strides of 2^63 bytes or more. If the array has no
+/// elements, such strides become 2^63 - 1 instead, since they are not used.
 pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ElementsError> {
     let is_empty = shape.contains(&0);
     let mut strides = vec![0; shape.len()];

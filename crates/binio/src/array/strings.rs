@@ -1,16 +1,16 @@
-//! Elements that are text.
+//! Reading elements that are text.
 
 use crate::array::{Array, Data, Element, ElementsError, ScalarKind};
 
 impl<D: Data> Array<D> {
-    /// The elements of an array of texts, in C order, without the padding: NUL characters at the end
-    /// are left out, those before stay.
+    /// Returns the elements of a text array in C order, without their padding: NUL characters are
+    /// removed at the end only.
     ///
-    /// Fails with [`ElementsError::Element`] for what is not a character: a byte above 7f in `S`, what
-    /// is not UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. [`view`](Self::view) as
-    /// `u8`, `u16` or `u32` returns them as they are. Fails with [`ElementsError::Type`] for what is not
-    /// text, and with [`ElementsError::Limit`] for more than
-    /// [`max_items`](crate::Limits::max_items) texts, or a list of them above
+    /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
+    /// invalid UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. To read those anyway,
+    /// use [`view`](Self::view) with `u8`, `u16` or `u32`. Fails with [`ElementsError::Type`] if
+    /// the elements are not text, and with [`ElementsError::Limit`] for more than
+    /// [`max_items`](crate::Limits::max_items) texts or if a list of them exceeds
     /// [`max_alloc`](crate::Limits::max_alloc).
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
@@ -38,7 +38,7 @@ impl<D: Data> Array<D> {
     ) -> Result<Vec<String>, D::Error> {
         let length = self.datatype().itemsize() / size_of::<T>() as u64;
         let Ok(length @ 1..) = usize::try_from(length) else {
-            // Empty texts have no bytes to count them by.
+            // Empty texts have no bytes, so create them from the number of elements.
             return Ok(vec![String::new(); usize::try_from(self.len()).unwrap_or(0)]);
         };
         let units = self.view::<T>()?;

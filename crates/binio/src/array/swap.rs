@@ -1,38 +1,38 @@
-//! Byte order: which bytes of an element to reverse.
+//! Changing the byte order of elements.
 //!
-//! A scalar is one or more components of one width: both halves of a complex number and each
-//! character of `ucs4` are reversed alone. In a record each field has its own order, so that only
-//! some of its parts may have to change. Padding never does.
+//! A scalar consists of components with the same width: the two parts of a complex number and each
+//! character of `U` are reversed separately. The fields of a record have their own byte orders, so
+//! only some parts of a record may have to change. Padding never changes.
 
 use std::ops::Range;
 
 use crate::array::{ByteOrder, Datatype, ElementsError, Record};
 use crate::error::elements::datatype as invalid;
 
-/// What to do to each element to change its byte order.
+/// The change to the byte order of each element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Swap {
-    /// Nothing.
+    /// No change.
     None,
-    /// Reverse every component of so many bytes; the element is made of such only.
+    /// Reverse every component of this many bytes; the element has no other bytes.
     Width(usize),
-    /// Reverse inside these parts of the element only.
+    /// Only reverse inside these parts of the element.
     Parts(Vec<Part>),
 }
 
-/// Some elements side by side inside a larger one.
+/// Contiguous elements inside a larger one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     range: Range<usize>,
-    /// Bytes of each; never 0.
+    /// Size of each element in bytes, never 0.
     item: usize,
     swap: Swap,
 }
 
 impl Swap {
-    /// What turns elements as they are stored into the wanted order.
+    /// Returns the change from the stored byte order to the wanted one.
     ///
-    /// Fails with [`ElementsError::Datatype`] for fields that overlap and have to change.
+    /// Fails with [`ElementsError::Datatype`] if overlapping fields have to change.
     pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let Some(target) = wanted.target() else { return Ok(Self::None) };
         Ok(match datatype {
@@ -50,7 +50,7 @@ impl Swap {
         for field in record.fields() {
             let swap = Self::new(field.datatype(), wanted)?;
             let end = field.offset().saturating_add(field.size());
-            // A record that does not fit into memory is never read.
+            // A record that does not fit in memory is never read.
             let numbers =
                 (field.offset().try_into(), end.try_into(), field.datatype().itemsize().try_into());
             if let (Ok(start), Ok(end), Ok(item)) = numbers {
@@ -61,7 +61,7 @@ impl Swap {
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
-        // Two names of the same numbers.
+        // Identical parts are the same numbers under two names.
         parts.dedup();
         if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
             return Err(invalid("fields that overlap cannot change their byte order"));
@@ -69,7 +69,7 @@ impl Swap {
         Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
     }
 
-    /// Changes whole elements in place.
+    /// Changes the byte order of whole elements in place.
     pub(crate) fn apply(&self, bytes: &mut [u8], item: usize) {
         match self {
             Self::None => {}

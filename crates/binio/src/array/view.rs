@@ -1,4 +1,4 @@
-//! Arrays as their users see them: shape and type, parts, and all ways of reading.
+//! Arrays for users of the library: shape and type, parts, and all ways of reading.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::array::{
 };
 use crate::error::elements::datatype as invalid;
 
-/// Below this size, a vector is filled by one thread without zeros first. Beyond it threads win,
-/// although the zeros cost a page fault each: 1 GiB takes 0.54 times as long on two cores, 128 MiB of
-/// big-endian complex128 0.85 times, and 64 MiB gain nothing (`--example array_speed`, column
-/// `vector`).
+/// Up to this size in bytes, a vector is filled by one thread, without zeros first. Above it
+/// threads are faster, even though writing zeros costs a page fault per page: 1 GiB takes 0.54
+/// times as long on two cores, 128 MiB of big-endian complex128 0.85 times, and 64 MiB gain nothing
+/// (`--example array_speed`, column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
-/// An array: its type, its shape, and where its elements are.
+/// An array: its type, its shape, and the location of its elements.
 ///
-/// It is a view. Making one, [slicing](Self::slice) it and taking a [field](Self::field) of it reads
-/// nothing; parts of parts are parts of the whole.
+/// An array is a view. Creating one, [slicing](Self::slice) it and selecting a [field](Self::field)
+/// read nothing, and parts can be taken of parts.
 ///
 /// ```
 /// use binio::{Bytes, Limits};
@@ -47,10 +47,10 @@ pub struct Array<D> {
 }
 
 impl<D> Array<D> {
-    /// Elements of a type that lie so in the data.
+    /// Creates an array of elements with the given type and layout in the data.
     ///
-    /// Buffers are made for at most [`max_alloc`](Limits::max_alloc) bytes of elements. Fails with
-    /// [`ElementsError::Datatype`] unless type and layout have elements of one size.
+    /// Buffers are limited to [`max_alloc`](Limits::max_alloc) bytes of elements. Fails with
+    /// [`ElementsError::Datatype`] if the type and the layout differ in the size of an element.
     pub fn new(
         data: D,
         datatype: impl Into<Arc<Datatype>>,
@@ -66,53 +66,55 @@ impl<D> Array<D> {
         Ok(Self { data, datatype, layout, limits })
     }
 
-    /// Where the bytes are.
+    /// Returns the data that contains the elements.
     pub fn data(&self) -> &D {
         &self.data
     }
 
-    /// What one element is.
+    /// Returns the type of an element.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
     }
 
-    /// Where the elements lie in the data.
+    /// Returns the layout of the elements in the data.
     pub fn layout(&self) -> &Strided {
         &self.layout
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Returns the counts, outermost first. They are empty for a single element.
     pub fn shape(&self) -> &[u64] {
         self.layout.shape()
     }
 
-    /// Bytes from one element to the next, outermost first.
+    /// Returns the distances in bytes between neighbours, outermost dimension first.
     pub fn strides(&self) -> &[i64] {
         self.layout.strides()
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.layout.len()
     }
 
-    /// Whether the array has no elements.
+    /// Returns `true` if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.is_empty()
     }
 
-    /// How many bytes a buffer for elements may have, and how many texts a list.
+    /// Returns the limits on the size of a buffer for elements and on the number of texts in a
+    /// list.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The same elements in other data, in which they lie at the same places.
+    /// Replaces the data. The layout of the elements in the new data must be the same.
     pub fn with_data<E>(self, data: E) -> Array<E> {
         let Self { datatype, layout, limits, .. } = self;
         Array { data, datatype, layout, limits }
     }
 
-    /// Bytes of all elements, if the limits allow a buffer for them.
+    /// Returns the size of all elements in bytes. Fails if the limits do not allow a buffer for
+    /// them.
     fn checked_size(&self) -> Result<usize, ElementsError> {
         let requested = self.layout.byte_size().unwrap_or(u64::MAX);
         let limit = self.limits.max_alloc;
@@ -122,7 +124,7 @@ impl<D> Array<D> {
         usize::try_from(requested).map_err(|_| too_large(&self.layout))
     }
 
-    /// How many of a type the whole array is.
+    /// Returns the number of values of type `T` in the whole array.
     fn count<T: Element>(&self) -> Result<usize, ElementsError> {
         let each = self.datatype.as_scalar().and_then(per_element::<T>);
         let each = each.ok_or_else(|| self.type_error(T::NAME))?;
@@ -140,15 +142,15 @@ impl<D: Clone> Array<D> {
         Self { layout, ..self.clone() }
     }
 
-    /// A part of the array; nothing is read. Fails as [`Strided::slice`].
+    /// Returns part of the array. Reads nothing. Fails like [`Strided::slice`].
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.slice(slices)?))
     }
 
-    /// One field of an array of records, with the dimensions of the field after those of the array;
-    /// nothing is read.
+    /// Returns a field of an array of records. The dimensions of the field follow those of the
+    /// array. Reads nothing.
     ///
-    /// Fails with [`ElementsError::Datatype`] if no field has the name.
+    /// Fails with [`ElementsError::Datatype`] if there is no field with this name.
     pub fn field(&self, name: &str) -> Result<Self, ElementsError> {
         let fields = self.datatype.as_record().map_or(&[][..], Record::fields);
         let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
@@ -159,40 +161,42 @@ impl<D: Clone> Array<D> {
         Ok(Self { datatype, layout: self.layout.field(field)?, ..self.clone() })
     }
 
-    /// The array with its axes in reverse.
+    /// Returns the array with its axes reversed.
     #[must_use]
     pub fn transpose(&self) -> Self {
         self.with_layout(self.layout.transpose())
     }
 
-    /// The elements repeated to a larger shape. Fails as [`Strided::broadcast`].
+    /// Repeats the elements to a larger shape. Fails like [`Strided::broadcast`].
     pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
-    /// The elements with another shape, if that needs no copy. Fails as [`Strided::reshape`].
+    /// Gives the elements another shape, if that is possible without copying. Fails like
+    /// [`Strided::reshape`].
     pub fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.reshape(shape)?))
     }
 }
 
-/// Reading. All these fail if the data cannot be read, with [`ElementsError::Limit`] above the caller's
-/// limit and with [`ElementsError::Memory`] where the machine has no memory; those with a Rust type
-/// with [`ElementsError::Type`] if the elements are not of that type.
+/// Methods that read elements. All of them fail if the data cannot be read, with
+/// [`ElementsError::Limit`] if the caller's limit is exceeded, and with [`ElementsError::Memory`]
+/// if there is not enough memory. Those with a type parameter fail with [`ElementsError::Type`] if
+/// the elements are not of that type.
 impl<D: Data> Array<D> {
-    /// The elements in C order.
+    /// Reads the elements in C order.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, D::Error> {
         self.read_in(Order::C)
     }
 
-    /// The elements in C or Fortran order.
+    /// Reads the elements in C or Fortran order.
     pub fn read_in<T: Element>(&self, order: Order) -> Result<Vec<T>, D::Error> {
         let len = self.count::<T>()?;
         let size = self.checked_size()?;
         let swap = Swap::new(&self.datatype, ByteOrder::Native)?;
         let layout = self.layout.in_order(order);
-        // Zeros cost nothing in memory that comes fresh from the system, and runs are swapped a
-        // little faster into memory that is there.
+        // Fresh memory from the system contains zeros at no cost, and swapping runs into existing
+        // memory is a little faster.
         let fills =
             size >= PARALLEL_VECTOR || (size >= OWN_MEMORY && layout.is_contiguous(Order::C));
         if self.data.access() == Access::Memory && !fills {
@@ -208,9 +212,9 @@ impl<D: Data> Array<D> {
         Ok(T::from_raw(out))
     }
 
-    /// The elements in C order into a slice of just their number.
+    /// Reads the elements in C order into a slice of exactly the right length.
     ///
-    /// Fails with [`ElementsError::BufferSize`] if the slice has another length.
+    /// Fails with [`ElementsError::BufferSize`] if the slice has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<(), D::Error> {
         let want = self.count::<T>()?;
         if want != out.len() {
@@ -224,18 +228,18 @@ impl<D: Data> Array<D> {
         Ok(())
     }
 
-    /// The bytes of the elements, side by side in C or Fortran order, each number in the byte order
-    /// asked for: the parts of complex numbers, the characters of texts and the fields of records,
-    /// too.
+    /// Reads the bytes of the elements, packed in C or Fortran order. Each number is converted to
+    /// the requested byte order, including the parts of complex numbers, the characters of texts
+    /// and the fields of records.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>, D::Error> {
         let mut out = zeroed(self.checked_size()?)?;
         self.fill(&mut out, order, numbers)?;
         Ok(out)
     }
 
-    /// The same into a slice of just their number.
+    /// Like [`read_bytes`](Self::read_bytes), but reads into a slice of exactly the right length.
     ///
-    /// Fails with [`ElementsError::BufferSize`] if the slice has another length.
+    /// Fails with [`ElementsError::BufferSize`] if the slice has a different length.
     pub fn read_bytes_into(
         &self,
         out: &mut [u8],
@@ -249,8 +253,8 @@ impl<D: Data> Array<D> {
         self.fill(out, order, numbers)
     }
 
-    /// The elements in C order, without a copy where they lie in memory just so: in native byte
-    /// order, side by side and aligned. Otherwise one pass over them.
+    /// Returns the elements in C order. They are not copied if they are in memory in native byte
+    /// order, contiguous and aligned. Otherwise this takes one pass over them.
     pub fn view<T: Element>(&self) -> Result<Elements<T>, D::Error> {
         self.count::<T>()?;
         let is_native = Swap::new(&self.datatype, ByteOrder::Native)? == Swap::None;
@@ -262,8 +266,8 @@ impl<D: Data> Array<D> {
         self.read().map(Elements::from)
     }
 
-    /// The bytes from the first element in the data to the last, if that needs no copy of them. They
-    /// begin at the start of the layout's [`extent`](Strided::extent).
+    /// Returns the bytes from the start of the layout's [`extent`](Strided::extent) to its end
+    /// without copying them, or `None` if the data has to be read in ranges.
     pub fn shared_bytes(&self) -> Result<Option<Bytes>, D::Error> {
         match self.data.access() {
             Access::Memory | Access::Whole => self.data.bytes_at(self.layout.extent()).map(Some),
@@ -271,9 +275,9 @@ impl<D: Data> Array<D> {
         }
     }
 
-    /// Calls `body` with the bytes of the elements, as they are stored, in C or Fortran order and in
-    /// pieces of about `max` bytes: at most `max`, or one element if that is larger and `whole` is
-    /// set. Arrays of any size are read so in little memory.
+    /// Calls `body` with the bytes of the elements in C or Fortran order, in the stored byte order
+    /// and in pieces of at most `max` bytes. If `whole` is set, larger elements are not split. This
+    /// reads arrays of any size with little memory.
     pub fn for_each_piece(
         &self,
         order: Order,
@@ -286,7 +290,7 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Elements that overlap can be more than the data have bytes, without end.
+    /// Overlapping elements can together be larger than the data, without limit.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {
@@ -300,8 +304,8 @@ impl<D: Data> Array<D> {
         read::fill(&self.data, &self.layout.in_order(order), &swap, out)
     }
 
-    /// The elements as an array of the `ndarray` crate, in memory in C or Fortran order. Where one
-    /// element is several of the type, as in texts, they are the last dimension, and the order is C.
+    /// Reads the elements into an `ndarray` array, in C or Fortran order. If an element consists of
+    /// several values of the type, as in texts, they form the last dimension, and the order is C.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self, order: Order) -> Result<ndarray::ArrayD<T>, D::Error> {
         use ndarray::ShapeBuilder;

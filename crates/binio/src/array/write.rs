@@ -1,7 +1,7 @@
-//! Packed elements to where an array has them: reading in reverse.
+//! Writing packed elements to their positions in an array: the reverse of reading.
 //!
-//! Bytes that are not of elements stay as they are: gaps between rows, padding of records aside,
-//! which is part of an element.
+//! Bytes between elements, such as gaps between rows, are not changed. The padding inside a record
+//! is part of the element and is written.
 
 use crate::array::buffer::zeroed;
 use crate::array::copy::{Axis, StridedCopy};
@@ -9,17 +9,17 @@ use crate::array::plan::{Plan, to_packed};
 use crate::array::swap::Swap;
 use crate::array::{ByteOrder, Datatype, ElementsError, Order, Strided};
 
-/// Elements that have other places in the data go through a buffer of this size.
+/// Size in bytes of the buffer through which elements are rearranged.
 const PIECE: usize = 1 << 20;
 
 /// Writes elements to data in memory.
 ///
-/// `packed` has the elements side by side, in C or Fortran order and their numbers in this byte
-/// order; `datatype` is that of the elements in the data.
+/// `packed` contains the contiguous elements in C or Fortran order, with numbers in the byte order
+/// `numbers`. `datatype` is the type of the elements in the data.
 ///
-/// Fails with [`ElementsError::BufferSize`] unless `packed` has just the elements, with
-/// [`ElementsError::Overlap`] if elements share bytes, and with [`ElementsError::Outside`] if one is not
-/// inside the data.
+/// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
+/// elements, with [`ElementsError::Overlap`] if elements may share bytes, and with
+/// [`ElementsError::Outside`] if an element is not inside the data.
 ///
 /// ```
 /// use binio::array::{ByteOrder, Datatype, Order, Strided, write_bytes};
@@ -57,10 +57,10 @@ pub fn write_bytes(
     Err(outside())
 }
 
-/// Writes elements range by range: `write` is called with each offset and the bytes for it, from the
-/// front of each axis on, in ranges as long as the layout allows or of 1 MiB.
+/// Writes elements in ranges. Calls `write` with the offset and the bytes of each range, from the
+/// front of each axis onwards. Ranges are as long as the layout allows, or about 1 MiB.
 ///
-/// Parameters and failures are those of [`write_bytes`], with the errors of `write`.
+/// The parameters and errors are those of [`write_bytes`]. Also fails if `write` does.
 ///
 /// ```
 /// use binio::array::{ElementsError, ByteOrder, Datatype, Order, Strided, write_ranges};
@@ -86,7 +86,7 @@ pub fn write_ranges<E: From<ElementsError>>(
 ) -> Result<(), E> {
     let (array, swap) = check(array, datatype, packed, order, numbers)?;
     let copy = to_packed(&array, &swap)?;
-    // Without a gap, or the bytes in it would be written, too.
+    // Pieces must have no gaps, because the bytes in gaps would be written too.
     let plan = Plan::new(&array, &copy, 1, PIECE)?;
     let mut buffer: Vec<u8> = Vec::new();
     plan.for_each(array.offset(), &mut |piece| {
@@ -112,7 +112,8 @@ pub fn write_ranges<E: From<ElementsError>>(
     })
 }
 
-/// The array with its axes in the order of the packed elements, and what changes their byte order.
+/// Returns the array with its axes in the order of the packed elements, and the change of their
+/// byte order.
 fn check(
     array: &Strided,
     datatype: &Datatype,
@@ -131,7 +132,7 @@ fn check(
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))
 }
 
-/// The copy from packed elements.
+/// Returns the copy in the opposite direction, from packed elements.
 fn reversed<'s>(copy: &StridedCopy<'s>, axes: &[Axis]) -> StridedCopy<'s> {
     copy.part(axes.iter().map(|axis| Axis { from: axis.to, to: axis.from, ..*axis }).collect())
 }
