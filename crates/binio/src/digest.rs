@@ -1,10 +1,10 @@
-//! What a checksum is: an algorithm and its digest. [`checksum`](crate::checksum) computes them.
+//! Checksum algorithms and digests. [`checksum`](crate::checksum) computes them.
 
 use std::fmt;
 
 macro_rules! algorithms {
     ($($(#[doc = $doc:literal])+ $Name:ident = $name:literal, $len:literal, $feature:tt;)+) => {
-        /// A checksum algorithm. Which ones there are depends on the features of this crate.
+        /// A checksum algorithm. The features of this crate determine which ones are available.
         ///
         /// ```
         /// use binio::checksum::Algorithm;
@@ -17,15 +17,15 @@ macro_rules! algorithms {
         pub enum Algorithm { $(#[cfg(feature = $feature)] $(#[doc = $doc])+ $Name,)+ }
 
         impl Algorithm {
-            /// All algorithms, weakest first.
+            /// All available algorithms, weakest first.
             pub const ALL: &'static [Self] = &[$(#[cfg(feature = $feature)] Self::$Name,)+];
 
-            /// Name in lower case without a hyphen, as formats write it: `sha256`.
+            /// Returns the lower-case name without a hyphen, as formats write it: `sha256`.
             pub fn name(self) -> &'static str {
                 match self { $(#[cfg(feature = $feature)] Self::$Name => $name,)+ }
             }
 
-            /// Length of its digests in bytes, 4 to 64.
+            /// Returns the length of digests in bytes, from 4 to 64.
             #[allow(clippy::len_without_is_empty, reason = "no digest is empty")]
             pub fn len(self) -> usize {
                 match self { $(#[cfg(feature = $feature)] Self::$Name => $len,)+ }
@@ -37,7 +37,7 @@ macro_rules! algorithms {
 algorithms! {
     /// Adler-32, RFC 1950.
     Adler32 = "adler32", 4, "adler32";
-    /// CRC-32 of zlib, gzip and PNG (polynomial `0xedb88320`, reflected).
+    /// CRC-32 as in zlib, gzip and PNG (polynomial `0xedb88320`, reflected).
     Crc32 = "crc32", 4, "crc32";
     /// MD5, RFC 1321.
     Md5 = "md5", 16, "md5";
@@ -54,7 +54,7 @@ algorithms! {
 }
 
 impl Algorithm {
-    /// The algorithm of a [`name`](Self::name), exactly as written there.
+    /// Finds an algorithm by its exact [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
     }
@@ -66,9 +66,9 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A checksum, in the order in which it is printed, with its algorithm.
+/// A checksum in printing order, with its algorithm.
 ///
-/// Prints as hexadecimal in lower case. Digests of different algorithms are never equal.
+/// It is displayed as lower-case hexadecimal. Digests of different algorithms are never equal.
 ///
 /// ```
 /// use binio::checksum::{Algorithm, Digest};
@@ -84,24 +84,24 @@ impl fmt::Display for Algorithm {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest {
     algorithm: Algorithm,
-    /// The digest, then zeros.
+    /// The bytes of the digest, followed by zeros.
     bytes: [u8; 64],
 }
 
 impl Digest {
-    /// A digest from bytes of the algorithm's length.
+    /// Creates a digest from as many bytes as the algorithm produces.
     pub(crate) fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
         let mut bytes = [0; 64];
         bytes[..algorithm.len()].copy_from_slice(digest);
         Self { algorithm, bytes }
     }
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// The bytes in print order.
+    /// Returns the bytes in printing order.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.algorithm.len()]
     }

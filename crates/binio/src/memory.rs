@@ -1,20 +1,21 @@
-//! Large buffers: allocated or refused, never an abort, and on large pages where the system has them.
+//! Allocating large buffers: with an error instead of an abort if memory is short, and on large
+//! pages if the system has them.
 //!
-//! A new buffer of a gigabyte costs a page fault for every 4 KiB that is written to, which can take
-//! longer than decoding into it. On Linux the kernel uses pages of 2 MiB for memory that asks for
-//! them; numpy asks for its arrays too. Copying 256 MiB to a new vector takes 0.3 times as long with them
+//! Filling a new buffer of a gigabyte costs a page fault for every 4 KiB, which can take longer
+//! than decoding the data. On Linux, the kernel uses 2 MiB pages for memory if asked; numpy also
+//! asks for them. Copying 256 MiB to a new vector then takes 0.3 times as long
 //! (`--example array_speed`, row `plain`, column `vector`).
 
 use crate::{Error, ErrorKind, Result};
 
-/// Buffers below this size do not gain from large pages.
+/// Size in bytes below which buffers do not benefit from large pages.
 #[cfg(all(target_os = "linux", not(miri)))]
 const THRESHOLD: usize = 4 << 20;
 
-/// Returns an empty buffer with room for `len` elements for `what`.
+/// Returns an empty buffer with space for `len` elements. `what` describes the buffer in errors.
 ///
-/// Fails with [`ErrorKind::OutOfMemory`]. Check a length that a file states against the caller's
-/// [`Limits`](crate::Limits) first.
+/// Fails with [`ErrorKind::OutOfMemory`]. If the length comes from a file, check it against the
+/// caller's [`Limits`](crate::Limits) first.
 ///
 /// ```
 /// let buffer: Vec<u8> = binio::memory::reserve("chunk 3", 100)?;
@@ -30,8 +31,8 @@ pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
-/// Makes room for `additional` more elements, exactly. Fails with [`ErrorKind::OutOfMemory`]; the
-/// buffer is then as it was.
+/// Reserves space for exactly `additional` more elements. Fails with [`ErrorKind::OutOfMemory`],
+/// leaving the buffer unchanged.
 pub fn grow<T>(buffer: &mut Vec<T>, what: &'static str, additional: u64) -> Result<()> {
     let reserved =
         usize::try_from(additional).is_ok_and(|len| buffer.try_reserve_exact(len).is_ok());
@@ -44,8 +45,9 @@ pub fn grow<T>(buffer: &mut Vec<T>, what: &'static str, additional: u64) -> Resu
     Ok(())
 }
 
-/// Asks for large pages for the whole capacity of a buffer that is about to be filled. Only a hint:
-/// it changes no content, small buffers and other systems ignore it, and it cannot fail.
+/// Requests large pages for the whole capacity of a buffer that is about to be filled. This is only
+/// a hint: it does not change the content, cannot fail, and has no effect on small buffers and
+/// other systems.
 ///
 /// ```
 /// let mut buffer: Vec<f64> = vec![0.0; 1 << 20];
@@ -66,17 +68,17 @@ fn advise(start: *mut u8, len: usize) {
         return;
     }
     let page = rustix::param::page_size();
-    // Outwards to whole pages: a large page whose first small one is left out is not made.
+    // Extend the range to whole pages, since a large page needs all its small pages.
     let before = start.addr() % page;
     let first = start.wrapping_sub(before);
     let whole = len.saturating_add(before).next_multiple_of(page);
-    // SAFETY: each page of `first..first + whole` holds a byte of the one allocation of `len` bytes
-    // at `start`, which the caller's exclusive borrow keeps alive, so all of them are mapped.
-    // MADV_HUGEPAGE neither reads nor writes memory nor changes what it holds or may be used for,
-    // so that other allocations in the first and the last page do not notice.
+    // SAFETY: each page of `first..first + whole` contains a byte of the single allocation of `len`
+    // bytes at `start`, which the caller's exclusive borrow keeps alive, so all of the pages are
+    // mapped. MADV_HUGEPAGE neither reads nor writes memory, nor changes its content or
+    // permissions, so other allocations in the first and last page are not affected.
     let advised =
         unsafe { rustix::mm::madvise(first.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
-    // A kernel without large pages refuses; the buffer is then as good as before.
+    // A kernel without large pages rejects the request, but the buffer is still usable.
     let _ = advised;
 }
 

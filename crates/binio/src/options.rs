@@ -1,15 +1,15 @@
-//! What a caller chooses: the options of a call, and what a file may make its reader allocate,
-//! decode, nest and count.
+//! Options chosen by the caller: settings of a call, and limits on what a file may cause its reader
+//! to allocate, decode, nest and count.
 //!
-//! Numbers in a file are claims. Before a claim turns into memory or work, a reader checks it
-//! against the caller's [`Limits`]. The limits are absolute: a ratio of compressed to decoded size
-//! says nothing, since 64 MiB of zeros are an honest 79 bytes of bzip2. A format defines its own
-//! limits by [`limits!`](crate::limits).
+//! Numbers in a file are claims. Before a reader allocates memory or does work because of a claim,
+//! it checks the claim against the caller's [`Limits`]. The limits are absolute, because the
+//! compression ratio says nothing: bzip2 compresses 64 MiB of zeros to 79 bytes, and such a file is
+//! legitimate. Formats define their own limits with [`limits!`](crate::limits).
 
 use crate::{Error, ErrorKind, Result};
 
-/// Defines the methods by which a caller sets options, inside of an `impl`: each sets the field of its
-/// name, to the value or to what follows the arrow.
+/// Defines methods that set options, for use inside an `impl`. Each method sets the field with the
+/// same name, either to the argument or to the expression after the arrow.
 ///
 /// ```
 /// #[derive(Debug, Default, PartialEq)]
@@ -44,8 +44,9 @@ macro_rules! setters {
     };
 }
 
-/// Defines the limits of a reader: fields with their defaults, and a method that sets each. After a
-/// colon, the limits that it extends by `Deref`, with their defaults.
+/// Defines the limits of a reader: fields with their default values, and a method to set each
+/// field. The type after the colon is the set of limits that it extends through `Deref`, with its
+/// default value.
 ///
 /// ```
 /// binio::limits! {
@@ -108,7 +109,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Limits that the caller hands to a reader.
+    /// Limits that the caller imposes on a reader.
     ///
     /// ```
     /// use binio::Limits;
@@ -119,21 +120,22 @@ limits! {
     /// assert_eq!(error.to_string(), "index: 1099511627776 is above the limit of 1048576");
     /// ```
     pub struct Limits {
-        /// Bytes of any one buffer whose size the file states. Default: 4 GiB.
+        /// Maximum size in bytes of any single buffer whose size comes from the file. Default: 4
+        /// GiB.
         max_alloc: u64 = 4 << 30;
-        /// Bytes that one thing, such as a block, may decode to. Default: `u64::MAX`, no limit,
-        /// since a caller decodes what it asks for, one thing at a time.
+        /// Maximum size in bytes of any decoded item, such as a block. Default: `u64::MAX`, no
+        /// limit, since the caller chooses which items to decode, one at a time.
         max_decoded: u64 = u64::MAX;
-        /// Levels of nesting. Default: 1000, far above any file made by a program and far below
-        /// what would exhaust a thread's stack.
+        /// Maximum nesting depth. Default: 1000, far above any file written by a program and far
+        /// below what would exhaust a thread's stack.
         max_depth: u32 = 1000;
-        /// Nodes, entries, members: whatever a file has many of. Default: 50 million.
+        /// Maximum number of items such as nodes, entries or members. Default: 50 million.
         max_items: u64 = 50_000_000;
     }
 }
 
 impl Limits {
-    /// No limits, for data that the program itself made.
+    /// No limits, for data produced by the program itself.
     pub const NONE: Self = Self {
         max_alloc: u64::MAX,
         max_decoded: u64::MAX,
@@ -141,17 +143,17 @@ impl Limits {
         max_items: u64::MAX,
     };
 
-    /// Fails if a buffer of `bytes` must not be allocated.
+    /// Fails if a buffer of `bytes` exceeds the limit. `what` describes the buffer in errors.
     pub fn check_alloc(&self, what: &'static str, bytes: u64) -> Result<()> {
         check_limit(what, self.max_alloc, bytes)
     }
 
-    /// Fails if one thing must not decode to `bytes`.
+    /// Fails if decoding an item to `bytes` exceeds the limit.
     pub fn check_decoded(&self, what: &'static str, bytes: u64) -> Result<()> {
         check_limit(what, self.max_decoded, bytes)
     }
 
-    /// Fails if the file must not have `items`.
+    /// Fails if a number of `items` exceeds the limit.
     pub fn check_items(&self, what: &'static str, items: u64) -> Result<()> {
         check_limit(what, self.max_items, items)
     }

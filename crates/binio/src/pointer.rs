@@ -1,14 +1,14 @@
 //! JSON Pointers (RFC 6901) and percent-encoding (RFC 3986).
 //!
-//! `/history/entries/0` names a node by keys and by positions from 0. In a key, `~1` stands for `/`
-//! and `~0` for `~`. The empty pointer is the root.
+//! `/history/entries/0` identifies a node by keys and by indices from 0. In a key, `~1` stands for
+//! `/` and `~0` for `~`. The empty pointer is the root.
 
 use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Returns the tokens of a pointer, unescaped. Fails unless the pointer is empty or begins with `/`,
-/// and where `~` is followed by neither `0` nor `1`.
+/// Splits a pointer into tokens, unescaped. Fails if the pointer is neither empty nor starts with
+/// `/`, or if a `~` is not followed by `0` or `1`.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;
@@ -32,7 +32,7 @@ pub fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>> {
     path.split('/').map(unescape).collect()
 }
 
-/// Resolves `~0` and `~1`; `None` if `~` is followed by neither `0` nor `1`.
+/// Decodes `~0` and `~1` in a token. Returns `None` if a `~` is not followed by `0` or `1`.
 pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
     let mut parts = token.split('~');
     let first = parts.next().unwrap_or_default();
@@ -52,7 +52,7 @@ pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(name))
 }
 
-/// Appends a key to a pointer, escaped.
+/// Appends a key to a pointer, escaping it.
 ///
 /// ```
 /// let mut pointer = String::from("/meta");
@@ -70,7 +70,7 @@ pub fn push(pointer: &mut String, token: &str) {
     }
 }
 
-/// The position in a sequence that a token names: digits without a leading zero.
+/// Parses a token as an index into a sequence: digits without a leading zero.
 ///
 /// ```
 /// use binio::pointer::index;
@@ -83,14 +83,15 @@ pub fn index(token: &str) -> Option<usize> {
     token.parse().ok().filter(|_| is_plain)
 }
 
-/// Resolves `%41` and the like. `None` if a percent sign is not followed by two hexadecimal digits,
-/// or if the bytes are not UTF-8.
+/// Decodes percent-encoding such as `%41`. Returns `None` if a percent sign is not followed by two
+/// hexadecimal digits, or if the bytes are not UTF-8.
 pub fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     decode(text, true)
 }
 
-/// Resolves `%41` and the like; a percent sign that is not followed by two hexadecimal digits stands
-/// for itself, as browsers and Python read it. `None` if the bytes are not UTF-8.
+/// Decodes percent-encoding such as `%41`, but leaves a percent sign that is not followed by two
+/// hexadecimal digits unchanged, like browsers and Python. Returns `None` if the bytes are not
+/// UTF-8.
 ///
 /// ```
 /// use binio::pointer::{percent_decode, percent_decode_lenient};

@@ -1,4 +1,4 @@
-//! Checksums: eight algorithms in one enum, and digests that know which one made them.
+//! Computing and comparing checksums with eight algorithms.
 //!
 //! | algorithm | bytes | detects | feature |
 //! |---|---|---|---|
@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use crate::digest::{Algorithm, Digest};
 
-/// One of the algorithms, at work.
+/// The state of a single algorithm.
 trait State: Send + Sync {
     fn new() -> Self;
     fn update(&mut self, bytes: &[u8]);
@@ -24,7 +24,7 @@ trait State: Send + Sync {
 macro_rules! hashers {
     ($($Name:ident = $feature:tt, $State:ty;)+) => {
         impl Algorithm {
-            /// A hasher at the start of a message.
+            /// Returns a hasher for a new message.
             pub fn hasher(self) -> Hasher {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$Name => Hasher(AnyState::$Name(State::new())),)+
@@ -36,19 +36,19 @@ macro_rules! hashers {
         enum AnyState { $(#[cfg(feature = $feature)] $Name($State),)+ }
 
         impl Hasher {
-            /// The algorithm.
+            /// Returns the algorithm.
             pub fn algorithm(&self) -> Algorithm {
                 match self.0 { $(#[cfg(feature = $feature)] AnyState::$Name(_) => Algorithm::$Name,)+ }
             }
 
-            /// Takes more bytes. Where a message is divided makes no difference.
+            /// Adds bytes to the message. The result does not depend on how the message is divided.
             pub fn update(&mut self, bytes: &[u8]) {
                 match self.0 {
                     $(#[cfg(feature = $feature)] AnyState::$Name(ref mut state) => State::update(state, bytes),)+
                 }
             }
 
-            /// The digest of all bytes taken.
+            /// Returns the digest of all bytes added.
             pub fn finish(self) -> Digest {
                 match self.0 {
                     $(#[cfg(feature = $feature)]
@@ -71,7 +71,7 @@ hashers! {
 }
 
 impl Algorithm {
-    /// The digest of a message.
+    /// Computes the digest of a message.
     pub fn digest(self, message: &[u8]) -> Digest {
         let mut hasher = self.hasher();
         hasher.update(message);
@@ -79,7 +79,7 @@ impl Algorithm {
     }
 }
 
-/// Takes a message piece by piece and returns its digest; made by [`Algorithm::hasher`].
+/// Computes the digest of a message from its pieces. Created by [`Algorithm::hasher`].
 pub struct Hasher(AnyState);
 
 impl fmt::Debug for Hasher {
@@ -133,7 +133,7 @@ impl State for fast_md5::Md5 {
     }
 }
 
-/// The hashes of the crates by `RustCrypto`.
+/// Implements [`State`] for the hash functions in the `RustCrypto` crates.
 macro_rules! cryptographic {
     ($feature:tt, $package:ident: $($State:ident),+) => {
         $(#[cfg(feature = $feature)]
@@ -167,15 +167,15 @@ cryptographic!("sha2", sha2: Sha224, Sha256, Sha384, Sha512);
 mod tests {
     use super::*;
 
-    /// Holds the digests of a message, in the order of `Algorithm::ALL`, against known ones.
+    /// Compares the digests of a message with known ones, in the order of `Algorithm::ALL`.
     fn assert_digests(message: &[u8], expected: [&str; 8]) {
         for (algorithm, expected) in Algorithm::ALL.iter().copied().zip(expected) {
             assert_eq!(algorithm.digest(message).to_string(), expected, "{algorithm}");
         }
     }
 
-    // The messages are those of the standards (RFC 1321, FIPS 180-4); digests that the standards
-    // do not print are by Python's hashlib and zlib.
+    // The messages come from the standards (RFC 1321, FIPS 180-4). Digests not given there were
+    // computed with Python's hashlib and zlib.
 
     #[test]
     fn digests_of_nothing() {

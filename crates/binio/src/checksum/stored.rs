@@ -1,10 +1,11 @@
-//! Digests as files keep them: parsed, and verified.
+//! Parsing and verifying digests stored in files.
 
 use crate::checksum::{Algorithm, Digest};
 use crate::{Endian, Error, ErrorKind, Result};
 
 impl Digest {
-    /// A digest from its bytes in print order. Fails unless there are [`Algorithm::len`] of them.
+    /// Creates a digest from its bytes in printing order. Fails unless there are [`Algorithm::len`]
+    /// bytes.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
             return Err(Error::invalid(format!(
@@ -16,8 +17,8 @@ impl Digest {
         Ok(Self::of(algorithm, bytes))
     }
 
-    /// A digest as it lies in a file: the 32-bit sums are numbers with a byte order, all others
-    /// byte strings that have none.
+    /// Creates a digest from its bytes as stored in a file. 32-bit checksums are numbers with a
+    /// byte order; all others are byte strings without one.
     pub fn stored(algorithm: Algorithm, bytes: &[u8], endian: Endian) -> Result<Self> {
         match *bytes {
             [a, b, c, d] if endian == Endian::Little => Self::from_bytes(algorithm, &[d, c, b, a]),
@@ -25,7 +26,7 @@ impl Digest {
         }
     }
 
-    /// A digest from hexadecimal digits in either case.
+    /// Parses a digest from hexadecimal digits in either case.
     pub fn parse_hex(algorithm: Algorithm, text: &str) -> Result<Self> {
         let malformed = || {
             Error::invalid(format!(
@@ -46,7 +47,7 @@ impl Digest {
         Ok(Self::of(algorithm, &bytes[..algorithm.len()]))
     }
 
-    /// Compares this computed digest with the stored one; fails with
+    /// Compares this computed digest with the stored one. Fails with
     /// [`Checksum`](ErrorKind::Checksum) if they differ.
     pub fn verify(&self, stored: Self) -> Result<()> {
         if *self != stored {

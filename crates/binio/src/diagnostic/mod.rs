@@ -1,7 +1,7 @@
-//! Irregularities that do not stop a reader, as values.
+//! Reporting irregularities that do not stop a reader.
 //!
-//! A reader collects [`Diagnostic`]s while it goes on, and its caller decides what they mean. What
-//! stops a part of a file from being read is an error instead. A format defines its codes by
+//! A reader collects [`Diagnostic`]s while it continues, and the caller decides what they mean. An
+//! error, in contrast, means that part of the file cannot be read. Formats define their codes with
 //! [`codes!`](crate::codes).
 
 mod nearest;
@@ -13,20 +13,20 @@ use std::ops::Range;
 pub use nearest::nearest;
 pub use signature::{compression_by_signature, kind_by_signature};
 
-/// How much a diagnostic matters.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Severity {
-    /// Irregular or of use to know; nothing is lost.
+    /// Irregular or useful to know, but nothing is lost.
     Note,
-    /// Against the format, read in the way that was probably meant.
+    /// Violates the format, but was read in the way that was probably intended.
     Warning,
-    /// Damaged or without meaning: a check of the file fails.
+    /// Damaged or meaningless: the file fails its check.
     Error,
 }
 
 impl Severity {
-    /// The name, as messages and `--json` print it.
+    /// Returns the name, as printed in messages and with `--json`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -42,16 +42,16 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A format's codes of diagnostics; see [`codes!`](crate::codes).
+/// The diagnostic codes of a format; see [`codes!`](crate::codes).
 pub trait Code: Copy + Eq + fmt::Debug + 'static {
-    /// The stable name, as programs see it: `E020`, `R105`, `BadBlock`.
+    /// Returns the stable name for programs: `E020`, `R105`, `BadBlock`.
     fn as_str(self) -> &'static str;
 
-    /// How much it matters, unless an option of the caller says otherwise.
+    /// Returns the severity, which the caller's options may change.
     fn severity(self) -> Severity;
 }
 
-/// Where something is in a file. All parts are optional; each is set where it is known.
+/// A position in a file. All parts are optional, and each is set if it is known.
 ///
 /// ```
 /// use binio::diagnostic::Place;
@@ -63,39 +63,39 @@ pub trait Code: Copy + Eq + fmt::Debug + 'static {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Place {
-    /// The file, or the entry of an archive.
+    /// Path of the file, or of an entry in an archive.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub path: Option<String>,
-    /// The node, as a JSON Pointer (RFC 6901) from the root.
+    /// JSON Pointer (RFC 6901) to the node, starting from the root.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pointer: Option<String>,
-    /// Line in the text, from 1.
+    /// Line number in the text, starting from 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub line: Option<u32>,
-    /// Column in characters, from 1.
+    /// Column in characters, starting from 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub column: Option<u32>,
     /// Offset of the first byte in the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub offset: Option<u64>,
-    /// Length in bytes from `offset` on.
+    /// Length in bytes, starting at `offset`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub len: Option<u64>,
 }
 
 impl Place {
-    /// The place at a byte offset of the file.
+    /// Creates a place from an offset in the file, in bytes.
     pub fn at(offset: u64) -> Self {
         Self { offset: Some(offset), ..Self::default() }
     }
 
-    /// The bytes of a range of the file.
+    /// Creates a place from a range of bytes in the file.
     pub fn span(range: Range<u64>) -> Self {
         let len = Some(range.end.saturating_sub(range.start));
         Self { offset: Some(range.start), len, ..Self::default() }
     }
 
-    /// Sets the line and the column, from 1.
+    /// Sets the line and the column, both starting from 1.
     #[must_use]
     pub fn line_column(mut self, line: u32, column: u32) -> Self {
         (self.line, self.column) = (Some(line), Some(column));
@@ -103,7 +103,7 @@ impl Place {
     }
 
     crate::setters! {
-        /// Sets the line, from 1.
+        /// Sets the line, starting from 1.
         line: u32 => Some(line);
         /// Sets the JSON Pointer.
         pointer: impl Into<String> => Some(pointer.into());
@@ -111,13 +111,13 @@ impl Place {
         path: impl Into<String> => Some(path.into());
     }
 
-    /// Whether no part is known.
+    /// Returns `true` if no part is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The known parts, from the widest to the most exact; control characters are escaped.
+/// Writes the known parts from the broadest to the most precise, escaping control characters.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
@@ -140,29 +140,29 @@ impl fmt::Display for Place {
     }
 }
 
-/// Another place that matters to a diagnostic, and why.
+/// Another place that is relevant to a diagnostic, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {
-    /// Where.
+    /// The relevant place.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// What is there, in a few words.
+    /// A few words about the content at the place.
     pub message: String,
 }
 
-/// A change of the text that removes the cause of a diagnostic.
+/// A text edit that removes the cause of a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {
-    /// The bytes to replace, by `offset` and `len`.
+    /// The bytes to replace, given by `offset` and `len`.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// The text to write there.
+    /// The text to write instead.
     pub replacement: String,
 }
 
-/// Something irregular that did not stop the reader.
+/// An irregularity that did not stop the reader.
 ///
 /// ```
 /// use binio::diagnostic::{Diagnostic, Place};
@@ -186,26 +186,26 @@ pub struct Fix {
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(bound = "C: Code"))]
 #[non_exhaustive]
 pub struct Diagnostic<C> {
-    /// What it is, for programs.
+    /// The code, for programs.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize_code"))]
     pub code: C,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// What it is, for people: one line, without the place.
+    /// The description for people: one line, without the place.
     pub message: String,
-    /// Where.
+    /// The place of the irregularity.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// What stands at the place, in a few words.
+    /// A few words about the content at the place.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub label: Option<String>,
-    /// Other places that matter.
+    /// Other places that are relevant.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
-    /// What to do about it, a line each.
+    /// Advice on what to do, one line each.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub help: Vec<String>,
-    /// The change that removes the cause, where it is certain.
+    /// The edit that removes the cause, if it is certain.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fix: Option<Fix>,
 }
@@ -220,7 +220,7 @@ fn serialize_code<C: Code, S: serde::Serializer>(
 }
 
 impl<C: Code> Diagnostic<C> {
-    /// A diagnostic with the severity of its code.
+    /// Creates a diagnostic with the severity of its code.
     pub fn new(code: C, place: impl Into<Place>, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -235,27 +235,27 @@ impl<C: Code> Diagnostic<C> {
     }
 
     crate::setters! {
-        /// Sets another severity than that of the code.
+        /// Sets the severity, overriding that of the code.
         severity: Severity;
-        /// Sets what stands at the place, in a few words.
+        /// Sets the label, a few words about the content at the place.
         label: impl Into<String> => Some(label.into());
     }
 
-    /// Adds another place.
+    /// Adds another relevant place.
     #[must_use]
     pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });
         self
     }
 
-    /// Adds a line of help.
+    /// Adds a line of advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
 
-    /// Sets the change that removes the cause.
+    /// Sets the edit that removes the cause.
     #[must_use]
     pub fn fix(mut self, place: impl Into<Place>, replacement: impl Into<String>) -> Self {
         self.fix = Some(Fix { place: place.into(), replacement: replacement.into() });
@@ -263,7 +263,7 @@ impl<C: Code> Diagnostic<C> {
     }
 }
 
-/// On one line, with the place in parentheses; `{:#}` leaves out the place.
+/// Writes one line, with the place in parentheses. `{:#}` omits the place.
 impl<C: Code> fmt::Display for Diagnostic<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]: {}", self.severity, self.code.as_str(), self.message)?;
@@ -274,8 +274,9 @@ impl<C: Code> fmt::Display for Diagnostic<C> {
     }
 }
 
-/// Defines a format's codes of diagnostics: an enum with a stable name, a meaning (the text of its
-/// documentation) and a severity each. See [`Diagnostic`](crate::diagnostic::Diagnostic).
+/// Defines the diagnostic codes of a format: an enum in which each code has a stable name, a
+/// meaning (the text of its doc comment) and a severity. See
+/// [`Diagnostic`](crate::diagnostic::Diagnostic).
 #[macro_export]
 macro_rules! codes {
     (
@@ -293,20 +294,20 @@ macro_rules! codes {
 
         #[allow(dead_code, reason = "a format need not use all of it")]
         impl $Code {
-            /// All codes, in their order.
+            /// All codes, in order of declaration.
             $vis const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The stable name, as programs see it.
+            /// Returns the stable name for programs.
             $vis fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// What it means.
+            /// Returns the meaning of the code.
             $vis fn meaning(self) -> &'static str {
                 match self { $(Self::$name => ::std::concat!($($doc),+).trim_ascii_start(),)+ }
             }
 
-            /// How much it matters, unless an option says otherwise.
+            /// Returns the severity, which an option may change.
             $vis fn severity(self) -> $crate::diagnostic::Severity {
                 match self { $(Self::$name => $crate::diagnostic::Severity::$severity,)+ }
             }

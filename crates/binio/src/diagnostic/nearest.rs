@@ -1,6 +1,7 @@
-//! The name that was probably meant.
+//! Finding the name that was probably meant.
 
-/// The name with the fewest changes from a text: at most two, and at most half of its characters.
+/// Finds the name with the fewest changes from a text: at most two, and at most half the number of
+/// its characters.
 ///
 /// ```
 /// let names = ["exposure_time", "gain"];
@@ -15,7 +16,7 @@ pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) ->
     Some(near.1.as_ref().to_owned())
 }
 
-/// The number of characters to change, add or remove.
+/// Returns the number of characters to change, add or remove.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

@@ -8,7 +8,7 @@ const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "an xz file"),
 ];
 
-/// Signatures of other files that users often have next to those that this project reads.
+/// Signatures of other files that users often keep next to those that this project reads.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive"),
     (b"SIMPLE  =", "a FITS file"),

@@ -1,75 +1,75 @@
-//! What can be wrong with an array.
+//! Errors of arrays.
 
 use std::io;
 use std::sync::Arc;
 use std::{error, fmt};
 
-/// Why an array cannot be described, read or written.
+/// The reason why an array cannot be described, read or written.
 ///
-/// A format maps the variants to its own errors, and adds the place: the messages name no key and no
-/// file.
+/// Formats map the variants to their own errors and add the position: the messages do not mention a
+/// key or a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ElementsError {
-    /// A shape that no array has, or that does not fit.
+    /// The shape is impossible for any array, or does not fit.
     Shape(String),
-    /// Strides that do not fit the shape.
+    /// The strides do not fit the shape.
     Strides(String),
-    /// A datatype that is unknown, too large or nested too deep.
+    /// The datatype is unknown, too large or too deeply nested.
     Datatype(String),
-    /// The datatype holds Python objects, which are pointers.
+    /// The datatype contains Python objects, which are pointers.
     Object,
-    /// Elements lie outside the data.
+    /// Some elements are outside the data.
     Outside {
-        /// Lowest byte of any element.
+        /// Offset of the lowest byte of any element.
         low: i128,
-        /// End of the highest element.
+        /// Offset of the end of the highest element.
         high: i128,
-        /// Size of the data.
+        /// Size of the data in bytes.
         len: u64,
     },
-    /// The element type asked for is not the array's.
+    /// The requested element type differs from that of the array.
     Type {
-        /// The datatype of the array, as numpy spells it.
+        /// The datatype of the array, as spelled by numpy.
         datatype: String,
-        /// The type asked for.
+        /// The requested type.
         asked: &'static str,
     },
-    /// A buffer handed in does not have the size of the elements.
+    /// The size of a buffer differs from that of the elements.
     BufferSize {
-        /// How many elements or bytes there are.
+        /// Number of elements or bytes in the array.
         want: u64,
-        /// How many the buffer holds.
+        /// Number of elements or bytes in the buffer.
         got: u64,
     },
-    /// A slice that does not fit the shape, or is not a slice.
+    /// A slice does not fit the shape or is invalid.
     Slice(String),
-    /// An element is not a value of its type.
+    /// An element is not a valid value of its type.
     Element {
-        /// Position in C order.
+        /// Index of the element in C order.
         index: u64,
-        /// What was expected and what was found.
+        /// What was expected, and what was found.
         message: String,
     },
-    /// Two elements share bytes, so that they cannot be written.
+    /// Some elements share bytes, so they cannot be written.
     Overlap,
-    /// The file asks for more than the caller's limits allow.
+    /// The file requests more than the caller's limits allow.
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What the file asks for.
+        /// The requested amount.
         requested: u64,
     },
-    /// The machine has no memory for the elements.
+    /// There is not enough memory for the elements.
     Memory {
-        /// How many bytes were asked for.
+        /// Number of bytes requested.
         bytes: u64,
     },
-    /// The header of a `.npy` file that is not valid.
+    /// The header of a `.npy` file is invalid.
     Npy(String),
-    /// The elements could not be written to where the caller wants them.
+    /// The elements could not be written to the caller's output.
     Output(Arc<io::Error>),
 }
 

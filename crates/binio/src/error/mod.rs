@@ -1,7 +1,8 @@
-//! Failures that name what, where, and what was expected.
+//! Errors that say what failed, where, and what was expected.
 //!
-//! An [`Error`] has a kind, the absolute offset in the source where it happened, and a path of
-//! contexts (`block 3: used_size`) that callers add on the way up. It prints as one line:
+//! An [`Error`] has a kind, the absolute offset in the source at which it happened, and a path of
+//! contexts (`block 3: used_size`) that callers add as they pass it on. It is displayed as one
+//! line:
 //!
 //! ```text
 //! block 3: used_size: needs 8 bytes, 3 are left at offset 70
@@ -22,12 +23,13 @@ use elements::ElementsError;
 #[cfg(feature = "checksum")]
 use crate::digest::Digest;
 
-/// A result of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, where (absolute offset), and on what (a path of contexts).
+/// An error: its kind, its absolute offset, and a path of contexts.
 ///
-/// One pointer wide and cheap to pass on; cloning is for readers that remember a failure.
+/// It is the size of one pointer, so it is cheap to return. Cloning is meant for readers that
+/// remember a failure.
 ///
 /// ```
 /// use binio::{Error, ErrorKind};
@@ -46,129 +48,130 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     offset: Option<u64>,
-    /// Innermost first; printed in reverse.
+    /// Contexts, innermost first; displayed in reverse.
     path: Vec<Cow<'static, str>>,
 }
 
-/// The kinds of failure, each something that a caller may handle.
+/// The kinds of failure, which callers may handle in different ways.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The operating system failed.
+    /// An operation of the system failed.
     Io(Arc<io::Error>),
     /// Fewer bytes are available than needed.
     Truncated {
-        /// Bytes asked for.
+        /// Number of bytes requested.
         needed: u64,
-        /// Bytes available from the same place on.
+        /// Number of bytes available at the same offset.
         available: u64,
     },
-    /// Other bytes are in the place of a marker.
+    /// A marker was expected, but other bytes were found.
     Magic {
-        /// The marker.
+        /// The expected marker.
         expected: Box<[u8]>,
-        /// The bytes found instead, perhaps fewer.
+        /// The bytes found instead; there may be fewer.
         found: Box<[u8]>,
     },
     #[cfg(feature = "checksum")]
-    /// The data does not have the checksum that was stored with it.
+    /// The checksum of the data differs from the stored one.
     Checksum {
         /// The checksum in the file.
         stored: Digest,
         /// The checksum of the data.
         computed: Digest,
     },
-    /// The file asks for more than the caller's [`Limits`](crate::Limits) allow.
+    /// The file requests more than the caller's [`Limits`](crate::Limits) allow.
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What the file asks for.
+        /// The requested amount.
         requested: u64,
     },
-    /// The machine does not have the memory for a buffer that the limits allow.
+    /// There is not enough memory for a buffer that the limits allow.
     OutOfMemory {
-        /// What the buffer is for.
+        /// The purpose of the buffer.
         what: &'static str,
-        /// Its size in bytes.
+        /// Size of the buffer in bytes.
         requested: u64,
     },
-    /// The bytes have no meaning in the format.
+    /// The bytes are invalid in this format.
     Invalid(Cow<'static, str>),
-    /// The bytes have a meaning that this build or version does not handle.
+    /// The bytes are valid, but this build or version does not support them.
     Unsupported(Cow<'static, str>),
     #[cfg(feature = "array")]
-    /// An array that cannot be described, read or written.
+    /// An array cannot be described, read or written.
     Array(ElementsError),
-    /// A part of a remote source was not fetched yet, see [`Window`](crate::source::Window).
+    /// Part of a remote source has not been fetched yet, see [`Window`](crate::source::Window).
     NeedsData(Range<u64>),
-    /// Somebody else is changing the file, see `write::FileLock`.
+    /// Another process is changing the file, see `write::FileLock`.
     Locked,
-    /// The journal beside a file belongs to another file, see `write::journal`.
+    /// The journal of a file belongs to another file, see `write::journal`.
     ForeignJournal,
 }
 
 impl Error {
-    /// An error without a place.
+    /// Creates an error without an offset.
     pub fn new(kind: ErrorKind) -> Self {
         Self(Box::new(Inner { kind, offset: None, path: Vec::new() }))
     }
 
-    /// Bytes without a meaning; the message names what was expected and what was found.
+    /// Creates an error for invalid bytes. The message says what was expected and what was found.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid(message.into()))
     }
 
-    /// Bytes with a meaning that this build or version does not handle.
+    /// Creates an error for valid bytes that this build or version does not support.
     pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported(message.into()))
     }
 
-    /// Fewer bytes than needed.
+    /// Creates an error for fewer bytes than needed.
     pub fn truncated(needed: u64, available: u64) -> Self {
         Self::new(ErrorKind::Truncated { needed, available })
     }
 
-    /// Sets the absolute offset, unless one is set: the innermost place is the most exact.
+    /// Sets the absolute offset unless it is already set, since the innermost offset is the most
+    /// precise.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// Counts the offset from `start`: what failed knew only its own part of the source.
+    /// Adds `start` to the offset, for an error from code that only knew part of the source.
     #[must_use]
     pub fn within(mut self, start: u64) -> Self {
         self.0.offset = self.0.offset.map(|offset| start.saturating_add(offset));
         self
     }
 
-    /// Puts `what` before the path: `used_size`, then `block 3`.
+    /// Prepends `what` to the path: first `used_size`, then `block 3`.
     #[must_use]
     pub fn context(mut self, what: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(what.into());
         self
     }
 
-    /// What went wrong.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Where, in bytes from the start of the source, if known.
+    /// Returns the offset in bytes from the start of the source, if known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// Takes the offset out, for an error that keeps it elsewhere.
+    /// Separates the offset from the error, for errors that store it elsewhere.
     #[must_use]
     pub fn split_offset(mut self) -> (Self, Option<u64>) {
         let offset = self.0.offset.take();
         (self, offset)
     }
 
-    /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
+    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit.
     pub fn is_bad_data(&self) -> bool {
         use ErrorKind::{ForeignJournal, Invalid, Magic, Truncated};
         match self.kind() {
@@ -180,7 +183,7 @@ impl Error {
         }
     }
 
-    /// The error of the operating system, if it was that.
+    /// Returns the error of the system, if that is the kind.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self.kind() {
             ErrorKind::Io(error) => Some(error),
@@ -189,7 +192,7 @@ impl Error {
     }
 }
 
-/// On one line; `{:#}` leaves out the offset, for a caller that prints it in its own way.
+/// Writes one line. `{:#}` omits the offset, for callers that print it in their own way.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for what in self.0.path.iter().rev() {
@@ -203,7 +206,8 @@ impl fmt::Display for Error {
     }
 }
 
-/// The same text as `Display`: a `main` that returns an error prints it by `Debug`.
+/// Writes the same text as `Display`, because a `main` that returns an error prints it with
+/// `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -211,8 +215,8 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// What caused the system's error. That error's own text is in ours, and the error itself is in
-    /// [`Error::kind`].
+    /// Returns the cause of the system's error. The text of that error is part of ours, and the
+    /// error itself is in [`Error::kind`].
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
             ErrorKind::Io(error) => error.source(),
@@ -261,7 +265,7 @@ impl fmt::Display for ErrorKind {
 }
 
 impl From<io::Error> for Error {
-    /// Unwraps an error of this crate that travelled through `std::io`.
+    /// Recovers an error of this crate that was passed through `std::io`.
     fn from(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(ours) => ours,
@@ -287,7 +291,7 @@ impl From<ElementsError> for Error {
 }
 
 impl From<Error> for io::Error {
-    /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
+    /// Wraps an error so that it can pass through `std::io` and be recovered with `From`.
     fn from(error: Error) -> Self {
         let kind = match error.kind() {
             ErrorKind::Io(inner) => inner.kind(),
@@ -302,7 +306,7 @@ impl From<Error> for io::Error {
     }
 }
 
-/// Adds to the path of an error on its way up.
+/// Adds context to errors as they are passed on.
 ///
 /// ```
 /// use binio::number::ByteReader;
@@ -313,10 +317,10 @@ impl From<Error> for io::Error {
 /// assert_eq!(error.to_string(), "used_size: needs 8 bytes, 3 are left at offset 70");
 /// ```
 pub trait Context<T> {
-    /// Puts `what` before the path.
+    /// Prepends `what` to the path.
     fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T>;
 
-    /// The same for a text that is costly to make: called on failure only.
+    /// Like `context`, but only calls `what` on failure, for text that is costly to build.
     fn with_context<C: Into<Cow<'static, str>>>(self, what: impl FnOnce() -> C) -> Result<T>;
 }
 
@@ -330,20 +334,20 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     }
 }
 
-/// The kinds of failure of a format, which [`error_type!`](crate::error_type) makes an error of.
+/// The error kinds of a format, for use with [`error_type!`](crate::error_type).
 pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
-    /// The kind of a failure of this crate, whose offset the format's error keeps. A limit stays a
-    /// limit, and what the system failed at stays that.
+    /// Converts an error of this crate, whose offset is stored in the format's error. Limits and
+    /// system errors should stay what they are.
     fn from_binio(error: Error) -> Self;
 
-    /// Whether the bytes of the file are at fault, not the machine, the caller or a limit. The
-    /// command line's exit status is then 1 instead of 2.
+    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. The
+    /// exit status of the command line is then 1 instead of 2.
     fn is_bad_data(&self) -> bool;
 
-    /// The error of the operating system, if it was that.
+    /// Returns the error of the system, if that is the kind.
     fn io_error(&self) -> Option<&io::Error>;
 
-    /// The kind of a `std::io::Error` that this becomes.
+    /// Returns the kind of the `std::io::Error` that this becomes.
     fn io_kind(&self) -> io::ErrorKind {
         match self.io_error() {
             Some(error) => error.kind(),
@@ -353,8 +357,8 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     }
 }
 
-/// Defines the error type of a format over its own kinds: one pointer wide, with the kind and the
-/// offset in the file.
+/// Defines the error type of a format with its own kinds. It is the size of one pointer and
+/// contains the kind and the offset in the file.
 ///
 /// ```
 /// use std::{fmt, io};
@@ -412,40 +416,42 @@ macro_rules! error_type {
 
         #[allow(unreachable_pub, reason = "the type may be private")]
         impl $Error {
-            /// A failure without a place.
+            /// Creates an error without an offset.
             pub fn new(kind: $Kind) -> Self {
                 Self(::std::boxed::Box::new((kind, ::std::option::Option::None)))
             }
 
-            /// Sets the offset in the file, unless one is set: the innermost is the most exact.
+            /// Sets the offset in the file unless it is already set, since the innermost offset is
+            /// the most precise.
             #[must_use]
             pub fn at(mut self, offset: u64) -> Self {
                 self.0.1.get_or_insert(offset);
                 self
             }
 
-            /// What went wrong.
+            /// Returns the kind of failure.
             pub fn kind(&self) -> &$Kind {
                 &self.0.0
             }
 
-            /// Where, in bytes from the start of the file, if known.
+            /// Returns the offset in bytes from the start of the file, if known.
             pub fn offset(&self) -> ::std::option::Option<u64> {
                 self.0.1
             }
 
-            /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
+            /// Returns `true` if the file is at fault, rather than the machine, the caller or a
+            /// limit.
             pub fn is_bad_data(&self) -> bool {
                 $crate::FormatErrorKind::is_bad_data(self.kind())
             }
 
-            /// The error of the operating system, if it was that.
+            /// Returns the error of the system, if that is the kind.
             pub fn io_error(&self) -> ::std::option::Option<&::std::io::Error> {
                 $crate::FormatErrorKind::io_error(self.kind())
             }
         }
 
-        /// On one line; `{:#}` leaves out the offset.
+        /// Writes one line. `{:#}` omits the offset.
         impl ::std::fmt::Display for $Error {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 ::std::write!(f, "{}", self.kind())?;
@@ -458,7 +464,8 @@ macro_rules! error_type {
             }
         }
 
-        /// The same text as `Display`: a `main` that returns an error prints it by `Debug`.
+        /// Writes the same text as `Display`, because a `main` that returns an error prints it with
+        /// `Debug`.
         impl ::std::fmt::Debug for $Error {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 ::std::fmt::Display::fmt(self, f)
@@ -486,7 +493,7 @@ macro_rules! error_type {
         }
 
         impl ::std::convert::From<::std::io::Error> for $Error {
-            /// Unwraps an error of this type that travelled through `std::io`.
+            /// Recovers an error of this type that was passed through `std::io`.
             fn from(error: ::std::io::Error) -> Self {
                 match error.downcast::<Self>() {
                     ::std::result::Result::Ok(ours) => ours,
@@ -496,7 +503,7 @@ macro_rules! error_type {
         }
 
         impl ::std::convert::From<$Error> for ::std::io::Error {
-            /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
+            /// Wraps an error so that it can pass through `std::io` and be recovered with `From`.
             fn from(error: $Error) -> Self {
                 Self::new($crate::FormatErrorKind::io_kind(error.kind()), error)
             }

@@ -1,6 +1,7 @@
-//! Byte order: single numbers and whole arrays of them.
+//! Byte order of single numbers and of arrays.
 //!
-//! The same four bytes are two numbers, depending on the order that a format or a field states:
+//! The same four bytes represent different numbers, depending on the byte order of the format or
+//! the field:
 //!
 //! ```text
 //! bytes          00 00 01 02
@@ -8,9 +9,9 @@
 //! Endian::Little 02010000 = 33619968     least significant byte first
 //! ```
 //!
-//! Single numbers are read by [`ByteReader::read`](crate::number::ByteReader::read). Arrays go through
-//! [`decode_into`] or, in place, [`swap_in_place`]: one pass at the speed of memory, never a loop
-//! of single reads.
+//! [`ByteReader::read`](crate::number::ByteReader::read) reads single numbers. [`decode_into`] and,
+//! in place, [`swap_in_place`] convert arrays in one pass at memory speed, rather than reading
+//! numbers one by one.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,7 @@ use byteorder::{BigEndian, ByteOrder, LittleEndian};
 
 use crate::{Error, Result};
 
-/// The order of the bytes of a number.
+/// The byte order of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endian {
     /// Least significant byte first.
@@ -28,15 +29,16 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The order of the machine that this runs on.
+    /// The byte order of this machine.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
 /// A number with a byte order: `u8` to `u128`, `i8` to `i128`, `f32`, `f64`.
 ///
-/// Sealed: the numbers are decoded by the `byteorder` crate, which does not show in this API.
+/// The trait is sealed: numbers are decoded by the `byteorder` crate, which is not part of this
+/// API.
 pub trait Scalar: sealed::Number {
-    /// Size in bytes.
+    /// Size of a number in bytes.
     const SIZE: usize = size_of::<Self>();
 }
 
@@ -45,7 +47,8 @@ mod sealed {
 
     use super::Endian;
 
-    /// What every scalar can do; `from` and `to` have exactly the size of the numbers.
+    /// Conversions for every scalar. The lengths of `from` and `to` must match the size of the
+    /// numbers exactly.
     pub trait Number: bytemuck::Pod + PartialEq + PartialOrd + Debug + Send + Sync {
         fn get(from: &[u8], endian: Endian) -> Self;
         fn put(self, to: &mut [u8], endian: Endian);
@@ -117,9 +120,9 @@ macro_rules! single_byte_scalars {
 
 single_byte_scalars!(u8, i8);
 
-/// Decodes an array of numbers into a buffer of the caller.
+/// Decodes an array of numbers into a buffer.
 ///
-/// Fails unless `bytes` has exactly the size of the numbers.
+/// Fails unless the length of `bytes` is exactly the size of the numbers.
 ///
 /// ```
 /// use binio::Endian;
@@ -147,9 +150,10 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     Ok(())
 }
 
-/// The bytes as an array of numbers: borrowed where order and alignment allow, else a copy.
+/// Returns the bytes as an array of numbers. They are borrowed if their byte order and alignment
+/// are right, and copied otherwise.
 ///
-/// Fails if the bytes do not divide into numbers.
+/// Fails if the length is not a multiple of the size of a number.
 ///
 /// ```
 /// use binio::Endian;
@@ -170,10 +174,10 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
     Ok(Cow::Owned(numbers))
 }
 
-/// Reverses the bytes of each number of `width` bytes, which may be 1, 2, 4, 8 or 16.
+/// Reverses the bytes of each number of `width` bytes. The width must be 1, 2, 4, 8 or 16.
 ///
-/// Fails if the width is another or does not divide the length. Complex numbers are swapped by the
-/// width of their parts.
+/// Fails for any other width, or if the length is not a multiple of the width. For complex numbers,
+/// use the width of their parts.
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4];
@@ -196,7 +200,7 @@ pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     Ok(())
 }
 
-/// Written over fixed-size arrays so that the compiler turns it into vector shuffles.
+/// Works on fixed-size arrays, so that the compiler can use vector shuffles.
 fn swap_each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N])
 where
     [u8; N]: bytemuck::Pod,

@@ -1,12 +1,12 @@
-//! A cursor over a slice that knows where the slice lies in its source.
+//! A cursor over a slice that tracks its offset in the source.
 
 use crate::number::Scalar;
 use crate::{Endian, Error, ErrorKind, Result};
 
-/// Reads fields one after another from a slice.
+/// A cursor that reads consecutive fields from a slice.
 ///
-/// It knows the offset of the slice in its source, so every error carries an absolute offset. It
-/// never panics; a read that fails does not move it.
+/// It knows the offset of the slice in its source, so every error contains an absolute offset. It
+/// never panics, and a failed read does not move it.
 ///
 /// ```
 /// use binio::number::ByteReader;
@@ -33,52 +33,52 @@ pub struct ByteReader<'a> {
 }
 
 impl<'a> ByteReader<'a> {
-    /// A cursor over a slice that is the beginning of its source.
+    /// Creates a cursor over a slice at the beginning of its source.
     pub fn new(data: &'a [u8]) -> Self {
         Self::at(data, 0)
     }
 
-    /// A cursor over a slice that lies at `offset` in its source.
+    /// Creates a cursor over a slice at `offset` in its source.
     pub fn at(data: &'a [u8], offset: u64) -> Self {
         Self { rest: data, offset }
     }
 
-    /// Absolute offset of the next byte. An offset near `u64::MAX`, which no source has, saturates.
+    /// Returns the absolute offset of the next byte. It saturates near `u64::MAX`, but no source is
+    /// that long.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// The next `n` bytes.
+    /// Reads the next `n` bytes.
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(n).ok_or_else(|| self.needs(n))?;
         self.move_to(rest);
         Ok(taken)
     }
 
-    /// The next `N` bytes, as an array.
+    /// Reads the next `N` bytes as an array.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.needs(N))?;
         self.move_to(rest);
         Ok(*taken)
     }
 
-    /// The next number.
+    /// Reads the next number.
     pub fn read<T: Scalar>(&mut self, endian: Endian) -> Result<T> {
         self.take(T::SIZE).map(|bytes| T::get(bytes, endian))
     }
 
-    /// Passes over `n` bytes.
+    /// Skips `n` bytes.
     pub fn skip(&mut self, n: usize) -> Result<()> {
         self.take(n).map(drop)
     }
 
-    /// Passes over a marker; fails with [`Magic`](ErrorKind::Magic) if other bytes or the end
-    /// stand there.
+    /// Skips a marker. Fails with [`Magic`](ErrorKind::Magic) if the next bytes are not the marker.
     pub fn magic(&mut self, expected: &[u8]) -> Result<()> {
         if let Some(rest) = self.rest.strip_prefix(expected) {
             self.move_to(rest);
@@ -89,21 +89,21 @@ impl<'a> ByteReader<'a> {
         Err(Error::new(kind).at(self.offset))
     }
 
-    /// A cursor of its own over the next `n` bytes, which this one passes over: what is read from
-    /// it cannot run into the bytes after it.
+    /// Returns a new cursor over the next `n` bytes and skips them. Reads from the new cursor
+    /// cannot go past these bytes.
     pub fn child(&mut self, n: usize) -> Result<Self> {
         let offset = self.offset;
         self.take(n).map(|data| Self { rest: data, offset })
     }
 
-    /// All bytes left.
+    /// Reads all remaining bytes.
     pub fn rest(&mut self) -> &'a [u8] {
         let taken = self.rest;
         self.move_to(&[]);
         taken
     }
 
-    /// Fails if bytes are left.
+    /// Fails if there are any bytes left.
     pub fn finish(self) -> Result<()> {
         match self.rest.len() {
             0 => Ok(()),
