@@ -1,10 +1,10 @@
-//! Bit shuffle: for m elements of a block, bit b of byte k (b = 0 the lowest) makes row r = 8k + b
-//! of m / 8 bytes, in which element i has bit i % 8 of byte i / 8. Bytes after the last whole
-//! element stay where they are. If m is not a multiple of 8, the whole block stays as it is.
+//! Bit shuffle. For the m elements of a block, bit b of byte k (b = 0 is the lowest) forms row r =
+//! 8k + b of m / 8 bytes, in which element i occupies bit i % 8 of byte i / 8. Bytes after the last
+//! whole element are not moved. If m is not a multiple of 8, the whole block is unchanged.
 
 use super::shuffle::unshuffle;
 
-/// Puts the bits of the elements of `source` together by their place in the element.
+/// Groups the bits of the elements in `source` by their position in the element.
 pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
@@ -21,11 +21,10 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     out[whole..].copy_from_slice(&source[whole..]);
 }
 
-/// The reverse of [`bitshuffle`]; `planes`, which is for work on the way, and `out` are as long as
-/// `source`.
+/// Reverses [`bitshuffle`]. `planes` is a work buffer; it and `out` are as long as `source`.
 ///
-/// Eight rows that are put together as bytes of elements are squares of bits, which turned around
-/// are the bytes k of eight elements: a plane, and the planes are a byte shuffle.
+/// Eight rows, unshuffled as the bytes of elements, are squares of 8 × 8 bits. Transposing each
+/// square yields byte k of eight elements. The resulting planes form a byte shuffle.
 pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
@@ -44,7 +43,7 @@ pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], ou
     unshuffle(typesize, planes, out);
 }
 
-/// Bytes of a row, if the block is shuffled at all.
+/// Returns the length of a row in bytes, or `None` if the block is not shuffled.
 fn row_len(typesize: usize, len: usize) -> Option<usize> {
     let elements = len / typesize;
     (elements > 0 && elements % 8 == 0).then_some(elements / 8)
@@ -52,7 +51,7 @@ fn row_len(typesize: usize, len: usize) -> Option<usize> {
 
 /// Transposes 8 × 8 bits: bit j of byte i becomes bit i of byte j.
 fn transpose(rows: [u8; 8]) -> [u8; 8] {
-    // Swaps the off-diagonal quarters of squares of 2, 4 and 8 bits.
+    // Swap the off-diagonal quarters of squares of 2, 4 and 8 bits.
     let mut x = u64::from_le_bytes(rows);
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]

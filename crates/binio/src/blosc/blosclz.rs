@@ -1,32 +1,35 @@
-//! blosclz, Blosc's own codec. A stream is instructions, the first one a run of literals:
+//! blosclz, Blosc's own codec. A stream is a sequence of instructions, which begins with a run of
+//! literals:
 //!
-//! | first byte | then | decodes to |
+//! | first byte | followed by | decodes to |
 //! |---|---|---|
 //! | `000n nnnn` | n + 1 bytes | these bytes |
-//! | `lllo oooo`, l from 1 | lengths if l = 7, low byte, far bytes if all ones | a match |
+//! | `lllo oooo`, l ≥ 1 | length bytes if l = 7, low byte, far bytes if all ones | a match |
 //!
-//! A match copies l + 2 bytes, and for l = 7 what the length bytes add: each adds itself, and 255
-//! says that another follows. Its distance is o · 256 + low byte + 1; where both are all ones, two
-//! more bytes (big-endian) add to 8192. A match may reach into what it writes, and repeats it then.
+//! A match copies l + 2 bytes, plus the sum of the length bytes if l = 7; a length byte of 255
+//! means that another one follows. The distance is o · 256 + low byte + 1. If o and the low byte
+//! consist of ones only, it is 8192 plus two far bytes (big-endian). A match may overlap the bytes
+//! that it writes, which repeats them.
 //!
-//! The length bytes have no bound in the format. A decoder that adds them up before it looks at the
-//! room left is what a stream of 8 MB of 255 overruns; here the sum ends as soon as it is too long.
+//! The format does not limit the length bytes. A stream of 8 MB of 255 overflows a decoder that
+//! adds them all up before checking the space left; here the sum stops as soon as it is too large.
 
 use super::copies::{copy_literals, copy_match, repeated};
 use crate::{Error, Result};
 
-/// First byte of an instruction from which on it is a match.
+/// Lowest first byte of an instruction that is a match.
 const MATCH: u8 = 32;
-/// The length that says that length bytes follow.
+/// The length that means that length bytes follow.
 const LONG: usize = 6;
-/// The shortest match.
+/// Length of the shortest match.
 const MIN_MATCH: usize = 3;
-/// The high part of a distance that, with a low byte of 255, says that far bytes follow.
+/// The high part of a distance that, with a low byte of 255, means that far bytes follow.
 const FAR_HIGH: usize = 31 << 8;
-/// What the far bytes of a distance add to.
+/// The offset added to the far bytes of a distance.
 const FAR: usize = 8191;
 
-/// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's place.
+/// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
+/// errors.
 pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     let truncated = |at: usize, needed: usize| {
         let left = stream.len().saturating_sub(at);
@@ -83,8 +86,8 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Copies the usual match: of 3 to 8 bytes, and away from the ends of `out`. Gives its length, or
-/// `None` if it is another one; from the stream it takes the low byte of its distance.
+/// Copies a common match: 3 to 8 bytes, away from the ends of `out`. Returns its length, or `None`
+/// for any other match. Only the low byte of the distance is read from the stream.
 #[inline]
 fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Option<usize> {
     let len = usize::from(control >> 5) - 1;
@@ -104,8 +107,8 @@ fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Optio
     Some(len + MIN_MATCH)
 }
 
-/// Length and distance of a match, or `None` if the stream ends before. The length is right if it
-/// is not above `room`.
+/// Reads the length and the distance of a match. Returns `None` if the stream ends first. A length
+/// above `room` may be incomplete.
 #[inline]
 fn read_match(control: u8, stream: &[u8], at: &mut usize, room: usize) -> Option<(usize, usize)> {
     let mut byte = || {
@@ -181,7 +184,7 @@ mod tests {
             stream.push(run.len() as u8 - 1);
             stream.extend_from_slice(run);
         }
-        // 8192 + 3 * 256 + 5 back, and the furthest that one byte reaches: 8191.
+        // A far distance of 8192 + 3 * 256 + 5, then the largest near one, 8191.
         stream.extend_from_slice(&[0x3f, 0xff, 3, 5]);
         stream.extend_from_slice(&[0x3f, 0xfe]);
         stream.extend_from_slice(b"\x00x");

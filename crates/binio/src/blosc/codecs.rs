@@ -1,13 +1,13 @@
-//! The codecs of streams. None stores the length of its data before it; a stream has to decode
-//! to exactly the size of its split.
+//! Codecs of streams. None of them stores the length of its data first, so a stream must decode to
+//! exactly the size of its split.
 //!
 //! | codec | stream |
 //! |---|---|
-//! | blosclz | see the module |
+//! | blosclz | see its module |
 //! | lz4 | one LZ4 block |
-//! | snappy | raw snappy, whose own length has to agree |
-//! | zlib | one stream of RFC 1950, to its end mark |
-//! | zstd | one frame; needs the feature `blosc-zstd` |
+//! | snappy | raw snappy, whose own length has to match |
+//! | zlib | one RFC 1950 stream, up to its end mark |
+//! | zstd | one frame; requires the feature `blosc-zstd` |
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -17,14 +17,15 @@ use super::header::Codec;
 use super::lz4;
 use crate::{Error, Result};
 
-/// The first bytes of a Zstandard frame of today. The C library may have been built to read the
-/// frames of its first drafts too, which no Blosc buffer has.
+/// Magic of current Zstandard frames. The C library may also support frames of early drafts, which
+/// no Blosc buffer contains.
 #[cfg(feature = "blosc-zstd")]
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 impl Codec {
-    /// The most bytes that one byte of a stream can decode to, by the arithmetic of the codec: a length
-    /// byte of 255, the deflate bound, a copy of 64 in three bytes, a run of 2 MiB in four.
+    /// Returns the maximum number of bytes that one byte of a stream can decode to. It follows from
+    /// the format of the codec: a length byte of 255, the deflate bound, a copy of 64 bytes in
+    /// three, a run of 2 MiB in four.
     pub(super) fn max_expansion(self) -> u64 {
         match self {
             Self::Blosclz | Self::Lz4 => 255,
@@ -35,7 +36,7 @@ impl Codec {
     }
 }
 
-/// Decoders with the state that they keep from one stream to the next.
+/// Decoders, with state that is reused for each stream.
 #[derive(Default)]
 pub(super) struct Decoders {
     zlib: Option<Decompress>,
@@ -44,8 +45,8 @@ pub(super) struct Decoders {
 }
 
 impl Decoders {
-    /// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's
-    /// place.
+    /// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
+    /// errors.
     pub(super) fn decode(
         &mut self,
         codec: Codec,
@@ -97,7 +98,7 @@ fn without_zstd(what: &str) -> Error {
     Error::unsupported(format!("{what} by zstd without the feature blosc-zstd"))
 }
 
-/// Encoders with the state that they keep from one stream to the next.
+/// An encoder, with state that is reused for each stream.
 pub(super) struct Encoder(Kind);
 
 enum Kind {
@@ -109,7 +110,7 @@ enum Kind {
 }
 
 impl Encoder {
-    /// An encoder of a level from 1 to 9; lz4 and snappy have one speed only.
+    /// Creates an encoder for a level from 1 to 9. lz4 and snappy have only one level.
     pub(super) fn new(compressor: Compressor, level: u8) -> Result<Self> {
         let level = i32::from(level);
         Ok(Self(match compressor {
@@ -122,7 +123,7 @@ impl Encoder {
             Compressor::Zstd => return Err(without_zstd("compression")),
             #[cfg(feature = "blosc-zstd")]
             Compressor::Zstd => {
-                // The scale of nine levels laid over the codec's own, the last one its best.
+                // Map the nine levels to those of the codec, the last one to its best.
                 let range = zstd::compression_level_range();
                 let level = if level < 9 { 2 * level - 1 } else { *range.end() };
                 Kind::Zstd(zstd::bulk::Compressor::new(level)?)
@@ -135,7 +136,8 @@ impl Encoder {
         }))
     }
 
-    /// Appends the stream of `data` to `out` if it is shorter than the data, and says whether.
+    /// Appends the compressed stream of `data` to `out` if it is shorter than the data. Returns
+    /// `true` if it was appended.
     pub(super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let room = match &self.0 {

@@ -1,17 +1,17 @@
-//! The two copies that codecs of the LZ family are made of: literals from the stream, and matches
-//! from what has been written already.
+//! The two copy operations of LZ codecs: literals from the stream, and matches from the output
+//! written so far.
 //!
-//! Most are short, so they go in pieces of a fixed size, which are one load and one store, as long
-//! as there is room after them: what a piece writes too much is overwritten by what follows.
+//! Most copies are short. They are made in pieces of a fixed size, each with one load and one
+//! store, if there is space after them; any excess is overwritten by what follows.
 
-/// Bytes of a piece.
+/// Size of a piece in bytes.
 const PIECE: usize = 16;
-/// A match longer than this is worth a call of the system's copy.
+/// Length in bytes above which a match is worth a call of the system's copy function.
 const LONG: usize = 128;
-/// Bytes that are surely still in the nearest cache.
+/// Number of bytes that are certain to be in the nearest cache.
 const NEAR: usize = 4096;
 
-/// Copies the first `len` bytes of `literals` to the start of `out`; both are at least as long.
+/// Copies the first `len` bytes of `literals` to the start of `out`. Both are at least that long.
 #[inline]
 pub(super) fn copy_literals(literals: &[u8], out: &mut [u8], len: usize) {
     if len <= 2 * PIECE {
@@ -25,16 +25,17 @@ pub(super) fn copy_literals(literals: &[u8], out: &mut [u8], len: usize) {
     copy_long_literals(literals, out, len);
 }
 
-/// Separate, because the compiler would otherwise turn short copies into calls too: buffers of lz4 then take
-/// 1.05 times as long to decode (example `blosc_speed`).
+/// This is a separate function, because otherwise the compiler would turn short copies into calls
+/// too, and buffers compressed with lz4 would take 1.05 times as long to decode (example
+/// `blosc_speed`).
 #[inline(never)]
 fn copy_long_literals(literals: &[u8], out: &mut [u8], len: usize) {
     out[..len].copy_from_slice(&literals[..len]);
 }
 
 /// Copies `len` bytes from `distance` before `at` to `at`, as if byte by byte, so that a match that
-/// reaches into what it writes repeats it. `distance` is from 1 to `at`, and `out` has `len` bytes
-/// from `at` on.
+/// overlaps the bytes it writes repeats them. `distance` is from 1 to `at`, and `out` has at least
+/// `len` bytes after `at`.
 #[inline]
 pub(super) fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let has_room = at + len + PIECE <= out.len();
@@ -52,7 +53,7 @@ pub(super) fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize)
     }
 }
 
-/// The same in pieces that do not reach into themselves.
+/// Copies a match in pieces that are no longer than the distance, so they do not overlap.
 #[inline]
 fn copy_pieces<const LEN: usize>(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let mut to = at;
@@ -62,7 +63,7 @@ fn copy_pieces<const LEN: usize>(out: &mut [u8], at: usize, distance: usize, len
     }
 }
 
-/// Copies `LEN` bytes from one place to another.
+/// Copies `LEN` bytes within `out`.
 #[inline]
 pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usize) {
     let mut piece = [0; LEN];
@@ -70,7 +71,7 @@ pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usiz
     out[to..to + LEN].copy_from_slice(&piece);
 }
 
-/// The same for a distance below 8.
+/// Copies a match with a distance below 8.
 #[inline]
 fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let Some(last) = out[..at].last_chunk() else {
@@ -87,14 +88,14 @@ fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
     }
 }
 
-/// Eight bytes that repeat the last `distance` of `last`, 1 to 7, and how many of them are whole
-/// periods, 5 at least.
+/// Returns eight bytes that repeat the last `distance` bytes of `last`, and the number of these
+/// bytes that form whole periods, at least 5. `distance` is from 1 to 7.
 ///
-/// Bytes that end where a match begins were most often written together; a load of bytes that the
-/// match itself will write would wait for two stores.
+/// Taking all eight bytes before a match is fast, since they were usually written together. Loading
+/// bytes that the match itself writes would wait for two stores.
 #[inline]
 pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
-    /// What a number of so many bytes is multiplied with to stand side by side in eight.
+    /// Multiplying a number with this many bytes by its factor repeats it within eight bytes.
     const SIDE_BY_SIDE: [u64; 8] = [
         1,
         0x0101_0101_0101_0101,
@@ -111,7 +112,8 @@ pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
     (period.wrapping_mul(SIDE_BY_SIDE[distance]).to_le_bytes(), WHOLE_PERIODS[distance])
 }
 
-/// The same by copies that double what they repeat, as long as it stays in the nearest cache.
+/// Copies a match by repeatedly doubling the copied part, as long as that part fits in the nearest
+/// cache.
 #[inline(never)]
 fn copy_long_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let (mut span, mut to) = (distance, at);

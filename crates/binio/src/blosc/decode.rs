@@ -1,4 +1,4 @@
-//! From a buffer to its data: whole, in blocks, or any range.
+//! Decoding buffers: whole, by block, or any range.
 
 use std::io;
 use std::ops::Range;
@@ -10,39 +10,40 @@ use super::shuffle::{unshuffle, unshuffle_rows};
 use crate::memory::prefer_huge_pages;
 use crate::{Context, Error, Limits, Result};
 
-/// Bytes of a stream's length, and of a position in the table of blocks.
+/// Size in bytes of a stream's length field and of an entry in the table of blocks.
 const WORD: usize = 4;
 
-/// Bytes between rows that are to be unshuffled. Rows a power of two apart would all fall on the
-/// same lines of the caches, which costs 4 % (example `blosc_speed`).
+/// Gap in bytes between rows before unshuffling. Without it, rows whose distance is a power of two
+/// would compete for the same cache lines, which costs 4 % (example `blosc_speed`).
 const GAP: usize = 64;
 
-/// A whole buffer, its length and header checked. The streams are checked as they are decoded.
+/// A whole buffer whose length and header have been checked. The streams are checked as they are
+/// decoded.
 ///
-/// Offsets in errors count from the buffer's start.
+/// Offsets in errors are relative to the start of the buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a> {
     header: Header,
     bytes: &'a [u8],
 }
 
-/// Memory that decoding needs for a while: keep one for each thread and hand it to every call.
+/// Work memory for decoding. Keep one for each thread and pass it to every call.
 #[derive(Default)]
 pub struct Scratch {
-    /// A block before its bytes are put back in order.
+    /// A block that is still shuffled.
     shuffled: Vec<u8>,
-    /// The same between bits and bytes.
+    /// A bit-shuffled block after the bits are transposed, before the bytes are unshuffled.
     planes: Vec<u8>,
-    /// A block of which only a part is needed.
+    /// A block of which only part is requested.
     block: Vec<u8>,
     decoders: Decoders,
 }
 
 impl<'a> Buffer<'a> {
-    /// Takes bytes that are one buffer, no more and no less.
+    /// Parses bytes that are exactly one buffer.
     ///
-    /// Besides what [`Header::parse`] refuses, fails when the length is not `ctbytes`, and when a
-    /// block would hold more than its codec can make of so many bytes.
+    /// Fails like [`Header::parse`]. Also fails if the length differs from `ctbytes`, or if the
+    /// codec cannot produce a whole block from this many bytes.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let header = Header::parse(bytes)?;
         let (ctbytes, available) = (u64::from(header.ctbytes()), bytes.len() as u64);
@@ -63,19 +64,19 @@ impl<'a> Buffer<'a> {
         Ok(Self { header, bytes })
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The bytes of the data that are in a block, or `None` after the last one.
+    /// Returns the range of the data that a block contains, or `None` after the last block.
     pub fn block_range(&self, index: u32) -> Option<Range<usize>> {
         let (nbytes, len) = (self.nbytes(), self.block_len());
         let start = usize::try_from(index).ok()?.checked_mul(len)?;
         (start < nbytes).then(|| start..nbytes.min(start.saturating_add(len)))
     }
 
-    /// Decodes all the data into `out`, which is `nbytes` long.
+    /// Decodes all the data into `out`, whose length must be `nbytes`.
     pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         check_len(out.len(), self.nbytes())?;
         for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {
@@ -84,8 +85,8 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Decodes the bytes of the data in `range` into `out`, which is as long. Blocks outside the
-    /// range are not read.
+    /// Decodes the bytes of the data in `range` into `out`, which must have the same length. Blocks
+    /// outside the range are not read.
     pub fn decode_range_into(
         &self,
         range: Range<usize>,
@@ -126,18 +127,18 @@ impl<'a> Buffer<'a> {
 
     /// Decodes all the data.
     ///
-    /// Memory is taken for what the stored bytes can give at the most, and then block by block.
-    /// Fails with [`Limit`](crate::ErrorKind::Limit) if `nbytes` is above what the limits allow.
+    /// Memory is first allocated for as much as the stored bytes can decode to, then block by
+    /// block. Fails with [`Limit`](crate::ErrorKind::Limit) if `nbytes` is above the limits.
     pub fn decode(&self, limits: &Limits) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_to(&mut out, limits, &mut Scratch::default())?;
         Ok(out)
     }
 
-    /// As [`decode`](Self::decode), into a buffer whose content is replaced and whose memory is
-    /// used again. It is empty after an error.
+    /// Like [`decode`](Self::decode), but reuses the memory of a buffer, replacing its content.
+    /// After an error the buffer is empty.
     ///
-    /// Leave the old content in it: bytes that are there need no clearing before they are written.
+    /// Keep the old content, so that these bytes need not be zeroed before they are overwritten.
     pub fn decode_to(
         &self,
         out: &mut Vec<u8>,
@@ -161,7 +162,8 @@ impl<'a> Buffer<'a> {
             out.extend_from_slice(&self.bytes[HEADER_LEN..]);
             return Ok(());
         }
-        // No more than the bytes can give, unless blocks share them, which only hostile ones do.
+        // Allocate no more than the bytes can decode to. Only hostile buffers, whose blocks share
+        // bytes, need more.
         let expansion = self.header.codec().max_expansion();
         let possible = (self.bytes.len() as u64).saturating_mul(expansion);
         let first = nbytes.min(usize::try_from(possible).unwrap_or(usize::MAX));
@@ -187,7 +189,7 @@ impl<'a> Buffer<'a> {
         self.header.nbytes() as usize
     }
 
-    /// Length of a block of the data that is not the last one. At least 1.
+    /// Returns the length in bytes of a block of the data, other than the last. At least 1.
     fn block_len(&self) -> usize {
         if self.header.is_memcpyed() || self.header.nbytes() == 0 {
             self.nbytes().max(1)
@@ -196,7 +198,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Decodes one block to the whole of `out`, which is as long as the block.
+    /// Decodes one block into `out`, which has the length of the block.
     fn decode_block(&self, index: usize, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         if self.header.is_memcpyed() {
             out.copy_from_slice(&self.bytes[HEADER_LEN..]);
@@ -223,7 +225,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// The streams of a block that decodes to `len` bytes.
+    /// Returns the streams of a block that decodes to `len` bytes.
     fn streams(&self, index: usize, len: usize) -> Result<Streams<'a>> {
         let entry = HEADER_LEN + WORD * index;
         let places = self.header.table_end()..=(self.bytes.len() - WORD) as u64;
@@ -243,18 +245,18 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The streams of one block, one after the other.
+/// The consecutive streams of one block.
 struct Streams<'a> {
     bytes: &'a [u8],
-    /// Where the next one stands, its length first.
+    /// Offset of the next stream's length field.
     at: usize,
     codec: Codec,
-    /// Decoded length of each.
+    /// Decoded length of each stream in bytes.
     len: usize,
 }
 
 impl<'a> Streams<'a> {
-    /// Decodes the streams to one place after the other.
+    /// Decodes the streams into consecutive parts of `out`.
     fn decode_into(mut self, out: &mut [u8], decoders: &mut Decoders) -> Result<()> {
         for place in out.chunks_exact_mut(self.len) {
             if let Some(plain) = self.next(place, decoders)? {
@@ -264,8 +266,8 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the streams and puts their bytes back in order. What is stored plain is taken from
-    /// where it is, the other streams by way of `shuffled`.
+    /// Decodes the streams and unshuffles their bytes. Plain streams are used directly; the others
+    /// are first decoded into `shuffled`.
     fn unshuffle_into(
         mut self,
         typesize: usize,
@@ -290,7 +292,7 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the next stream to `place`, or returns its bytes if it is stored plain.
+    /// Decodes the next stream into `place`, or returns its bytes if it is stored plain.
     fn next(&mut self, place: &mut [u8], decoders: &mut Decoders) -> Result<Option<&'a [u8]>> {
         let (at, bytes) = (self.at, self.bytes);
         let len = word(bytes, at)?;
@@ -313,7 +315,7 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// The signed number at an offset.
+/// Reads the signed number at an offset.
 fn word(bytes: &[u8], at: usize) -> Result<i32> {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.map(|word| i32::from_le_bytes(*word)).ok_or_else(|| {
@@ -322,8 +324,9 @@ fn word(bytes: &[u8], at: usize) -> Result<i32> {
     })
 }
 
-/// The longest stream that a codec makes of this many bytes that do not shrink. Empty parts could
-/// make a stream longer without end; where many blocks share it, each would cost its whole length.
+/// Returns the maximum length of a stream that a codec produces from this many incompressible
+/// bytes. Empty parts can make a stream arbitrarily long, and if many blocks shared it, decoding
+/// each would take as long as the whole stream.
 fn worst_len(len: usize) -> usize {
     len.saturating_add(len / 6).saturating_add(64)
 }
@@ -335,7 +338,7 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     Err(Error::invalid(format!("{len} bytes of room for {expected} bytes of data")))
 }
 
-/// The first `len` bytes of a buffer, which grows if needed.
+/// Returns the first `len` bytes of a buffer, which is replaced by a larger one if necessary.
 fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         *buffer = Vec::new();
@@ -344,7 +347,7 @@ fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(&mut buffer[..len])
 }
 
-/// Zeros that take no memory before they are written to.
+/// Returns a vector of zeros, which takes no memory until it is written to.
 fn zeroed(len: usize) -> Result<Vec<u8>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| out_of_memory(len))
 }
@@ -359,8 +362,8 @@ mod tests {
     use super::*;
     use crate::blosc::{CompressOptions, Compressor, compress};
 
-    /// A buffer of blocks, each given by its streams, in the order in which they are stored;
-    /// `starts` says which of them each block of the data is.
+    /// Builds a buffer from blocks, each given by its streams, in stored order. `starts` gives the
+    /// index of the stored block for each block of the data.
     struct Build {
         flags: u8,
         typesize: u8,
@@ -393,7 +396,8 @@ mod tests {
         }
     }
 
-    /// Three plain blocks of four bytes, the last one short, not split, not shuffled.
+    /// Builds a buffer of three plain blocks of four bytes, the last one shorter, neither split nor
+    /// shuffled.
     fn three_blocks() -> Build {
         Build {
             flags: 0x10,
@@ -517,7 +521,7 @@ mod tests {
 
     #[test]
     fn streams_padded_with_nothing_are_refused() {
-        // A zlib stream of many empty stored blocks before its one byte.
+        // Builds a zlib stream of many empty stored blocks followed by one byte.
         let mut stream = vec![0x78, 0x01];
         stream.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(100));
         stream.extend_from_slice(&[1, 1, 0, 0xfe, 0xff, b'a', 0, 0x62, 0, 0x62]);
@@ -568,7 +572,7 @@ mod tests {
     #[test]
     fn only_the_blocks_of_a_range_are_decoded() {
         let mut bytes = three_blocks().bytes();
-        bytes[28] = 0; // block 0 is broken
+        bytes[28] = 0; // block 0 is damaged
         let buffer = Buffer::parse(&bytes).unwrap();
         let mut scratch = Scratch::default();
         let mut part = [0; 5];

@@ -1,4 +1,4 @@
-//! From data to a buffer.
+//! Encoding data as a buffer.
 
 use super::bitshuffle::bitshuffle;
 use super::codecs::Encoder;
@@ -8,22 +8,22 @@ use super::header::{
 use super::shuffle::shuffle;
 use crate::{Error, ErrorKind, Result};
 
-/// Data below this length is not compressed, and no block is smaller.
+/// Minimum block size in bytes. Shorter data is not compressed.
 const MIN_BLOCKSIZE: usize = 128;
-/// The largest block that the C library decodes.
+/// Maximum block size in bytes that the C library can decode.
 const MAX_BLOCKSIZE: usize = 715_827_542;
-/// The unit of automatic block sizes, a first-level cache.
+/// The unit of automatic block sizes in bytes: the size of a first-level cache.
 const CACHE: usize = 32 << 10;
 
-/// What a writer picks; what a reader sees is the [`Codec`].
+/// The choice of a writer. A reader only sees the [`Codec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compressor {
-    /// Blosc's own; needs the feature `blosc-compress`.
+    /// Blosc's own compressor; requires the feature `blosc-compress`.
     Blosclz,
     /// LZ4, fast.
     Lz4,
-    /// LZ4, slow and smaller; needs the feature `blosc-compress`.
+    /// LZ4, slower but with smaller results; requires the feature `blosc-compress`.
     Lz4hc,
     /// Snappy.
     Snappy,
@@ -34,11 +34,11 @@ pub enum Compressor {
 }
 
 impl Compressor {
-    /// All of them, in the order of the format's numbers.
+    /// All compressors, in the order of the format's numbers.
     pub const ALL: [Self; 6] =
         [Self::Blosclz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd];
 
-    /// The name that Blosc and its tools use.
+    /// Returns the name that Blosc and its tools use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lz4hc => "lz4hc",
@@ -46,12 +46,12 @@ impl Compressor {
         }
     }
 
-    /// The compressor of this [`name`](Self::name).
+    /// Finds a compressor by its [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|compressor| compressor.name() == name)
     }
 
-    /// The codec that reads what it makes.
+    /// Returns the codec that decodes its output.
     pub fn codec(self) -> Codec {
         match self {
             Self::Blosclz => Codec::Blosclz,
@@ -62,13 +62,14 @@ impl Compressor {
         }
     }
 
-    /// Whether it is slow and has blocks twice as large for that.
+    /// Returns `true` for slow compressors, whose automatic blocks are twice as large.
     fn is_slow(self) -> bool {
         matches!(self, Self::Lz4hc | Self::Zlib | Self::Zstd)
     }
 }
 
-/// How to compress: level 5, byte shuffle, typesize 8 and an automatic block size, unless told.
+/// Options of compression. The defaults are level 5, byte shuffle, typesize 8 and an automatic
+/// block size.
 ///
 /// ```
 /// use binio::blosc::{CompressOptions, Compressor, Shuffle, compress};
@@ -89,20 +90,20 @@ pub struct CompressOptions {
 }
 
 impl CompressOptions {
-    /// The defaults with this compressor.
+    /// Returns the default options for a compressor.
     pub fn new(compressor: Compressor) -> Self {
         Self { compressor, level: 5, shuffle: Shuffle::Byte, typesize: 8, blocksize: 0 }
     }
 
     crate::setters! {
-        /// Sets the level, 0 (stored) to 9 (smallest).
+        /// Sets the level, from 0 (no compression) to 9 (smallest).
         level: u8;
         /// Sets the shuffle.
         shuffle: Shuffle;
-        /// Sets the bytes of an element, 1 to 255.
+        /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
-        /// Asks for blocks of so many bytes; 0 leaves it to level and compressor. Blocks are whole
-        /// elements, and 128 bytes at least.
+        /// Sets the block size in bytes. 0 lets the level and the compressor determine it. Blocks
+        /// consist of whole elements and have at least 128 bytes.
         blocksize: u32;
     }
 
@@ -121,17 +122,18 @@ impl CompressOptions {
     }
 }
 
-/// Compresses data into one buffer, at most 16 bytes longer than the data.
+/// Compresses data into one buffer, which is at most 16 bytes longer than the data.
 ///
-/// Fails on more than [`MAX_NBYTES`] bytes, on a level or typesize out of range, and with
-/// [`Unsupported`](ErrorKind::Unsupported) on a compressor that this build does not have.
+/// Fails with [`Limit`](ErrorKind::Limit) for more than [`MAX_NBYTES`] bytes, with
+/// [`Invalid`](ErrorKind::Invalid) if the level or the typesize is out of range, and with
+/// [`Unsupported`](ErrorKind::Unsupported) if this build lacks the compressor.
 pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     compress_into(data, options, &mut out)?;
     Ok(out)
 }
 
-/// As [`compress`], into a buffer whose content is replaced and whose memory is used again.
+/// Like [`compress`], but reuses the memory of a buffer, replacing its content.
 pub fn compress_into(data: &[u8], options: &CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     options.check(data.len())?;
     out.clear();
@@ -142,7 +144,7 @@ pub fn compress_into(data: &[u8], options: &CompressOptions, out: &mut Vec<u8>) 
     compress_here(data, *options, out)
 }
 
-/// Compresses with the codec crates alone, to an empty `out`.
+/// Compresses without the C library. `out` must be empty.
 fn compress_here(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     let mut encoder = Encoder::new(options.compressor, options.level.max(1))?;
     let blocksize = blocksize(data.len(), options);
@@ -190,7 +192,7 @@ fn compress_here(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Appends a stream with its length, stored plain when it would not shrink.
+/// Appends a stream and its length. It is stored plain if compression does not make it shorter.
 fn encode_split(split: &[u8], encoder: &mut Encoder, out: &mut Vec<u8>) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -201,7 +203,7 @@ fn encode_split(split: &[u8], encoder: &mut Encoder, out: &mut Vec<u8>) {
     out[at..at + 4].copy_from_slice(&len);
 }
 
-/// A block in the order in which it is compressed.
+/// Returns a block in the order in which it is compressed.
 fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec<u8>) -> &'a [u8] {
     let typesize = usize::from(options.typesize);
     let reorder: fn(usize, &[u8], &mut [u8]) = match options.shuffle {
@@ -214,7 +216,7 @@ fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec
     shuffled
 }
 
-/// The size of blocks for data of this length, as the C library chooses it.
+/// Returns the block size for data of this length, as chosen by the C library.
 fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     let typesize = usize::from(options.typesize);
     if nbytes < typesize {
@@ -240,7 +242,7 @@ fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     let splits = options.compressor != Compressor::Zstd
         && u32::try_from(blocksize).is_ok_and(|len| splits_evenly(options.typesize, len));
     if options.level > 0 && splits {
-        // Each of the streams should be about as long as such a block.
+        // Make each stream about as long as an unsplit block.
         blocksize = (blocksize.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
     }
     blocksize = blocksize.min(nbytes);
@@ -250,7 +252,7 @@ fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     blocksize
 }
 
-/// A length as it is stored. The longest buffer is checked to fit.
+/// Returns a length in its stored form. The longest buffer has been checked to fit.
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }

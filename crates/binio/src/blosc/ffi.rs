@@ -1,5 +1,5 @@
-//! The C library's compressor, and nothing else of it: its decoder is unsafe on hostile data, and
-//! its other calls obey the environment and global state.
+//! The compressor of the C library. Nothing else is used: its decoder is unsafe for hostile data,
+//! and its other functions depend on the environment and global state.
 
 use std::ffi::{CStr, c_int};
 
@@ -7,11 +7,11 @@ use super::encode::{CompressOptions, Compressor};
 use super::header::{HEADER_LEN, MAX_NBYTES, Shuffle};
 use crate::{Error, Result};
 
-/// Compresses `data` to `out`, which is empty. The options have been checked.
+/// Compresses `data` into `out`, which is empty. The options have already been checked.
 pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     let level = options.level;
     let typesize = options.typesize;
-    // What the library is promised below.
+    // Check again what the safety comment below promises.
     if data.len() > MAX_NBYTES as usize || level > 9 || typesize == 0 {
         return Err(Error::invalid("options of the compressor are out of range"));
     }
@@ -26,16 +26,16 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
-    // The library takes it as an i32.
+    // The library converts it to an i32.
     let blocksize = options.blocksize.min(MAX_NBYTES);
     let place = out.spare_capacity_mut();
     // SAFETY: the source pointer is valid for reads of `data.len()` bytes, which the library only
-    // reads; the destination pointer is valid for writes of `room` bytes, the reserved capacity,
-    // and does not overlap the source, since it is borrowed exclusively. The name is a C string
-    // with the lifetime of the program. Both lengths fit an i32, as the library assumes: `room` is
-    // at most `MAX_NBYTES` + 16 = 2^31 - 1. Level and typesize are in the range that it documents,
-    // the shuffle is one of its three numbers, and it brings the block size into its own range.
-    // With one thread it starts none, and it keeps no pointer after it returns.
+    // reads. The destination pointer is valid for writes of `room` bytes, the reserved capacity,
+    // and does not overlap the source, since it is borrowed exclusively. The name is a static C
+    // string. Both lengths fit in an i32, as the library assumes: `room` is at most `MAX_NBYTES` +
+    // 16 = 2^31 - 1. Level and typesize are in the documented range, the shuffle is one of the
+    // three valid numbers, and the library clamps the block size. With one thread it starts no
+    // others, and it keeps no pointer after it returns.
     let written = unsafe {
         blosc_src::blosc_compress_ctx(
             c_int::from(level),
@@ -54,14 +54,14 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     let Some(len) = len else {
         return Err(Error::invalid(format!("the Blosc compressor failed with {written}")));
     };
-    // SAFETY: the library says that it wrote `len` bytes from the start of the buffer on: header,
-    // table of blocks and streams, or header and data, without gaps. `len` is not above `room`,
+    // SAFETY: the library reports that it wrote `len` bytes from the start of the buffer, without
+    // gaps: header, table of blocks and streams, or header and data. `len` is not above `room`,
     // which is not above the capacity.
     unsafe { out.set_len(len) };
     Ok(())
 }
 
-/// The name by which the library, as it is built here, knows a compressor.
+/// Returns the library's name of a compressor, or `None` if it is not part of this build.
 fn name(compressor: Compressor) -> Option<&'static CStr> {
     match compressor {
         Compressor::Blosclz => Some(c"blosclz"),
@@ -94,7 +94,7 @@ mod tests {
         let mut out = Vec::new();
         for compressor in THERE {
             for len in (0..300).chain([511, 512, 1023, 1024, 1999, 2000]) {
-                // Exactly as long as the data, so that a sanitizer sees a read past its end.
+                // Exactly as long as the data, so that a sanitizer detects a read past its end.
                 let exact = data[data.len() - len..].to_vec().into_boxed_slice();
                 let typesize = [1, 2, 3, 8, 16, 17, 128, 255][len % 8];
                 let level = (len % 10) as u8;

@@ -1,27 +1,28 @@
-//! The sixteen bytes before the data:
+//! The 16-byte header before the data:
 //!
 //! | offset | size | field | value |
 //! |---|---|---|---|
-//! | 0 | 1 | version | 2; from 3 on the buffer is one of Blosc2 |
-//! | 1 | 1 | versionlz | 1, for every codec |
+//! | 0 | 1 | version | 2; a version from 3 upwards means Blosc2 |
+//! | 1 | 1 | versionlz | 1 for every codec |
 //! | 2 | 1 | flags | bit 0 byte shuffle, 1 memcpyed, 2 bit shuffle, 3 zero, 4 blocks are not split, 5 to 7 codec |
 //! | 3 | 1 | typesize | 1 to 255 |
 //! | 4 | 4 | nbytes | length of the data |
-//! | 8 | 4 | blocksize | length of a block's data; the last one may be shorter |
-//! | 12 | 4 | ctbytes | length of the whole buffer, header included |
+//! | 8 | 4 | blocksize | length of a block's data; the last block may be shorter |
+//! | 12 | 4 | ctbytes | length of the whole buffer, including the header |
 //!
-//! Buffers older than bit 4 leave it clear and split by arithmetic alone; so a clear bit allows the
-//! split and does not ask for it.
+//! Buffers from before bit 4 was introduced leave it clear, and arithmetic alone decides whether
+//! blocks are split. A clear bit therefore allows a split but does not require it.
 
 use crate::number::ByteReader;
 use crate::{Endian, Error, Result};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 16;
-/// The same, which is what a buffer adds to its data at the most.
+/// The header length again, as the maximum number of bytes that a buffer adds to its data.
 const OVERHEAD: u32 = 16;
 
-/// The most bytes that one buffer holds: its own length, header included, has to fit an i32.
+/// Maximum length in bytes of the data in one buffer: the length of the buffer, including the
+/// header, must fit in an i32.
 pub const MAX_NBYTES: u32 = i32::MAX.unsigned_abs() - OVERHEAD;
 
 const VERSION: u8 = 2;
@@ -34,16 +35,16 @@ const FLAG_RESERVED: u8 = 0x08;
 pub(super) const FLAG_NOT_SPLIT: u8 = 0x10;
 pub(super) const CODEC_SHIFT: u8 = 5;
 
-/// Blocks are split into as many streams as a type has bytes, up to this many.
+/// Blocks are split into one stream per byte of the type, up to this many streams.
 pub(super) const MAX_SPLITS: u8 = 16;
 /// A stream of a split block decodes to at least this many bytes.
 const MIN_SPLIT: u32 = 128;
 
-/// The codec of the streams, from the flags. `lz4hc` is a compressor of [`Codec::Lz4`].
+/// The codec of the streams, according to the flags. `lz4hc` is a compressor for [`Codec::Lz4`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
-    /// Blosc's own.
+    /// Blosc's own codec.
     Blosclz,
     /// LZ4 blocks.
     Lz4,
@@ -56,7 +57,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The name, as the tools print it.
+    /// Returns the name, as the tools print it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blosclz => "blosclz",
@@ -78,19 +79,19 @@ impl Codec {
     }
 }
 
-/// The order that a block's bytes are put in before compression.
+/// How the bytes of a block are reordered before compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shuffle {
-    /// As they are.
+    /// Not reordered.
     None,
-    /// The first byte of every element, then the second of every one, and so on.
+    /// By byte: the first byte of every element, then the second byte of every element, and so on.
     Byte,
-    /// The same with bits.
+    /// By bit: the first bit of every element, and so on.
     Bit,
 }
 
 impl Shuffle {
-    /// `none`, `byte` or `bit`.
+    /// Returns `none`, `byte` or `bit`.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -99,7 +100,7 @@ impl Shuffle {
         }
     }
 
-    /// The shuffle of this [`name`](Self::name).
+    /// Finds a shuffle by its [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Byte, Self::Bit].into_iter().find(|shuffle| shuffle.name() == name)
     }
@@ -113,7 +114,7 @@ impl Shuffle {
     }
 }
 
-/// The header of a buffer, each field checked against the others.
+/// The header of a buffer. Its fields have been checked against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     flags: u8,
@@ -125,11 +126,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the first sixteen bytes; what follows them may be missing.
+    /// Parses the first 16 bytes. The bytes after them may be missing.
     ///
-    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) on fewer bytes, with
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) on a buffer of Blosc2, with
-    /// [`Invalid`](crate::ErrorKind::Invalid) on fields that contradict each other.
+    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) for fewer bytes, with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a Blosc2 buffer, and with
+    /// [`Invalid`](crate::ErrorKind::Invalid) for fields that are out of range or contradict each
+    /// other.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let Some(bytes) = bytes.first_chunk::<HEADER_LEN>() else {
             return Err(Error::truncated(HEADER_LEN as u64, bytes.len() as u64).at(0));
@@ -187,48 +189,49 @@ impl Header {
         Ok(header)
     }
 
-    /// Version of the format, 2.
+    /// Returns the version of the format, 2.
     pub fn version(&self) -> u8 {
         VERSION
     }
 
-    /// Version of the codec's format, 1.
+    /// Returns the version of the codec's format, 1.
     pub fn versionlz(&self) -> u8 {
         VERSION_LZ
     }
 
-    /// The byte of flags as it is stored.
+    /// Returns the flags as stored.
     pub fn flags(&self) -> u8 {
         self.flags
     }
 
-    /// Bytes of an element, which the shuffle goes by: 1 to 255, or 0 in some empty buffers.
+    /// Returns the size in bytes of the elements that are shuffled: 1 to 255, or 0 in some empty
+    /// buffers.
     pub fn typesize(&self) -> u8 {
         self.typesize
     }
 
-    /// Length of the data in bytes.
+    /// Returns the length of the data in bytes.
     pub fn nbytes(&self) -> u32 {
         self.nbytes
     }
 
-    /// Length of a block's data in bytes, as it is stored: without meaning in a buffer that is
-    /// memcpyed or empty.
+    /// Returns the length of a block's data in bytes, as stored. It has no meaning in a memcpyed or
+    /// empty buffer.
     pub fn blocksize(&self) -> u32 {
         self.blocksize
     }
 
-    /// Length of the whole buffer in bytes, this header included.
+    /// Returns the length of the whole buffer in bytes, including this header.
     pub fn ctbytes(&self) -> u32 {
         self.ctbytes
     }
 
-    /// The codec of the streams.
+    /// Returns the codec of the streams.
     pub fn codec(&self) -> Codec {
         self.codec
     }
 
-    /// The order of the bytes in a block. Where both bits are set, bytes win.
+    /// Returns the order of the bytes in a block. If both bits are set, bytes take precedence.
     pub fn shuffle(&self) -> Shuffle {
         if self.flags & FLAG_BYTE_SHUFFLE != 0 {
             Shuffle::Byte
@@ -239,18 +242,18 @@ impl Header {
         }
     }
 
-    /// Whether the data follows the header as it is.
+    /// Returns `true` if the data follows the header uncompressed.
     pub fn is_memcpyed(&self) -> bool {
         self.flags & FLAG_MEMCPYED != 0
     }
 
-    /// Whether blocks are split where their length allows it.
+    /// Returns `true` if blocks are split whenever their length allows it.
     pub fn is_split_allowed(&self) -> bool {
         self.flags & FLAG_NOT_SPLIT == 0
     }
 
-    /// The blocks that can be decoded each on its own. A memcpyed buffer is one block, an empty one
-    /// none.
+    /// Returns the number of blocks, which can be decoded independently. A memcpyed buffer is a
+    /// single block, and an empty buffer has none.
     pub fn block_count(&self) -> u32 {
         if self.nbytes == 0 {
             0
@@ -261,12 +264,12 @@ impl Header {
         }
     }
 
-    /// End of the table of blocks.
+    /// Returns the offset of the end of the table of blocks.
     pub(super) fn table_end(&self) -> u64 {
         HEADER_LEN as u64 + 4 * u64::from(self.block_count())
     }
 
-    /// How many streams make a block of `len` bytes of data.
+    /// Returns the number of streams in a block of `len` bytes of data.
     pub(super) fn splits(&self, len: usize) -> usize {
         let full = u32::try_from(len) == Ok(self.blocksize);
         if full && self.is_split_allowed() && splits_evenly(self.typesize, self.blocksize) {
@@ -277,7 +280,7 @@ impl Header {
     }
 }
 
-/// Whether blocks of this size are split at all.
+/// Returns `true` if blocks of this size can be split.
 pub(super) fn splits_evenly(typesize: u8, blocksize: u32) -> bool {
     (1..=MAX_SPLITS).contains(&typesize) && blocksize / u32::from(typesize) >= MIN_SPLIT
 }
@@ -287,7 +290,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// A buffer of two blocks of 512 bytes in 100 bytes.
+    /// Returns the header of a buffer with two blocks of 512 bytes, stored in 100 bytes.
     fn valid() -> [u8; HEADER_LEN] {
         let mut header = [2, 1, 0x01, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         header[4..8].copy_from_slice(&1024_u32.to_le_bytes());

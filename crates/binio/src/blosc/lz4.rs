@@ -1,28 +1,29 @@
-//! LZ4 blocks: sequences of literals and a match each.
+//! LZ4 blocks, which consist of sequences of literals and a match.
 //!
 //! | size | field |
 //! |---|---|
-//! | 1 | token: upper four bits n of literals, lower four l of the match |
-//! | | if n = 15: bytes that add to it, up to and with the first that is not 255 |
+//! | 1 | token: number of literals n in the upper four bits, match length l in the lower four |
+//! | | if n = 15: bytes to add to it, up to and including the first that is not 255 |
 //! | n | literals |
 //! | 2 | distance, little-endian, from 1 |
-//! | | if l = 15: bytes that add to it likewise |
+//! | | if l = 15: bytes to add to it in the same way |
 //!
-//! A match copies l + 4 bytes. The last sequence ends with its literals.
+//! A match copies l + 4 bytes. The last sequence ends after its literals.
 //!
-//! The crate `lz4_flex` decodes the same, but copies matches that reach into themselves byte by
-//! byte: shuffled data is full of them, and buffers of it decode 1 to 4.6 times as fast here (example
+//! The crate `lz4_flex` decodes the same format, but copies overlapping matches byte by byte.
+//! Shuffled data is full of them, and its buffers decode 1 to 4.6 times as fast here (example
 //! `blosc_speed`).
 
 use super::copies::{copy_literals, copy_match, copy_piece, repeated};
 use crate::{Error, Result};
 
-/// The number in a token that says that length bytes follow.
+/// The number in a token that means that length bytes follow.
 const LONG: usize = 15;
-/// The shortest match.
+/// Length of the shortest match.
 const MIN_MATCH: usize = 4;
 
-/// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's place.
+/// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
+/// errors.
 pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     let mut at = 0;
     let mut done = 0;
@@ -90,11 +91,12 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Decodes the usual sequence: short, and away from the ends of both buffers. Gives the bytes taken
-/// and the bytes made, or `None` if the next sequence is another one.
+/// Decodes a common sequence: a short one, away from the ends of both buffers. Returns the number
+/// of bytes read and written, or `None` for any other sequence.
 #[inline]
 fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, usize)> {
-    // A token, at most 14 literals, and a distance; the literals are copied as 16.
+    // The sequence has a token, at most 14 literals, and a distance. 16 bytes are copied for the
+    // literals.
     let window: &[u8; 19] = stream.first_chunk()?;
     let (run, len) = (usize::from(window[0] >> 4), usize::from(window[0] & 15));
     if run == LONG || len == LONG {
@@ -103,7 +105,7 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     let distance = usize::from(u16::from_le_bytes([window[run + 1], window[run + 2]]));
     let to = done + run;
     let from = to.checked_sub(distance)?;
-    // A match of at most 18 bytes is copied as 24.
+    // 24 bytes are copied for a match of at most 18 bytes.
     if to + 24 > out.len() || distance == 0 {
         return None;
     }
@@ -114,7 +116,7 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     } else if distance >= 8 {
         let reach = out.get_mut(from..to + 24)?;
         copy_piece::<8>(reach, 0, distance);
-        // Each piece waits for the one before it.
+        // Each piece depends on the previous one.
         if len + MIN_MATCH > 8 {
             copy_piece::<8>(reach, 8, distance + 8);
             copy_piece::<8>(reach, 16, distance + 16);
@@ -129,8 +131,8 @@ fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, 
     Some((run + 3, run + len + MIN_MATCH))
 }
 
-/// The sum of length bytes, or of the first of them if these are above `room`; `None` if the stream
-/// ends before.
+/// Returns the sum of length bytes, stopping once it exceeds `room`. Returns `None` if the stream
+/// ends first.
 fn length(stream: &[u8], at: &mut usize, room: usize) -> Option<usize> {
     let mut sum = 0;
     loop {

@@ -1,19 +1,19 @@
-//! Blosc-1 buffers: the compressed pieces inside Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5
+//! Blosc-1 buffers: the compressed pieces in Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5
 //! chunks.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 16 | header, see [`Header`] |
-//! | 16 | 4 · blocks | position of each block from the start of the buffer, i32 |
-//! | | | blocks, in any order, each one stream or one stream per byte of the type |
+//! | 16 | 4 · blocks | offset of each block from the start of the buffer, i32 |
+//! | | | blocks, in any order, each with one stream or one stream per byte of the type |
 //!
-//! Each stream has its length (i32) before it; a stream as long as its data is stored plain.
-//! Streams are compressed by one codec; the bytes (or bits) of a block are then put in the order in
-//! which they stood before the shuffle. A buffer that would not shrink is *memcpyed*: the data
-//! follows the header. All integers are little-endian.
+//! Each stream is preceded by its length (i32). A stream as long as its data is stored plain; the
+//! others are compressed by the codec of the buffer. After decompression, the bytes or bits of a
+//! block are unshuffled. A buffer that compression would not shrink is *memcpyed*: the data follows
+//! the header. All integers are little-endian.
 //!
-//! Decoding is safe Rust and checks every field against the others and against the bytes available.
-//! [`Buffer`] is the way in:
+//! Decoding is safe Rust, and checks every field against the others and against the bytes
+//! available. Start with [`Buffer`]:
 //!
 //! ```
 //! use binio::Limits;
@@ -31,9 +31,10 @@
 //! # Ok::<(), binio::Error>(())
 //! ```
 //!
-//! Compression of every kind but snappy goes through the C library, in the feature
-//! `blosc-compress`, whose output is then the same byte for byte. Without that feature lz4, snappy, zlib and zstd
-//! are there, in other bytes of the same meaning.
+//! With the feature `blosc-compress`, every compressor except snappy uses the C library, so the
+//! output is identical to its own. Without it, lz4, snappy, zlib and, with the feature
+//! `blosc-zstd`, zstd are available; their output decodes to the same data but differs in its
+//! bytes.
 
 mod bitshuffle;
 mod blosclz;

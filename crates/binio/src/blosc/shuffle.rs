@@ -1,5 +1,5 @@
-//! Byte shuffle: byte k of element i lies at k · m + i, for the m whole elements of a block. Bytes
-//! after the last whole element stay where they are.
+//! Byte shuffle. Byte k of element i is at offset k · m + i, for the m whole elements of a block.
+//! Bytes after the last whole element are not moved.
 
 #![allow(clippy::inline_always, reason = "what is inlined is compiled for its caller's vectors")]
 
@@ -7,7 +7,7 @@ use std::array;
 
 use super::wide;
 
-/// Puts the bytes of the elements of `source` together by their place in the element.
+/// Groups the bytes of the elements in `source` by their position in the element.
 pub(super) fn shuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let count = source.len() / typesize;
     for (k, row) in out.chunks_exact_mut(count.max(1)).take(typesize).enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn shuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     out[count * typesize..].copy_from_slice(&source[count * typesize..]);
 }
 
-/// The reverse of [`shuffle`]; `out` is as long as `source`.
+/// Reverses [`shuffle`]. `out` is as long as `source`.
 pub(super) fn unshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let count = source.len() / typesize;
     let (rows, tail) = source.split_at(count * typesize);
@@ -27,17 +27,18 @@ pub(super) fn unshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     rest.copy_from_slice(tail);
 }
 
-/// The same for rows that lie apart; there is no tail.
+/// Reverses [`shuffle`] for rows that are not contiguous. There are no bytes after the last
+/// element.
 pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
     wide::join(rows.len(), |k| rows[k], out);
 }
 
-/// Puts elements together, whose bytes number k are row k.
+/// Joins rows into elements: row k contains byte k of each element.
 ///
-/// For typesizes 2, 4, 8 and 16 by interleaving in doubling steps, which the compiler turns into the
-/// instructions that processors have for it; other typesizes are made of such parts. The example
-/// `blosc_speed` decodes shuffled buffers ten times as fast so as with the plain loop, which is left
-/// for the elements at the end.
+/// For typesizes 2, 4, 8 and 16, it interleaves rows in doubling steps, which the compiler turns
+/// into the processor's instructions for this. Other typesizes are composed of such parts. In the
+/// example `blosc_speed`, shuffled buffers decode ten times as fast as with the plain loop, which
+/// only handles the elements at the end.
 #[inline(always)]
 pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
     let done = match typesize {
@@ -55,10 +56,10 @@ pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &m
     }
 }
 
-/// Elements of one step. Other numbers do not become vector instructions.
+/// Number of elements per step. With other numbers the compiler does not use vector instructions.
 const STEP: usize = 64;
 
-/// Lays pieces of `WIDTH` bytes of `a` and of `b` down in turns.
+/// Writes pieces of `WIDTH` bytes from `a` and `b` alternately.
 #[inline(always)]
 fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
     let pieces = a.chunks_exact(WIDTH).zip(b.chunks_exact(WIDTH));
@@ -68,8 +69,8 @@ fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Puts as many whole steps of elements of two bytes together as there are, and says how many
-/// elements these are. So do the functions after it for more bytes.
+/// Joins as many whole steps of 2-byte elements as possible, and returns the number of elements
+/// joined. The following functions do the same for larger elements.
 #[inline(always)]
 fn join_2(rows: [&[u8]; 2], out: &mut [u8]) -> usize {
     for (step, out) in out.chunks_exact_mut(2 * STEP).enumerate() {
@@ -128,7 +129,7 @@ fn join_16(rows: [&[u8]; 16], out: &mut [u8]) -> usize {
     rows[0].len() / STEP * STEP
 }
 
-/// Elements of any size: eight of their bytes at a time, then four, two and one.
+/// Joins elements of any size: eight of their bytes at a time, then four, two and one.
 #[inline(always)]
 fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) -> usize {
     let mut parts = [0; 8 * STEP];
@@ -164,7 +165,7 @@ fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut
     steps * STEP
 }
 
-/// Puts parts of `WIDTH` bytes to byte k of the elements.
+/// Copies parts of `WIDTH` bytes to the elements, starting at byte `k` of each.
 #[inline(always)]
 fn place<const WIDTH: usize>(parts: &[u8], k: usize, typesize: usize, out: &mut [u8]) {
     for (element, part) in out.chunks_exact_mut(typesize).zip(parts.chunks_exact(WIDTH)) {
