@@ -74,7 +74,7 @@ macro_rules! limits {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         $vis struct $Limits {
-            $(/// The limits that all readers have.
+            $(/// Limits common to all readers.
             pub base: $Base,)?
             $($(#[doc = $doc])+ pub $name: $type,)+
         }
@@ -93,7 +93,7 @@ macro_rules! limits {
             })+
 
             $($crate::setters! {
-                /// Sets the limits that all readers have.
+                /// Sets the limits common to all readers.
                 base: $Base;
             })?
         }

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Splits a pointer into tokens, unescaped. Fails if the pointer is neither empty nor starts with
-/// `/`, or if a `~` is not followed by `0` or `1`.
+/// Splits a pointer into tokens, unescaped. Fails if a non-empty pointer does not start with `/`,
+/// or if a `~` is not followed by `0` or `1`.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;

@@ -13,9 +13,9 @@ const HEADER: usize = 64;
 pub(crate) const OWN_MEMORY: usize = 32 << 20;
 
 /// Returns the capacity to request for `len` elements. Linux aligns memory to large pages only if
-/// its size, including the allocator's header, is a multiple of them. The hint also ends at the
-/// last whole small page, so the last large page is lost. The extra memory is never touched, so it
-/// costs nothing.
+/// its size, including the allocator's header, is a multiple of their size. The hint also ends at
+/// the last whole small page, so the last large page is lost. The extra memory is never touched, so
+/// it costs nothing.
 fn with_whole_pages<T>(len: usize) -> usize {
     let size = size_of::<T>().max(1);
     let bytes = len.checked_mul(size).filter(|&bytes| bytes > OWN_MEMORY);
@@ -34,8 +34,8 @@ fn out_of_memory<T>(len: usize) -> ElementsError {
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
         .map_err(|()| out_of_memory::<T>(len))?;
-    // This is not too late: the system provides the zeros of a large vector only when they are
-    // first touched.
+    // The request is not too late: the system provides the zeros of a large vector only when they
+    // are first touched.
     crate::memory::prefer_huge_pages(&mut out);
     out.truncate(len);
     Ok(out)

@@ -14,7 +14,7 @@ use crate::array::{Element, Record, ScalarType};
 /// | `<f2 <f4 <f8 <f16` | 2 4 8 16 | IEEE 754; `f16` is a C `long double` in 16 bytes |
 /// | `<c8 <c16 <c32` | 8 16 32 | complex number: two floats of half the size |
 /// | `<M8[ns]`, `<m8[25s]`, `<m8` | 8 | date or time span, as a number of units |
-/// | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, four-byte characters, bytes without a meaning |
+/// | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, four-byte characters, uninterpreted bytes |
 /// | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields, which may have shapes |
 ///
 /// `<` is little-endian, `>` is big-endian, and `|` means no byte order. Each scalar has its own
@@ -32,7 +32,7 @@ use crate::array::{Element, Record, ScalarType};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Datatype {
-    /// A number, text, or bytes without a meaning.
+    /// A number, text, or uninterpreted bytes.
     Scalar(ScalarType),
     /// Named fields.
     Record(Record),

@@ -8,7 +8,7 @@
 //! | date | ISO 8601 string with the precision of its unit; number if it has no unit; `"NaT"` |
 //! | time span | number of units; `"NaT"` |
 //! | text | string without padding; invalid characters become U+FFFD |
-//! | bytes without a meaning, C's `long double` | `"0x01ab"` |
+//! | uninterpreted bytes, C's `long double` | `"0x01ab"` |
 //! | record | object |
 //! | field with a shape | nested lists |
 

@@ -34,9 +34,9 @@
 //!
 //! [`Array::view`] borrows memory if possible; all other reads are one pass over the elements,
 //! which also changes their byte order. If the source is not in memory, only the ranges that
-//! contain elements are read, in few reads ([`Access`]). Large reads, from 1 MiB or more, are
-//! shared among the threads of the caller's rayon pool (feature `rayon`): call them inside
-//! `pool.install` to choose the pool.
+//! contain elements are read, in few reads ([`Access`]). Reads of more than 1 MiB may be shared
+//! among the threads of the caller's rayon pool (feature `rayon`): call them inside `pool.install`
+//! to choose the pool.
 //!
 //! [`Bytes`]: crate::Bytes
 

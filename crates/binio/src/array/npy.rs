@@ -149,12 +149,12 @@ impl Header {
         &self.datatype
     }
 
-    /// Returns which index varies fastest.
+    /// Returns the order of the elements.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// Returns the counts, outermost first. They are empty for a single element.
+    /// Returns the shape as counts, outermost first. It is empty for a single element.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }

@@ -8,7 +8,7 @@ use crate::array::{ScalarKind, ScalarType};
 
 /// The value of a numeric element, whatever its size.
 ///
-/// Conversions go by value: `true` is 1, and `2.0` is the integer 2.
+/// Conversions preserve the value: `true` becomes 1, and `2.0` becomes the integer 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A boolean.
@@ -62,7 +62,7 @@ fn exact_integer(value: f64) -> Option<i128> {
 impl ScalarType {
     /// Decodes the bytes of one element. The value is always exact, even for 64-bit integers.
     ///
-    /// Returns `None` for text, bytes without a meaning and C's `long double`, and if the number of
+    /// Returns `None` for text, uninterpreted bytes and C's `long double`, and if the number of
     /// bytes differs from the size of the type.
     ///
     /// ```

@@ -217,8 +217,8 @@ impl Field {
         &self.datatype
     }
 
-    /// Returns the counts, outermost first. They are empty for a single element. The elements are
-    /// in C order.
+    /// Returns the shape as counts, outermost first. It is empty for a single element. The elements
+    /// are in C order.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
@@ -228,7 +228,7 @@ impl Field {
         self.offset
     }
 
-    /// Returns the size of all elements in bytes.
+    /// Returns the size of all its elements in bytes.
     pub fn size(&self) -> u64 {
         byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }

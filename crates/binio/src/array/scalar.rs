@@ -26,7 +26,7 @@ pub struct ScalarType {
     endian: Endian,
 }
 
-/// The kinds of scalars. Together with a size, a kind is a type.
+/// The kinds of scalars. A kind and a size form a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScalarKind {
@@ -53,7 +53,7 @@ pub enum ScalarKind {
     Utf16,
     /// `U`: four-byte code points, padded with NUL.
     Unicode,
-    /// `V`: bytes without a meaning.
+    /// `V`: uninterpreted bytes.
     Void,
 }
 

@@ -3,16 +3,17 @@
 //! | text | elements on an axis of length `n` |
 //! |---|---|
 //! | `:` | all |
-//! | `2:5` | 2, 3, 4, as far as they are on the axis |
+//! | `2:5` | 2, 3 and 4, without those past the end of the axis |
 //! | `-3:` | the last three |
 //! | `::2` | every second element |
-//! | `::-1` | all, in reverse; a missing start means the last element, a missing stop the position before the first |
+//! | `::-1` | all, in reverse order |
 //! | `3`, `-1` | one; the axis is removed; an error if it is not on the axis |
 //! | `...` | as many full axes as the other slices leave; at most once |
 //! | `None` | a new axis of length 1 |
 //!
-//! Remaining axes are kept in full. Slicing reads nothing: the result refers to the same bytes with
-//! a different shape, strides and offset.
+//! With a negative step, a missing start means the last element, and a missing stop the position
+//! before the first. Remaining axes are kept in full. Slicing reads nothing: the result refers to
+//! the same bytes with a different shape, strides and offset.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};

@@ -139,7 +139,7 @@ impl Strided {
         bounds.unwrap_or(0..0)
     }
 
-    /// Returns the counts, outermost first. They are empty for a single element.
+    /// Returns the shape as counts, outermost first. It is empty for a single element.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }

@@ -24,7 +24,7 @@ const PARALLEL_VECTOR: usize = 96 << 20;
 /// An array: its type, its shape, and the location of its elements.
 ///
 /// An array is a view. Creating one, [slicing](Self::slice) it and selecting a [field](Self::field)
-/// read nothing, and parts can be taken of parts.
+/// read nothing, and the results can be sliced again.
 ///
 /// ```
 /// use binio::{Bytes, Limits};
@@ -81,7 +81,7 @@ impl<D> Array<D> {
         &self.layout
     }
 
-    /// Returns the counts, outermost first. They are empty for a single element.
+    /// Returns the shape as counts, outermost first. It is empty for a single element.
     pub fn shape(&self) -> &[u64] {
         self.layout.shape()
     }
@@ -179,10 +179,10 @@ impl<D: Clone> Array<D> {
     }
 }
 
-/// Methods that read elements. All of them fail if the data cannot be read, with
+/// Methods that read elements. All of them fail if the data cannot be read. They fail with
 /// [`ElementsError::Limit`] if the caller's limit is exceeded, and with [`ElementsError::Memory`]
-/// if there is not enough memory. Those with a type parameter fail with [`ElementsError::Type`] if
-/// the elements are not of that type.
+/// if there is not enough memory. Methods with a type parameter fail with [`ElementsError::Type`]
+/// if the elements are not of that type.
 impl<D: Data> Array<D> {
     /// Reads the elements in C order.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, D::Error> {

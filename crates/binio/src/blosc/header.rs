@@ -79,7 +79,7 @@ impl Codec {
     }
 }
 
-/// How the bytes of a block are reordered before compression.
+/// The order of the bytes in a block when it is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shuffle {
     /// Not reordered.

@@ -2,11 +2,11 @@
 //!
 //! | algorithm | bytes | detects | feature |
 //! |---|---|---|---|
-//! | `adler32` | 4 | accidents | `adler32` |
-//! | `crc32` | 4 | accidents | `crc32` |
-//! | `md5` | 16 | accidents; it can be forged | `md5` |
-//! | `sha1` | 20 | accidents; it can be forged | `sha1` |
-//! | `sha224`, `sha256`, `sha384`, `sha512` | 28, 32, 48, 64 | accidents and forgery | `sha2` |
+//! | `adler32` | 4 | accidental changes | `adler32` |
+//! | `crc32` | 4 | accidental changes | `crc32` |
+//! | `md5` | 16 | accidental changes; can be forged | `md5` |
+//! | `sha1` | 20 | accidental changes; can be forged | `sha1` |
+//! | `sha224`, `sha256`, `sha384`, `sha512` | 28, 32, 48, 64 | accidental changes and forgery | `sha2` |
 
 mod stored;
 

@@ -23,8 +23,8 @@ use crate::{Context, ReadAt, Result};
 /// - **Replacement** by a rename, as in [`AtomicFile`](crate::write::AtomicFile): the map is not
 ///   affected and keeps the old file alive.
 ///
-/// So only map files that nobody writes to in place. Use [`FileSource`](crate::FileSource) for
-/// other files; there, reading past the new end is an ordinary error.
+/// Therefore, only map files that nobody writes to in place. For other files use
+/// [`FileSource`](crate::FileSource), where reading past the new end is an ordinary error.
 #[derive(Clone, Debug)]
 pub struct Mmap {
     data: Bytes,

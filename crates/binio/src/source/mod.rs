@@ -51,8 +51,8 @@ pub use stream::Stream;
 pub use window::{Window, parse_with_fetch};
 
 /// Checks that a source of `total` bytes contains `len` bytes at `offset`. Fails with
-/// [`Truncated`](crate::ErrorKind::Truncated) if not. Implementations of [`ReadAt`](crate::ReadAt)
-/// call this first.
+/// [`Truncated`](crate::ErrorKind::Truncated) otherwise. Implementations of
+/// [`ReadAt`](crate::ReadAt) call this first.
 ///
 /// ```
 /// use binio::source::check_range;

@@ -11,8 +11,8 @@ use crate::Result;
 /// An iterator over the pieces of a range, in order: see [`ReadAt::pieces`](crate::ReadAt::pieces).
 ///
 /// Every piece has the requested size, except that the last one may be shorter; a size of 0 counts
-/// as 1. A source in memory shares its bytes. Any other source reads each piece into the buffer of
-/// the previous one, if the caller has dropped it.
+/// as 1. A source in memory shares its bytes. Any other source reuses the buffer of the previous
+/// piece if the caller has dropped that piece.
 ///
 /// A range that ends before it starts has no pieces. If the range extends past the end of the
 /// source, the first piece that does so is replaced by an error. No items follow an error.
@@ -25,7 +25,7 @@ pub struct Pieces<'a> {
     last: Bytes,
 }
 
-/// Reads `usize` bytes at an offset, if possible into the buffer of the previous piece.
+/// Reads bytes at an offset, reusing the buffer of the previous piece if possible.
 type Read<'a> = dyn Fn(u64, usize, Bytes) -> Result<Bytes> + Send + 'a;
 
 impl<'a> Pieces<'a> {

@@ -9,7 +9,7 @@
 //!                  fetch(0..54) ┘        └ ...                     fetch(900..960) ┘
 //! ```
 //!
-//! What a parser reads depends only on the bytes it has already read, so each run gets further. A
+//! The reads of a parser depend only on the bytes it has already read, so each run gets further. A
 //! file whose headers form a chain of length `n` takes `n` rounds. Read-ahead reduces the number of
 //! rounds.
 
@@ -56,7 +56,7 @@ struct State {
 }
 
 impl Window {
-    /// Creates a source of `len` bytes, none of which have been fetched.
+    /// Creates a source of `len` bytes that have not been fetched yet.
     pub fn new(len: u64) -> Self {
         Self { len, read_ahead: 0, state: Mutex::default() }
     }

@@ -1,9 +1,9 @@
 //! Replacing a file so that every reader sees either the old file or the new one, never a mixture.
 //!
 //! ```text
-//! create   creates an unnamed file in the directory of the target, with its mode and owner
-//! write    writes to the unnamed file
-//! commit   syncs the file, gives it its name, and syncs the directory
+//! create   an unnamed file in the directory of the target, with its mode and owner
+//! write    to the unnamed file
+//! commit   by syncing the file, giving it its name, and syncing the directory
 //! ```
 //!
 //! A crash before the file gets its name leaves only the old file; a crash afterwards leaves the

@@ -6,7 +6,7 @@ use super::journal::{self, Head};
 use super::{Storage, WriteAt};
 use crate::{Error, ReadAt, Result};
 
-/// Maximum number of untouched bytes, from the end of their range, that identify the file.
+/// Maximum number of bytes at the end of the untouched range that identify the file.
 const WITNESS: u64 = 64 << 10;
 
 /// The ranges that an in-place change may overwrite, and the bytes that identify the file before
@@ -91,7 +91,8 @@ impl ChangePlan {
 pub struct Change<'a> {
     storage: &'a mut dyn Storage,
     ranges: Vec<Range<u64>>,
-    /// Offset and new content of the marker. The journal contains both from the beginning.
+    /// Offset and new content of the marker. The journal contains both from the start of the
+    /// change.
     marker: (u64, Vec<u8>),
     old_len: u64,
     finished: bool,
@@ -107,7 +108,7 @@ impl std::fmt::Debug for Change<'_> {
 }
 
 impl<'a> Change<'a> {
-    /// Saves the bytes that may be overwritten in the journal. When this returns, the journal is on
+    /// Saves to the journal the bytes that may be overwritten. When this returns, the journal is on
     /// disk.
     ///
     /// Fails if a journal already exists: [roll it back](super::FileLock::roll_back) first. Also

@@ -28,7 +28,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 /// The kind of failure, and when it happens.
 ///
 /// Operations and written bytes are counted from 0. The operations of a writer are `write`, `flush`
-/// and `seek`; those of a [`MemoryStorage`](super::MemoryStorage) are all that change or sync it.
+/// and `seek`; those of a [`MemoryStorage`](super::MemoryStorage) are all operations that change or
+/// sync it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing goes wrong.
@@ -132,7 +133,7 @@ pub struct FaultyWriter<W> {
 }
 
 impl<W: Write + Seek> FaultyWriter<W> {
-    /// Returns a writer that fails as `fault` says.
+    /// Creates a writer that fails with the given fault.
     pub fn new(inner: W, fault: Fault) -> Self {
         Self { inner, faults: Faults::new(fault), stopped: None }
     }

@@ -159,7 +159,7 @@ impl MemoryStorage {
     /// Returns every state that a power cut after the first `count` operations is assumed to leave.
     ///
     /// Synced operations are always kept. Of the others, the states keep all, none, all but one,
-    /// only one, or all with the last one cut in half.
+    /// only one, or all with the last write cut in half.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];

@@ -154,7 +154,7 @@ fn with_temporary_name<T>(
             continue;
         }
         let remove = name.clone();
-        // If it cannot be removed, nobody can be told.
+        // A failure to remove the file cannot be reported.
         let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
         match create(&name) {
             Ok(created) => return Ok((created, (name, temporary))),
