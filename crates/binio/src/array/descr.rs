@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `'<f8'` | a scalar |
 //! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3)), ('', '\|V4')]` | contiguous fields and padding |
-//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields at any offset |
+//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields anywhere |
 //!
 //! A contiguous field consists of a name, optionally preceded by a title, a type, and optionally a
 //! shape. A field of type `V` without a name is padding. In the dictionary, `offsets` and all later

@@ -23,10 +23,13 @@
 //!
 //! | format | datatype | strided | data |
 //! |---|---|---|---|
-//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block, possibly compressed; for inline arrays, their own packed bytes |
+//! | ASDF | `datatype`, `byteorder` | `shape`, `strides`, `offset` | a block or inline packed bytes |
 //! | Bloscpack | `dtype` with [`Datatype::from_json`] | `shape`, `order`: packed | the decompressed file |
 //! | `.npy` | `descr` with [`npy::Header`] | `shape`, `fortran_order`: packed | a span of the file |
-//! | Dudley | primitive and byte order; struct: a record with its members' offsets | address, dimensions; for a member: strides of the instances, then of its own dimensions | the stream |
+//! | Dudley | primitive and byte order, or struct | address, dimensions | the stream |
+//!
+//! In Dudley, a struct becomes a record with its members' offsets. The strides of a member are
+//! those of the instances, followed by those of its own dimensions.
 //!
 //! Each format handles the spelling of its metadata, masks, inline data and messages itself.
 //!

@@ -169,8 +169,8 @@ impl<D: Data> Array<D> {
     /// Writes the array as a `.npy` file in C or Fortran order, in its stored byte order. The
     /// elements are read and written in pieces, so arrays of any size can be written.
     ///
-    /// Fails like [`npy::Header::new`](Header::new), if the elements cannot be read, and with
-    /// [`ElementsError::Output`] if `out` fails.
+    /// Fails like [`npy::Header::new`](Header::new). Also fails if the elements cannot be read, and
+    /// with [`ElementsError::Output`] if `out` fails.
     pub fn write_npy(
         &self,
         out: &mut dyn Write,

@@ -144,11 +144,12 @@ impl<'a> Change<'a> {
         Ok(Self { storage, ranges, marker, old_len: len, finished: false })
     }
 
-    /// Completes the change: waits until the file is on disk, then removes the journal. If the file
-    /// cannot be synced, the change is undone. If the journal cannot be removed, the change is
-    /// undone either now or when the file is next opened for writing.
+    /// Completes the change: waits until the file is on disk, removes the journal, and syncs the
+    /// directory. If the file cannot be synced, the change is undone. If the journal cannot be
+    /// removed, the change is undone either now or when the file is next opened for writing. If
+    /// only the directory cannot be synced, the change is complete but may be undone after a crash.
     pub fn commit(mut self) -> Result<()> {
-        // If this fails, dropping the value undoes the change.
+        // If the file cannot be synced, dropping the value undoes the change.
         self.sync()?;
         journal::end(self.storage)?;
         self.finished = true;

@@ -68,7 +68,7 @@ impl fmt::Debug for TemporaryFile {
 }
 
 /// Removes all registered temporary files of this process, just before the process ends. Any thread
-/// that creates or drops a [`TemporaryFile`] afterwards waits forever.
+/// that creates, keeps or drops a [`TemporaryFile`] afterwards waits forever.
 pub fn remove_temporaries() {
     let files = files();
     for remove in files.values() {
