@@ -1,4 +1,4 @@
-//! Writing one block: its header, which gets sizes and checksum when they are known, and its data.
+//! Writing a block: its data, and a header whose sizes and checksum are filled in once they are known.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -14,12 +14,12 @@ use crate::error::Result;
 use crate::file::blocks::Block;
 use crate::layout::BlockHeader;
 
-/// Length of the pieces in which stored bytes are copied.
+/// Length in bytes of the pieces in which stored bytes are copied.
 const PIECE: usize = 1 << 20;
-/// The most bytes of data that a small block has, which is encoded as a whole in memory.
+/// The largest data size in bytes at which a block counts as small and is encoded entirely in memory.
 pub(super) const SMALL: u64 = 1 << 20;
 
-/// The data of an array, to become a block.
+/// The data of an array that will be written as a block.
 #[derive(Clone)]
 pub(crate) struct ArrayData {
     pub(crate) data: Arc<dyn ReadAt>,
@@ -33,45 +33,45 @@ impl std::fmt::Debug for ArrayData {
     }
 }
 
-/// What a block will hold.
+/// The content of a block to be written.
 #[derive(Clone)]
 pub(super) enum Content<'a> {
     /// The data of an array.
     Array(ArrayData),
-    /// The stored bytes of a block of another file.
+    /// The stored bytes of a block in another file.
     Stored(Block<'a>),
-    /// The data of a block of another file, with another compression.
+    /// The data of a block in another file, to be compressed differently.
     Decoded(Block<'a>, Compression),
-    /// Nothing.
+    /// No data.
     Empty,
-    /// All that will be written to the file after its header.
+    /// Data that is appended to the file later, after the header.
     Streamed,
 }
 
-/// How blocks are written.
+/// Options for writing blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockOptions {
-    /// The unit to which the offset of the data is aligned.
+    /// Alignment of the data offset in bytes; a power of two.
     pub(super) align: u64,
-    /// Whether headers have the MD5 of the stored bytes.
+    /// Whether headers contain the MD5 digest of the stored bytes.
     pub(super) checksum: bool,
 }
 
-/// A small block that was encoded before its position was known.
+/// A small block that is encoded before its position is known.
 pub(super) struct Encoded {
     stored: Bytes,
     data_size: u64,
     digest: Option<Digest>,
 }
 
-/// Checksums that other threads compute while the data is written.
+/// Checksums that other threads compute while data is being written.
 pub(super) struct Checksums<'a> {
     pub(super) spawn: &'a dyn Fn(Task),
-    /// Receives each digest with its offset in the file.
+    /// Receives each digest with the file offset where it belongs.
     pub(super) computed: Sender<(u64, Digest)>,
 }
 
-/// The sizes and the checksum of a block that has been written.
+/// The sizes and the checksum of a block after writing it.
 struct Written {
     stored_size: u64,
     data_size: u64,
@@ -79,7 +79,7 @@ struct Written {
 }
 
 impl Content<'_> {
-    /// Returns the stored bytes of a small array, or `None` for other content.
+    /// Encodes a small array. Returns `None` for larger arrays and for any other content.
     pub(super) fn encode_small(&self, options: BlockOptions) -> Result<Option<Encoded>> {
         let Self::Array(ArrayData { data, compression, itemsize }) = self else { return Ok(None) };
         let data_size = data.len();
@@ -100,7 +100,7 @@ impl Content<'_> {
         Ok(Some(Encoded { stored, data_size, digest }))
     }
 
-    /// Writes the block at the position of the output, and returns its header.
+    /// Writes the block at the current position of the output and returns its header.
     pub(super) fn write<S: Sink>(
         &self,
         out: &mut Output<S>,
@@ -144,7 +144,7 @@ impl Content<'_> {
         }
     }
 
-    /// Writes the data in pieces.
+    /// Writes the data in pieces, hashing it on the way if blocks have checksums.
     fn write_data<S: Sink>(&self, out: &mut Output<S>, options: BlockOptions) -> Result<Written> {
         let start = out.position();
         let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());
@@ -177,7 +177,7 @@ impl Content<'_> {
         };
         let digest = hasher.map(Hasher::finish);
         if let Self::Stored(block) = self {
-            // The copy would have a checksum that matches.
+            // Check the source's own checksum, because the new checksum would match even damaged data.
             block.check_stored(digest)?;
         }
         Ok(Written { stored_size: out.position() - start, data_size, digest })
@@ -185,14 +185,14 @@ impl Content<'_> {
 }
 
 impl ArrayData {
-    /// Returns `true` if the data is in memory and is stored without compression.
+    /// Returns `true` if the data is in memory and will be stored uncompressed.
     fn is_stored(&self) -> bool {
         self.compression == Compression::None && self.data.is_memory()
     }
 }
 
 impl Checksums<'_> {
-    /// Writes data that is in memory, and has its checksum computed in the meantime.
+    /// Writes data that is in memory while another thread computes its checksum.
     fn write<S: Sink>(
         &self,
         out: &mut Output<S>,
@@ -205,14 +205,14 @@ impl Checksums<'_> {
         let (hashed, computed) = (stored.clone(), self.computed.clone());
         let offset = header.offset + BlockHeader::CHECKSUM_OFFSET;
         (self.spawn)(Box::new(move || {
-            // Nobody receives the digest if writing has failed.
+            // If writing has failed, the receiver is gone and the digest is not needed.
             let _ = computed.send((offset, Algorithm::Md5.digest(&hashed)));
         }));
         out.put(&stored)
     }
 }
 
-/// Writes bytes and hashes them, at the same time if there is another thread.
+/// Writes and hashes bytes, in parallel if a second thread is available.
 fn put<S: Sink>(out: &mut Output<S>, hasher: Option<&mut Hasher>, bytes: &[u8]) -> Result<()> {
     let Some(hasher) = hasher else { return out.put(bytes) };
     #[cfg(feature = "rayon")]

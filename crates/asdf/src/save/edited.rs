@@ -1,4 +1,5 @@
-//! An edited file: its text, its blocks, and the plan that makes it of the existing file.
+//! The result of edits: the new tree text, the new blocks, and the plan that derives the edited file from the
+//! existing one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -15,47 +16,47 @@ use crate::layout::BlockHeader;
 use crate::value::edit::TreeText;
 use crate::yaml::YamlNode;
 
-/// Bytes that a file system usually writes as a whole.
+/// Number of bytes that a file system usually writes as a unit.
 pub(super) const PAGE: u64 = 4096;
-/// The largest unit to which the data of blocks stays aligned.
+/// The largest data alignment that an edit preserves, in bytes.
 const MAX_ALIGN: u64 = 4096;
-/// The unit for the first block of a file.
+/// Data alignment in bytes for a file that has no blocks yet.
 const ALIGN: u64 = 64;
 
-/// What the edits of a file lead to.
+/// An existing file together with all edits made to it.
 pub(super) struct EditedFile<'a> {
     pub(super) file: &'a Asdf,
-    /// The tree as it was edited.
+    /// The edited tree.
     pub(super) edited: &'a TreeText,
-    /// The edited tree with other sources, if these have to change because the number of blocks does.
+    /// The edited tree with rewritten sources, if the change in the number of blocks requires it.
     pub(super) resolved: Option<TreeText>,
-    /// The text of the tree in the file.
+    /// The tree text in the existing file.
     pub(super) before: &'a str,
-    /// New blocks by their numbers.
+    /// New blocks by number.
     pub(super) blocks: &'a BTreeMap<usize, ArrayData>,
-    /// Blocks whose arrays were removed.
+    /// Numbers of the blocks whose arrays were removed.
     pub(super) dropped: BTreeSet<usize>,
-    /// Whether the blocks keep their offsets because the file itself is changed.
+    /// Whether the existing file is changed in place, so that blocks keep their offsets.
     pub(super) in_place: bool,
 }
 
-/// The tree in the file, and the space up to the first block or the end of the file.
+/// The tree in the existing file, with the space up to the first block or the end of the file.
 pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
     pub(super) end: u64,
-    /// The bytes after the tree, if they are only blanks, line ends and zeros.
+    /// The bytes after the tree, if they consist only of spaces, tabs, line ends and zeros.
     padding: Option<Vec<u8>>,
 }
 
-/// The blocks of a file in which nothing lies between them.
+/// The blocks of a file that has no gaps between them.
 struct ContiguousBlocks {
     headers: Vec<BlockHeader>,
-    /// The unit to which all data is aligned.
+    /// The largest alignment in bytes that all blocks share.
     align: u64,
 }
 
 impl EditedFile<'_> {
-    /// The tree as it will be.
+    /// Returns the tree to be written.
     pub(super) fn text(&self) -> &TreeText {
         self.resolved.as_ref().unwrap_or(self.edited)
     }
@@ -69,8 +70,8 @@ impl EditedFile<'_> {
         !self.blocks.is_empty() || !self.dropped.is_empty()
     }
 
-    /// The number of blocks that the file will have if it has `count` now. Dropped blocks at the end are
-    /// left out; an empty block takes the place of any other.
+    /// Returns the number of blocks after the edits if there are `count` blocks now. Dropped blocks at the
+    /// end are omitted; any other dropped block becomes an empty block.
     pub(super) fn block_count(&self, count: usize) -> usize {
         let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
         let is_kept = |number: &usize| !self.dropped.contains(number);
@@ -94,7 +95,7 @@ impl EditedFile<'_> {
         Ok(TreeSpace { tree, end, padding })
     }
 
-    /// Plans the edited file. Fails for a change in place if the tree does not fit before the first block.
+    /// Plans the edited file. An in-place change fails if the tree does not fit before the first block.
     pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
         let space = self.space()?;
         if self.changes_blocks() {
@@ -104,8 +105,7 @@ impl EditedFile<'_> {
         }
     }
 
-    /// Adds what comes before the first block. The offset of the block after it stays the same modulo
-    /// `align`.
+    /// Adds everything before the first block. The offset of the first block stays the same modulo `align`.
     fn head<'p>(&'p self, plan: &mut FilePlan<'p>, space: &TreeSpace, align: u64) -> Result<()> {
         let layout = self.file.layout();
         plan.copy(0..space.tree.start);
@@ -149,14 +149,15 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// Whether the blocks keep their offsets if the tree fits before them. In a new file they move if the
-    /// tree would leave more than a page of padding more than it has now.
+    /// Returns `true` if blocks should keep their offsets when the tree fits before them. In a new file,
+    /// blocks move if the edited tree is more than a page shorter, rather than leave that much padding.
     fn fits(&self, space: &TreeSpace) -> bool {
         let old_len = space.tree.end - space.tree.start;
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE
     }
 
-    /// Everything after the tree is copied; only the offsets in the index change.
+    /// Plans a file whose blocks are copied unchanged after the new tree. If they move, the index is
+    /// rewritten.
     fn with_same_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
         let layout = self.file.layout();
         let align = self.alignment();
@@ -176,14 +177,14 @@ impl EditedFile<'_> {
         Ok(plan)
     }
 
-    /// The unit to which the data of all blocks with readable headers is aligned.
+    /// Returns the largest alignment in bytes that all blocks with readable headers share.
     fn alignment(&self) -> u64 {
         let headers =
             self.file.blocks().iter().filter_map(|block| Some(*block.ok()?.header().ok()?));
         headers.map(|header| alignment_of(&header)).min().unwrap_or(1)
     }
 
-    /// The blocks are copied, added, replaced or removed one by one.
+    /// Plans a file whose blocks are copied, added, replaced or removed one by one.
     fn with_new_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
         let ContiguousBlocks { headers, align } = self.contiguous_blocks()?;
         let mut plan = FilePlan::new(BlockOptions { align, checksum: true });
@@ -211,7 +212,8 @@ impl EditedFile<'_> {
         Ok(plan)
     }
 
-    /// Copies a block. If it claims more space than the file has, the copy claims the space that exists.
+    /// Copies a block. If the block extends past the end of the file, the copied header claims only the bytes
+    /// that exist.
     fn copy_block(&self, plan: &mut FilePlan<'_>, old: &BlockHeader) -> Result<()> {
         let file_len = self.file.layout().file_len;
         let end = old.next_offset().unwrap_or(file_len);
@@ -234,7 +236,7 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// The headers of all blocks. Fails if anything but blocks, zeros and an index follows the tree.
+    /// Reads the headers of all blocks. Fails if anything but blocks, zeros and an index follows the tree.
     fn contiguous_blocks(&self) -> Result<ContiguousBlocks> {
         let layout = self.file.layout();
         let headers = self.file.blocks().iter().map(|block| Ok(*block?.header()?));
@@ -265,7 +267,7 @@ impl EditedFile<'_> {
 }
 
 impl TreeSpace {
-    /// The text of a tree, followed by padding up to the end of the space, if it fits.
+    /// Returns the tree text, padded to fill the space exactly, or `None` if it does not fit.
     pub(super) fn fill(&self, text: &str) -> Option<Vec<u8>> {
         let padding = self.padding.as_ref()?;
         let len = usize::try_from(self.end - self.tree.start).ok()?;
@@ -285,13 +287,14 @@ impl TreeSpace {
     }
 }
 
-/// The largest unit up to a page to which the data of a block is aligned.
+/// Returns the alignment of a block's data in bytes: the largest power of two that divides its offset, but no
+/// more than a page.
 fn alignment_of(header: &BlockHeader) -> u64 {
     const { assert!(MAX_ALIGN.is_power_of_two()) };
     1 << header.data_start().trailing_zeros().min(MAX_ALIGN.trailing_zeros())
 }
 
-/// The arrays of a tree that are in blocks, with the blocks that they name.
+/// Returns the nodes of all arrays that are stored in blocks, each with its block reference.
 pub(super) fn sources(root: YamlNode<'_>) -> impl Iterator<Item = (YamlNode<'_>, BlockRef)> {
     root.document().nodes().filter_map(|node| Some((node, node.block_ref()?)))
 }

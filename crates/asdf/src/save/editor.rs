@@ -1,4 +1,4 @@
-//! A locked file whose tree, arrays and blocks are changed.
+//! Editing the tree, arrays and blocks of a locked file.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,11 +26,11 @@ use crate::value::edit::TreeText;
 use crate::value::{Array, Storage as ArrayStorage, Tree};
 use crate::yaml::{ParseOptions, YamlNode};
 
-/// The tree of a file that has none.
+/// The initial tree of a file that has none.
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
 
 impl EditOptions {
-    /// Opens and locks a file to change it. A change in place that was interrupted is undone first.
+    /// Opens a file for editing and locks it. Rolls back an interrupted in-place change first.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Editor> {
         let place = LockedFile::open(path.as_ref(), self)?;
         let source = Arc::new(place.source()?);
@@ -40,9 +40,8 @@ impl EditOptions {
         Ok(editor)
     }
 
-    /// Edits a file that is already open, which is neither locked nor changed:
-    /// [`Editor::write_to`] and [`Editor::commit_to`] write the result elsewhere. The limits are
-    /// those with which the file was opened.
+    /// Edits a file that is already open, without locking or changing it: [`Editor::write_to`] and
+    /// [`Editor::commit_to`] write the result elsewhere. The limits are those with which the file was opened.
     pub fn edit(&self, file: Asdf) -> Editor {
         let mut editor = Editor::from_file(file);
         editor.options = self.clone();
@@ -50,43 +49,44 @@ impl EditOptions {
     }
 }
 
-/// How a change reached the file.
+/// The way in which a change was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
-    /// Nothing was to be changed.
+    /// There was nothing to change.
     Unchanged,
-    /// One write within one page of the file.
+    /// A single write within one page of the file.
     Patched,
-    /// The file itself was changed under a journal.
+    /// The existing file was changed in place, under a journal.
     InPlace,
-    /// A new file took its place, or was written under another name.
+    /// A new file replaced the existing one, or was written somewhere else.
     NewFile,
 }
 
-/// What a change did.
+/// A summary of a committed or planned change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditReport {
-    /// How it reached the file.
+    /// The way in which the change was written.
     pub method: Method,
-    /// Length of the file in bytes.
+    /// Length of the edited file in bytes.
     pub len: u64,
-    /// How many blocks it has.
+    /// Number of blocks in the edited file.
     pub blocks: usize,
-    /// Blocks that no array uses any more and that keep their room.
+    /// Numbers of the blocks that arrays no longer use, but that keep their space because the change is made
+    /// in place.
     pub unused: Vec<usize>,
-    /// Whether a change in place that had been interrupted was undone before.
+    /// Whether an interrupted in-place change was rolled back when the file was opened.
     pub rolled_back: bool,
 }
 
-/// Changes a file: first its tree and arrays in memory, then, with [`commit`](Self::commit), the file.
+/// Edits a file: its tree and arrays first in memory, then on disk with [`commit`](Self::commit).
 ///
-/// The file is locked as long as this value lives, and it is read by position. Dropped without a
-/// commit, it leaves the file as it is.
+/// The file is locked for the lifetime of the editor. Dropping the editor without a commit leaves the file
+/// unchanged.
 ///
-/// By default the change appears at once for all readers: the new file takes the place of the old one
-/// when it is complete, or, where all bytes that differ lie in one page, one write changes them.
+/// By default, readers see either the old file or the new one, never a mixture: a complete new file replaces
+/// the old one or, if all differing bytes lie within one page, a single write changes them.
 ///
 /// ```
 /// use asdf::save::{EditOptions, Method};
@@ -110,17 +110,17 @@ pub struct Editor {
     tree: Result<TreeText>,
     before: String,
     blocks: BTreeMap<usize, ArrayData>,
-    /// Blocks of arrays that were replaced or removed.
+    /// Numbers of the blocks whose arrays were replaced or removed.
     released: BTreeSet<usize>,
 }
 
 impl Editor {
-    /// Opens and locks a file with the default options.
+    /// Opens a file with the default options and locks it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         EditOptions::new().open(path)
     }
 
-    /// Takes a file that stays as it is: the result can be written to another one.
+    /// Edits a file without locking or changing it; the result can be written elsewhere.
     pub fn from_file(file: Asdf) -> Self {
         let options = ParseOptions::default()
             .start(0, file.layout().tree_line)
@@ -133,7 +133,7 @@ impl Editor {
         let text = if has_tree { before.clone() } else { EMPTY_TREE.to_owned() };
         let tree = match TreeText::parse_with(text, &options) {
             Ok(tree) if is_text && file.options().strictness != Strictness::Strict => Ok(tree),
-            // The error of the file itself has its place in the file.
+            // Prefer the error from the file itself, because it has the position in the file.
             tree => file.document().map(drop).and(tree),
         };
         Self {
@@ -147,32 +147,33 @@ impl Editor {
         }
     }
 
-    /// The file as it is.
+    /// Returns the file as it was opened.
     pub fn file(&self) -> &Asdf {
         &self.file
     }
 
-    /// The tree as it will be. Fails if that of the file is broken: see [`Self::set_text`].
+    /// Returns the tree with all edits so far. Fails if the tree of the file is invalid and has not been
+    /// replaced with [`Self::set_text`].
     pub fn tree(&self) -> Result<&TreeText> {
         self.tree.as_ref().map_err(Clone::clone)
     }
 
-    /// Whether a change in place that had been interrupted was undone when the file was opened.
+    /// Returns `true` if an interrupted in-place change was rolled back when the file was opened.
     pub fn rolled_back(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.rolled_back)
     }
 
-    /// Sets the value at a JSON Pointer, with its arrays; see [`TreeText::set`].
+    /// Sets the value at a JSON Pointer, including its arrays; see [`TreeText::set`].
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.put(self.with_part(pointer, value, None)?, released);
         Ok(())
     }
 
-    /// Puts an array at a JSON Pointer. The block of an array that it replaces is replaced, if no other
-    /// array uses it.
+    /// Sets an array at a JSON Pointer. If it replaces an array whose block nothing else uses, the new array
+    /// is stored in that block, unless the file is changed in place.
     ///
-    /// Fails if a block is needed and the last block is streamed.
+    /// Fails if a block has to be appended, but the last block is streamed.
     pub fn set_array(&mut self, pointer: &str, array: Array) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         let reused = match released.iter().next() {
@@ -185,13 +186,13 @@ impl Editor {
         Ok(())
     }
 
-    /// Puts an array at a JSON Pointer, with its elements in the tree.
+    /// Sets an array at a JSON Pointer and stores its elements in the tree.
     pub fn set_inline(&mut self, pointer: &str, array: Array) -> Result<()> {
         self.set(pointer, &Tree::new(array.storage(ArrayStorage::Inline)))
     }
 
-    /// Removes an entry or item; see [`TreeText::remove`]. A block that no array uses after that is
-    /// left out of a new file.
+    /// Removes an entry or item; see [`TreeText::remove`]. A new file does not contain the data of blocks
+    /// that are then unused.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
@@ -199,7 +200,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Rewrites the relative URIs of external files, for a result that is written to the folder `to`; see
+    /// Rewrites the relative URIs of external files so that the result can be written to the folder `to`; see
     /// [`Tree::relocate`].
     ///
     /// # Errors
@@ -214,14 +215,14 @@ impl Editor {
         Ok(())
     }
 
-    /// Gives an entry another key; see [`TreeText::rename`].
+    /// Changes the key of an entry; see [`TreeText::rename`].
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         self.tree_mut()?.rename(pointer, key)
     }
 
-    /// Replaces the whole text of the tree, for a person who edited it. Fails with the place of the
-    /// mistake if it is not a tree that the file can have: the text begins with `%YAML`, nothing but
-    /// blanks follows `...`, the root is a mapping, and arrays name blocks that exist.
+    /// Replaces the entire text of the tree, for example after manual editing. The text must begin with
+    /// `%YAML`, have a mapping as its root, refer only to existing blocks, and contain nothing but white
+    /// space after `...`. Otherwise fails with the position of the mistake.
     pub fn set_text(&mut self, text: &str) -> Result<()> {
         let mut text = text.to_owned();
         if !text.ends_with('\n') {
@@ -262,11 +263,11 @@ impl Editor {
         Ok(())
     }
 
-    /// Changes the file. When this returns, the change is on the disk.
+    /// Writes the changes to the file. When this returns, they are on disk.
     ///
-    /// Fails if another program has changed or replaced the file since it was opened. On failure the file
-    /// is as it was, with one exception: if only the last step fails, which writes the directory to the
-    /// disk, the new file is in place but may not survive a crash.
+    /// Fails if another program has changed or replaced the file since it was opened. A failed commit leaves
+    /// the file unchanged, with one exception: if only the final step fails, which syncs the directory, the
+    /// new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -292,7 +293,7 @@ impl Editor {
         self.report(&edited, change.method(), written)
     }
 
-    /// What [`Self::commit`] would do.
+    /// Returns the report that [`Self::commit`] would return, without changing the file.
     pub fn plan(&self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -305,7 +306,7 @@ impl Editor {
         self.report(&edited, change.method(), written)
     }
 
-    /// Writes the file with the changes to an output that can seek and that is empty.
+    /// Writes the edited file to an empty, seekable output.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<EditReport> {
         let edited = self.edited()?;
         let sink = Stream { out, existing: Some(&**self.file.source()) };
@@ -319,12 +320,12 @@ impl Editor {
         })
     }
 
-    /// Changes the file that a storage holds instead of the one that was opened: for files that do not
-    /// live in the file system, and to see what an interrupted change leaves.
+    /// Applies the changes to a storage instead of the opened file: for files outside the file system, and
+    /// for simulating interrupted changes.
     ///
-    /// The storage must hold the bytes of [`Self::file`]. Returns how the change reached them. Fails if
-    /// the change needs a new file, which [`Self::write_to`] writes; with
-    /// [`EditOptions::in_place`] it never does.
+    /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Fails if the
+    /// change requires a new file, which [`Self::write_to`] writes; [`EditOptions::in_place`] avoids that
+    /// wherever possible.
     ///
     /// ```
     /// use asdf::save::{EditOptions, Method};
@@ -376,7 +377,7 @@ impl Editor {
         Ok(edited)
     }
 
-    /// Chooses the smallest change that leads to the edited file.
+    /// Chooses the smallest change that produces the edited file.
     fn change<'e>(&self, edited: &'e EditedFile<'e>) -> Result<Planned<'e>> {
         if !edited.has_changed() {
             return Ok(Planned::Unchanged);
@@ -395,8 +396,8 @@ impl Editor {
         Ok(Planned::NewFile(plan))
     }
 
-    /// The report on a change. If no new file was written, its length and number of blocks are those of the
-    /// old one.
+    /// Returns the report on a change. If no new file was written, the length and the number of blocks are
+    /// those of the existing file.
     fn report(
         &self,
         edited: &EditedFile<'_>,
@@ -420,7 +421,7 @@ impl Editor {
         self.tree.as_mut().map_err(|error| error.clone())
     }
 
-    /// The tree with a part and its arrays, and the blocks of these.
+    /// Returns the tree with a new value at `pointer`, and the numbered blocks for the arrays in it.
     fn with_part(
         &self,
         pointer: &str,
@@ -449,7 +450,7 @@ impl Editor {
         self.released.extend(released);
     }
 
-    /// Fails if no block can follow the last one.
+    /// Fails if the last block is streamed, so that no block can follow it.
     fn check_added(&self, count: usize) -> Result<()> {
         let Some(last) = count.checked_sub(1) else { return Ok(()) };
         if self.file.blocks().get(last)?.header()?.is_streamed() {
@@ -460,8 +461,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Rewrites sources that count from the end, so that they name the same blocks when the file gets more
-    /// or fewer blocks. Returns `None` if there are no such sources.
+    /// Rewrites sources that count from the end, so that they still refer to the same blocks after the number
+    /// of blocks changes. Returns `None` if there are no such sources.
     fn with_positive_sources(&self, tree: &TreeText) -> Result<Option<TreeText>> {
         let root = tree.document().root();
         let negative = sources(root).filter(|(_, block)| matches!(block, BlockRef::FromEnd(_)));
@@ -475,13 +476,13 @@ impl Editor {
         Ok(changed)
     }
 
-    /// The number that a new block gets.
+    /// Returns the number of the next new block.
     fn next_number(&self) -> Result<usize> {
         let count = self.file.blocks().len()?;
         Ok(self.blocks.keys().next_back().map_or(count, |last| count.max(last + 1)))
     }
 
-    /// The blocks of the arrays at a place and below it.
+    /// Returns the numbers of the blocks used at a pointer and below it.
     fn blocks_at(&self, pointer: &str) -> Result<BTreeSet<usize>> {
         let root = self.tree()?.document().root();
         let Ok(place) = root.pointer(pointer) else { return Ok(BTreeSet::new()) };
@@ -491,7 +492,7 @@ impl Editor {
         self.numbers(inside)
     }
 
-    /// The blocks that arrays of a tree use.
+    /// Returns the numbers of the blocks that the arrays of a tree use.
     fn used(&self, root: YamlNode<'_>) -> Result<BTreeSet<usize>> {
         self.numbers(sources(root))
     }
@@ -504,7 +505,8 @@ impl Editor {
         Ok(sources.filter_map(|(_, block)| block.resolve(count)).collect())
     }
 
-    /// Whether the array at a place is the only one in a block.
+    /// Returns `true` if the block may be overwritten by a new array at `pointer`: the old array there is its
+    /// only user, and the block is neither new nor streamed.
     fn is_only_use(&self, pointer: &str, number: usize) -> Result<bool> {
         let root = self.tree()?.document().root();
         let place = root.pointer(pointer)?;
@@ -515,7 +517,7 @@ impl Editor {
                 self.file.blocks().by_source(source).is_ok_and(|it| it.index() == number),
             );
         }
-        // An alias elsewhere keeps the array.
+        // If there is an alias elsewhere, the array is still needed.
         let is_shared = !place.alias_spans().is_empty();
         let is_new = self.blocks.contains_key(&number);
         let is_streamed = number < self.file.blocks().len()?
@@ -535,13 +537,13 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The version of the standard whose tags new nodes have.
+/// Returns the version of the standard that determines the tags of new nodes.
 fn standard(file: &Asdf) -> Version {
     let declared = file.layout().standard_version.filter(|version| STANDARDS.contains(version));
     declared.or_else(|| STANDARDS.last().copied()).unwrap_or(Version::new(1, 6, 0))
 }
 
-/// How a change will reach the file.
+/// A change that is ready to be written.
 enum Planned<'e> {
     Unchanged,
     Patched(u64, Vec<u8>),
@@ -560,7 +562,7 @@ impl Planned<'_> {
     }
 }
 
-/// Writes bytes within one page.
+/// Writes bytes within one page and syncs the file.
 fn patch(storage: &mut dyn Storage, offset: u64, bytes: &[u8]) -> Result<()> {
     storage.file_mut().write_all_at(bytes, offset)?;
     Ok(storage.file_mut().sync()?)
@@ -587,7 +589,7 @@ mod tests {
             let mut editor = Editor::open(&path).unwrap();
             editor.set("/k1000", &Tree::new(value)).unwrap();
             assert_eq!(editor.commit().unwrap().method, method, "{value}");
-            // The value itself is parsed too.
+            // The value alone is parsed as well.
             let twice = 2 * lines.len();
             assert!((twice..twice + 1000).contains(&PARSED.get()), "{value}: {}", PARSED.get());
         }

@@ -1,4 +1,4 @@
-//! New entries in the history of a file.
+//! Adding entries to the history of a file.
 
 use super::Editor;
 use super::metadata::{EXTENSIONS, history_entry};
@@ -9,7 +9,7 @@ use crate::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::{NodeKind, YamlNode};
 
 impl Editor {
-    /// Adds an entry to the end of the history, which is created if the file has none.
+    /// Appends an entry to the history, creating the history if the file has none.
     ///
     /// ```
     /// use std::time::SystemTime;
@@ -38,7 +38,7 @@ impl Editor {
     }
 }
 
-/// Returns the pointer at which a new entry is set, and the value to set.
+/// Returns the pointer and the value with which to add an entry.
 fn placed(
     history: Option<YamlNode<'_>>,
     entry: Value,

@@ -1,7 +1,7 @@
-//! Changing the file itself, under a journal.
+//! Changing an existing file in place, under a journal.
 //!
-//! Readers of this crate see the old content through the journal as long as it exists; the next
-//! command that opens the file for writing undoes what was not finished.
+//! As long as the journal exists, readers that use this crate see the old content through it. If the change
+//! is interrupted, the next command that opens the file for writing rolls it back.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -15,20 +15,20 @@ use super::output::Sink;
 use super::plan::{FilePlan, Part, Written};
 use crate::error::{Error, Result};
 
-/// The longest part of the tree that identifies the file although it changes.
+/// The maximum length in bytes of the changed part of the file that is used to identify it.
 const MAX_MARKER: u64 = 4096;
 
-/// A plan for the file itself: ranges that stay where they are, and the bytes between them.
+/// A plan for changing a file in place: ranges that keep their position, and new bytes between them.
 pub(super) struct InPlace<'a> {
     plan: FilePlan<'a>,
-    /// The ranges of the old file that are overwritten, with the new bytes, as far as these are known.
+    /// The ranges of the old file that are overwritten with bytes known in advance, and these bytes.
     overwritten: Vec<(Range<u64>, Vec<u8>)>,
-    /// Everything from here on is overwritten.
+    /// The offset from which everything is overwritten.
     rest: u64,
 }
 
 impl<'a> InPlace<'a> {
-    /// Compares a plan with the file that exists.
+    /// Compares a plan with the existing file.
     pub(super) fn new(file: FilePlan<'a>, source: &dyn ReadAt) -> Result<Self> {
         let plan = FilePlan::new(file.block_options);
         let mut in_place = Self { plan, overwritten: Vec::new(), rest: 0 };
@@ -58,7 +58,7 @@ impl<'a> InPlace<'a> {
         Ok(in_place)
     }
 
-    /// Adds bytes, of which only those are written that differ from the old ones.
+    /// Adds bytes. Only the part that differs from the existing bytes will be written.
     fn bytes(&mut self, bytes: &[u8], source: &dyn ReadAt) -> Result<()> {
         let start = self.rest;
         self.rest += bytes.len() as u64;
@@ -80,8 +80,8 @@ impl<'a> InPlace<'a> {
         Ok(())
     }
 
-    /// What the journal saves, and the bytes that identify the file: the longest range that is kept, and the
-    /// beginning of the first range that changes.
+    /// Returns the ranges that the journal saves, together with the bytes that identify the file: the longest
+    /// range that is kept, and the beginning of the first range that changes.
     fn change(&self, old_len: u64) -> ChangePlan {
         let kept = self.plan.parts.iter().filter_map(|part| match part {
             Part::Copy { range, .. } => Some(range.clone()),
@@ -100,7 +100,7 @@ impl<'a> InPlace<'a> {
         change
     }
 
-    /// Changes the file. A failure undoes what was done.
+    /// Changes the file. If this fails, the change is rolled back.
     pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<Written> {
         let old_len = storage.file().len();
         let mut change = Change::begin(storage, &self.change(old_len))?;
@@ -117,14 +117,14 @@ fn needs_new_file() -> Error {
     Error::unwritable("expected a change in place, but it needs a new file")
 }
 
-/// Writes to a target from a position on.
+/// A sink that writes to a target, starting at `position`.
 struct Cursor<'t> {
     target: &'t mut dyn WriteAt,
     position: u64,
 }
 
 impl Sink for Cursor<'_> {
-    /// Skips a range that is already in its place.
+    /// Skips a range that is already at its final offset.
     fn copy(&mut self, range: Range<u64>) -> Result<()> {
         if range.start != self.position {
             return Err(needs_new_file());

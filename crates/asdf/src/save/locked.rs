@@ -1,4 +1,4 @@
-//! A file that is locked while it is edited, and the check that nobody else has changed it.
+//! A file that is locked during editing, with a check for changes by other programs.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,21 +12,21 @@ use super::options::EditOptions;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 
-/// Bytes of a tree that are compared at a time.
+/// Number of tree bytes that are compared at a time.
 const PIECE: usize = 256 << 10;
 
-/// A locked file.
+/// A locked file, opened for reading.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     lock: FileLock,
     pub(super) handle: File,
     state: State,
     pub(super) can_write: bool,
-    /// Whether an interrupted change in place was undone when the file was locked.
+    /// Whether an interrupted in-place change was rolled back when the file was locked.
     pub(super) rolled_back: bool,
 }
 
-/// What differs if a file was replaced or changed.
+/// Properties that show whether a file has been replaced or changed.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     len: u64,
@@ -36,8 +36,8 @@ struct State {
 }
 
 impl LockedFile {
-    /// Locks a file and undoes an interrupted change in place. Fails if the file is read-only, unless the
-    /// options allow that.
+    /// Locks a file and rolls back an interrupted in-place change. Fails if the file is read-only, unless the
+    /// options allow it.
     pub(super) fn open(path: &Path, options: &EditOptions) -> Result<Self> {
         let lock = FileLock::acquire_within(path, options.patience)?;
         let can_write = !is_read_only(lock.path())?;
@@ -50,7 +50,7 @@ impl LockedFile {
         Ok(Self { lock, handle, state, can_write, rolled_back })
     }
 
-    /// The path of the file, with symbolic links resolved.
+    /// Returns the path of the file, with symbolic links resolved.
     pub(super) fn path(&self) -> &Path {
         self.lock.path()
     }
@@ -59,13 +59,13 @@ impl LockedFile {
         Ok(FileSource::new(self.handle.try_clone()?)?)
     }
 
-    /// The file and its journal, for a change in place.
+    /// Returns the file and its journal, for an in-place change.
     pub(super) fn storage(&self) -> Result<FileStorage<'_>> {
         Ok(FileStorage::open(&self.lock)?)
     }
 
-    /// Fails unless the file is still the one that was opened as `file`. Programs that do not lock the file
-    /// may have changed it, such as while a person was editing its text.
+    /// Fails if the file has changed since it was opened as `file`. A program that ignores the lock may have
+    /// changed it, for example while someone was editing the tree text.
     pub(super) fn check_unchanged(&self, file: &Asdf) -> Result<()> {
         let is_same = fs::metadata(self.path())
             .is_ok_and(|metadata| State::of(&metadata) == self.state)
@@ -76,8 +76,8 @@ impl LockedFile {
         Err(Error::unwritable("another program has changed the file since it was opened"))
     }
 
-    /// Compares the tree in the file with the text that was read. A program may have restored the time of
-    /// the last modification.
+    /// Compares the tree on disk with the text that was read, because a program may have restored the
+    /// modification time after a change.
     fn has_same_tree(&self, file: &Asdf) -> Result<bool> {
         let Some(range) = &file.layout().tree else { return Ok(true) };
         let mut same = true;
@@ -104,12 +104,12 @@ impl State {
     }
 }
 
-/// Returns `true` if a file must not be written.
+/// Returns `true` if the file is read-only or the process may not write to it.
 ///
 /// # Errors
 ///
-/// Fails if the path is not a regular file, or if the file cannot be opened for another reason than its
-/// permissions.
+/// Fails if the path is not a regular file, or if opening the file fails for any reason but a lack of
+/// permission.
 pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref();
     let metadata = fs::metadata(path)?;

@@ -1,4 +1,4 @@
-//! What a file says about itself: the software that wrote it, its extensions and its history.
+//! Metadata about the file itself: the software that wrote it, its extensions and its history.
 
 use super::WriteOptions;
 use super::options::Library;
@@ -6,10 +6,11 @@ use crate::tag::{CORE_PREFIX, Version};
 use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 use crate::value::{Mapping, Sequence, Value};
 
-/// The first standard whose history has extensions.
+/// The first version of the standard whose history lists extensions.
 pub(super) const EXTENSIONS: Version = Version::new(1, 2, 0);
 
-/// Sets `asdf_library` and `history`: before all other entries, or, in a copy of a file, where that has them.
+/// Sets `asdf_library` and `history`. In a copy of a file, existing entries keep their position; otherwise
+/// the entries come first.
 pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
     let old = root.get("history").cloned();
     put(root, "history", history(old, options), is_copy);
@@ -34,7 +35,7 @@ fn put(root: &mut Mapping, key: &str, value: Option<Value>, is_copy: bool) {
     }
 }
 
-/// The history in the form of the standard, with what is to be added.
+/// Returns the history in the form that the standard requires, with the new entries and extensions appended.
 fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
     let take = |mapping: &mut Mapping, key: &str| mapping.remove(key).unwrap_or_default();
     let (mut extensions, mut entries, mut others) = match old {
@@ -61,7 +62,7 @@ fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
     (!history.is_empty()).then(|| history.into())
 }
 
-/// Adds to a list, which may be missing.
+/// Appends items to a list, creating it if it is null.
 fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     if more.len() == 0 {
         return;
@@ -74,7 +75,8 @@ fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     }
 }
 
-/// The newest tag of a name: the walk gives it the version of the standard.
+/// Tags a mapping as version 1.0.0 of a core type. Numbering the tree later changes the version to that of
+/// the standard.
 fn tagged(mapping: Mapping, name: &str) -> Value {
     Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
 }

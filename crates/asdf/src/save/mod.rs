@@ -1,4 +1,4 @@
-//! Writing new files and changing existing ones.
+//! Writing new files and editing existing ones.
 //!
 //! ```text
 //! Tree --numbered_tree--> tree with block numbers, tags and history --+
@@ -6,13 +6,13 @@
 //! damaged file --repair--> what is intact ----------------------------+         --> in place
 //! ```
 //!
-//! All of them write a file through one plan, a list of its parts: bytes, ranges to copy from the existing
-//! file, the tree, blocks to encode, the index. The plan is carried out in a new file or, under a journal,
-//! in the existing one.
+//! All three are written from a plan: a list of the parts of the file, such as bytes, ranges to copy from the
+//! existing file, the tree, blocks to encode, and the index. A plan is written to a new file or, under a
+//! journal, to the existing one.
 //!
-//! The tree names blocks by number and holds no offsets, so it is written first. Sizes and checksum
-//! of a block are written into its header after its data. No more than a few pieces of the data
-//! are in memory at a time.
+//! The tree refers to blocks by number and contains no offsets, so it is written first. The sizes and the
+//! checksum of a block are added to its header after its data. Only a few pieces of the data are in memory at
+//! a time.
 //!
 //! ```
 //! use asdf::value::Array;

@@ -1,5 +1,5 @@
-//! A tree prepared for a file: with the tags and the history of its standard, and with a number for the
-//! block of each array.
+//! Preparing a tree for writing: adding the tags and the history that the standard requires, and assigning a
+//! block number to each array.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
@@ -22,33 +22,34 @@ use crate::value::walk::Visit;
 use crate::value::{Array, Mapping, Mask, Storage, Tree, Value};
 use crate::yaml::{Integer, YamlNode};
 
-/// The first standard with `float16`, and with few types of keys.
+/// The version of the standard that introduced `float16` and restricted the types of keys.
 const FLOAT16: Version = Version::new(1, 6, 0);
 
-/// A tree whose arrays have block numbers, and the blocks.
+/// A tree whose arrays have block numbers, together with the blocks.
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
-    /// Block numbers by the address of the data.
+    /// Block numbers, by the address of the array data.
     numbers: HashMap<usize, usize>,
-    /// Names of the files that hold the blocks, if the file is exploded.
+    /// URIs of the files that hold the blocks, if the file is exploded.
     names: Option<Vec<String>>,
-    /// The number in the file of each block, if it is not the position in `blocks`.
+    /// The number of each block in the file, if it differs from the index in `blocks`.
     numbering: Option<Vec<usize>>,
     ndarray_tag: String,
     inline_below: u64,
 }
 
-/// The file that holds the blocks that the tree names by number.
+/// The file whose blocks the tree refers to by number.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) file: &'a Asdf,
-    /// Whether blocks of external files are copied too.
+    /// Whether to copy blocks from external files as well.
     pub(super) implode: bool,
 }
 
 impl<'a> NumberedTree<'a> {
-    /// Prepares a whole tree. `streamed` says that one more block follows, which the tree calls -1.
+    /// Prepares an entire tree. With `streamed`, the source -1 refers to one more block, which is appended
+    /// later.
     pub(super) fn new(
         tree: &Tree,
         origin: Option<Origin<'a>>,
@@ -95,8 +96,8 @@ impl<'a> NumberedTree<'a> {
         })
     }
 
-    /// Prepares a part of the tree of a file. Blocks that it names by number are in the file, and the blocks
-    /// of its arrays get the numbers from `next` on; the first of them gets `reused` instead, if given.
+    /// Prepares a part of a file's tree. Its block numbers refer to blocks of the file. The blocks of new
+    /// arrays are numbered from `next` on, except that the first one gets `reused`, if given.
     #[cfg(any(unix, windows))]
     pub(crate) fn of_part(
         part: &Tree,
@@ -121,7 +122,7 @@ impl<'a> NumberedTree<'a> {
         Ok(numbered)
     }
 
-    /// The arrays that need blocks, with the numbers of these.
+    /// Returns the arrays that need blocks, with their block numbers.
     #[cfg(any(unix, windows))]
     pub(crate) fn into_arrays(self) -> Vec<(usize, ArrayData)> {
         let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
@@ -133,20 +134,20 @@ impl<'a> NumberedTree<'a> {
         arrays.collect()
     }
 
-    /// The tree, with the tags of the standard.
+    /// Returns the tree, with the tags of the standard.
     #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// Returns `true` if an array is in a block.
+    /// Returns `true` if at least one array is stored in a block.
     pub(super) fn names_blocks(&self) -> bool {
         let is_array = |block: &Content<'_>| matches!(block, Content::Array(_));
         let in_block = |value: &Value| matches!(value.source(), Some(Source::Block(_)));
         self.blocks.iter().any(is_array) || self.tree.values().any(in_block)
     }
 
-    /// Returns the text of the tree in the words of an old text, if that can be had: see
+    /// Returns the tree text with as much of an old text as possible, or `None` if they cannot be merged; see
     /// [`TreeText::merged`].
     pub(super) fn merged_into(&self, old: &TreeText) -> Result<Option<TreeText>> {
         old.merged(&self.tree, self)
@@ -157,7 +158,7 @@ impl<'a> NumberedTree<'a> {
         emit(&self.tree, self, out)
     }
 
-    /// The other files that the tree names for its arrays.
+    /// Returns the URIs of the external files that the tree refers to.
     #[cfg(any(unix, windows))]
     pub(super) fn external_sources(&self) -> BTreeSet<String> {
         let uri = |value: &Value| match value.source() {
@@ -167,13 +168,13 @@ impl<'a> NumberedTree<'a> {
         self.tree.values().filter_map(uri).collect()
     }
 
-    /// Rewrites the relative URIs of the other files; see [`Tree::relocate`].
+    /// Rewrites the relative URIs of external files; see [`Tree::relocate`].
     pub(super) fn relocate(&mut self, from: &Path, to: &Path) -> Result<()> {
         self.tree.relocate(from, to)?;
         Ok(())
     }
 
-    /// Puts the blocks into files of these names.
+    /// Replaces block numbers by the URIs of files that hold the blocks.
     #[cfg(any(unix, windows))]
     pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
         self.tree.walk_mut(Visit::WithoutElements, &mut |value| {
@@ -193,7 +194,7 @@ impl<'a> NumberedTree<'a> {
         match array.storage {
             Storage::Inline => true,
             Storage::Block => false,
-            // What cannot stand in the tree gets a block.
+            // An array that cannot be written inline is stored in a block.
             Storage::Automatic => {
                 array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
             }
@@ -224,8 +225,8 @@ fn address(array: &Array) -> usize {
     Arc::as_ptr(&array.data).cast::<u8>().addr()
 }
 
-/// How a block of another file is copied. A header does not name the level, so that a block is
-/// compressed again for one.
+/// Returns the content for copying a block from another file. A block is recompressed if the options set a
+/// compression level, because its header does not record the level.
 fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     let code = block.header()?.compression;
     Ok(match options.compression {
@@ -236,7 +237,7 @@ fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     })
 }
 
-/// The tag of a name in the version of a standard. Fails if that has none.
+/// Returns the core tag of this name in a version of the standard. Fails if that version lacks the tag.
 fn core_tag(name: &str, standard: Version) -> Result<String> {
     let uri = format!("{CORE_PREFIX}{name}");
     let versions = TagUri { version: None, ..TagUri::new(&uri) };
@@ -247,20 +248,20 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     }
 }
 
-/// The source of an array that is in a file already.
+/// Returns the `source` entry of an array node that refers to existing data.
 fn source_of(value: &mut Value) -> Option<&mut Value> {
     let is_array = value.is_ndarray();
     value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
 }
 
-/// The numbers of the blocks of a file that will be in the new one: all but those of arrays that
-/// are no longer in the tree. What else a file means by a number cannot be known.
+/// Returns the numbers of the blocks to keep: all except those whose arrays are no longer in the tree. Blocks
+/// that no array refers to are kept, because other nodes may refer to them by number.
 fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
     let blocks = origin.file.blocks();
     let mut used = BTreeSet::new();
     for value in tree.values() {
         match value.source() {
-            // The block that follows.
+            // This is the block that will be appended.
             Some(Source::Block(BlockRef::LAST)) if streamed => {}
             Some(Source::Block(block)) => {
                 used.insert(blocks.by_source(block)?.index());
@@ -277,16 +278,16 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
     Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())
 }
 
-/// Prepares the values of a tree, and finds the blocks that they need.
+/// Prepares the values of a tree and collects the blocks that they need.
 struct Places<'p, 'a> {
     numbered: &'p mut NumberedTree<'a>,
     origin: Option<Origin<'a>>,
-    /// New numbers of the blocks of the other file by their old ones.
+    /// New block numbers, by the number in the original file.
     sources: HashMap<usize, usize>,
-    /// Other files, and the numbers of their blocks.
+    /// External files, with the new numbers of their first blocks.
     external: Vec<(*const Asdf, usize)>,
     options: &'p WriteOptions,
-    /// Whether the last block, -1, is one that follows those of the tree.
+    /// Whether -1 refers to a block that is appended later.
     streamed: bool,
 }
 
@@ -313,7 +314,7 @@ impl Places<'_, '_> {
             if uri.is_known_core() {
                 match core_tag(uri.name, standard) {
                     Ok(tag) => tagged.tag = tag,
-                    // A copy keeps what the file has, of which reading it has already warned.
+                    // A copy keeps the tag; reading the original has already reported it.
                     Err(_) if self.origin.is_some() => {}
                     Err(error) => return Err(error),
                 }
@@ -345,7 +346,7 @@ impl Places<'_, '_> {
         }
     }
 
-    /// Fails for the half floats of an array of another file in a standard without them.
+    /// Fails if an existing array has the datatype `float16` and the standard lacks it.
     fn check_datatype(&self, value: &Value) -> Result<()> {
         let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
         if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
@@ -354,7 +355,7 @@ impl Places<'_, '_> {
         Ok(())
     }
 
-    /// The number in the new file of the block that the source of an array names.
+    /// Returns the new number of the block that the source refers to, or `None` if the source stays as it is.
     fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
         match (source, self.origin) {
             (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),
@@ -371,7 +372,7 @@ impl Places<'_, '_> {
         }
     }
 
-    /// The number of the first block of another file, if it is to be copied.
+    /// Returns the new number of the first block of an external file, or `None` if it is not copied.
     fn external(&mut self, uri: &str, origin: Origin<'_>) -> Result<Option<usize>> {
         if uri.is_empty() {
             return Ok(self.sources.get(&0).copied());
@@ -379,7 +380,7 @@ impl Places<'_, '_> {
         if !origin.implode {
             return Ok(None);
         }
-        // The same file, with its lifetime.
+        // Unlike the parameter, the field has the lifetime `'a`.
         let Some(origin) = self.origin else { return Ok(None) };
         let file = open_external(origin.file, uri)?;
         let known = self.external.iter().find(|(known, _)| std::ptr::eq(*known, file));
@@ -392,7 +393,7 @@ impl Places<'_, '_> {
         Ok(Some(number))
     }
 
-    /// Adds a block for an array, unless its data already has one.
+    /// Adds blocks for an array and its mask, unless their data already has one.
     fn array(&mut self, array: &Array) -> Result<()> {
         let mut next = Some(array);
         while let Some(array) = next {
@@ -438,7 +439,7 @@ fn is_beyond_literals(integer: &Integer<'_>) -> bool {
     integer.as_i128().is_none_or(|value| !LITERALS.contains(&value))
 }
 
-/// An integer as words.
+/// Returns the value for an integer that is too large for a YAML literal: a list of 32-bit words.
 fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     let Ok(big) = integer.to_big_int() else {
         return Err(Error::unwritable("an integer has too many digits"));
@@ -453,7 +454,7 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Since 1.6.0 keys are strings, integers and booleans.
+/// Fails for types of keys that standard 1.6.0 no longer allows: all but strings, integers and booleans.
 fn check_key(key: &Value) -> Result<()> {
     match key.untagged() {
         Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {

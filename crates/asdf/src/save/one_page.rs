@@ -1,4 +1,4 @@
-//! Edits for which one write is enough, because all bytes that differ lie in one page.
+//! Edits that need only one write, because all differing bytes lie within one page.
 
 use std::ops::Range;
 
@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::yaml::NodeStyle;
 
 impl EditedFile<'_> {
-    /// Returns the bytes that differ, with their offset, if all of them lie in one page and nothing moves.
-    /// Blanks make up for a text that is shorter or longer: after the document, or at the end of the line.
+    /// Returns the differing bytes and their offset, if they all lie within one page and nothing else moves.
+    /// If the length of the text changes, spaces make up the difference, either after the document or at the
+    /// end of the line.
     pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
         let len = usize::try_from(space.end - space.tree.start).unwrap_or(usize::MAX);
         let old = self.file.source().bytes_at(space.tree.start, len)?;
@@ -18,7 +19,8 @@ impl EditedFile<'_> {
             let new = if self.file.layout().first_block.is_some() {
                 space.fill(text)?
             } else {
-                // Nothing holds the end of the file in its place.
+                // Without blocks, nothing limits the space after the tree, so only text of the same length
+                // fits.
                 let rest = old.get(self.before.len()..)?;
                 (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())?
             };
@@ -33,9 +35,9 @@ impl EditedFile<'_> {
         Ok(self.of_the_same_length().and_then(|text| fits(&text)))
     }
 
-    /// The text with more or fewer blanks at the end of the line where it differs from the old one, or
-    /// before its comment, so that it has the length of the old text. `None` if lines were added or removed,
-    /// so that no line of blanks is left in their place, and if the blanks could belong to a scalar.
+    /// Returns the edited text at the length of the old text, by adding or removing spaces at the end of the
+    /// line where they differ, or before its comment. Returns `None` if the number of lines changed, or if
+    /// the spaces could be part of a scalar.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text().text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
@@ -44,7 +46,7 @@ impl EditedFile<'_> {
         if breaks(old, old_end)? != breaks(new, end)? {
             return None;
         }
-        // The line ends, or has a comment.
+        // Find the end of the line, or the beginning of its comment.
         let rest = new.get(end..)?;
         let rest = rest.get(..rest.find(['\n', '\r'])?)?;
         let at = end + rest.find(" #").unwrap_or(rest.len());
@@ -66,8 +68,8 @@ impl EditedFile<'_> {
         Some(text)
     }
 
-    /// Returns `true` if blanks before `at`, at the end of a line or before its comment, mean nothing: the
-    /// line has content, and `at` is in no scalar.
+    /// Returns `true` if spaces before `at` have no meaning: the line has content, and `at` is not inside a
+    /// scalar.
     fn is_between_scalars(&self, at: usize) -> bool {
         let text = self.text();
         let line = text.text().get(..at).and_then(|before| before.rsplit('\n').next());
@@ -84,8 +86,8 @@ impl EditedFile<'_> {
     }
 }
 
-/// Returns the start and the end of the bytes of `new` that differ from `old`, apart from a common prefix
-/// and a common suffix.
+/// Returns the range of `new` that differs from `old`, without the common prefix and suffix, or `None` if
+/// they are equal.
 pub(super) fn differing(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
     let start = old.iter().zip(new).position(|(old, new)| old != new);
     let start = start.or_else(|| (old.len() != new.len()).then(|| old.len().min(new.len())))?;

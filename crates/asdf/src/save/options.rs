@@ -1,4 +1,4 @@
-//! How a file is written, and how it is changed.
+//! Options for writing and editing files.
 
 #[cfg(any(unix, windows))]
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::codec::Compression;
 use crate::tag::Version;
 use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 
-/// The most bytes of padding after a tree that are written, and that an edit uses.
+/// The maximum amount of padding after a tree, in bytes, both when writing and when editing.
 pub(super) const MAX_PADDING: u64 = 64 << 20;
 
 /// How long to wait for another process that is changing a file.
 #[cfg(any(unix, windows))]
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the file says wrote it.
+/// The value of `asdf_library`, the software that wrote the file.
 #[derive(Clone, Debug)]
 pub(crate) enum Library {
     Ours,
@@ -25,7 +25,7 @@ pub(crate) enum Library {
     Other(Software),
 }
 
-/// How to write a file.
+/// Options for writing a file.
 ///
 /// ```
 /// use asdf::{Compression, WriteOptions};
@@ -64,37 +64,38 @@ impl Default for WriteOptions {
 }
 
 impl WriteOptions {
-    /// Standard 1.6.0, no compression, data at multiples of 64, checksums, an index.
+    /// Creates options with the default values: standard 1.6.0, no compression, data aligned to 64 bytes,
+    /// checksums, and an index.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the version of the standard, 1.0.0 to 1.6.0, which selects the versions of tags.
-        /// Writing fails on what that version lacks, such as `float16` before 1.6.0.
+        /// Sets the version of the standard, 1.0.0 to 1.6.0, which determines the versions of tags. Writing
+        /// fails if the tree needs a feature that the version lacks, such as `float16` before 1.6.0.
         standard: Version;
-        /// Sets the compression of all blocks whose arrays set none. Without it, new blocks are
-        /// not compressed, and blocks of another file keep theirs.
+        /// Sets the compression of all blocks whose arrays do not set their own. By default, new blocks are
+        /// not compressed and copied blocks keep their compression.
         compression: Compression => Some(compression);
-        /// Sets of what the offset of data in the file is a multiple: a power of two up to 32,768,
-        /// which the headers of blocks are lengthened for. 1 writes the shortest headers, which
-        /// some old readers expect. Default: 64.
+        /// Sets the alignment of block data in bytes: a power of two up to 32,768. Block headers are extended
+        /// to reach it. An alignment of 1 writes the shortest headers, which some old readers expect.
+        /// Default: 64.
         align: u64;
-        /// Sets whether blocks have the MD5 of their stored bytes. Default: they have.
+        /// Sets whether blocks have an MD5 checksum of their stored bytes. Default: yes.
         checksum: bool;
-        /// Sets whether the file ends with an index of its blocks. Default: it does, if it has
-        /// blocks.
+        /// Sets whether a file with blocks ends with a block index. Default: yes.
         index: bool;
-        /// Sets how many elements an array must have to get a block, unless it says
-        /// [where](crate::value::Array::storage) it is to be. Default: 0.
+        /// Sets the number of elements below which an array is stored in the tree instead of a block, unless
+        /// the array sets its own [storage](crate::value::Array::storage). Default: 0.
         inline_below: u64;
-        /// Sets how many blanks follow the tree, so that it may grow in place: at most 64 MiB. Default: 0.
+        /// Sets the amount of padding after the tree, in bytes, so that it can grow in place: at most 64 MiB.
+        /// Default: 0.
         pad_tree: u64;
-        /// Sets what the file says wrote it, `asdf_library`. Default: this crate.
+        /// Sets `asdf_library`, the software that wrote the file. Default: this crate.
         library: Software => Library::Other(library);
     }
 
-    /// Leaves `asdf_library` as it is in the tree.
+    /// Keeps the `asdf_library` entry of the tree.
     #[must_use]
     pub fn keep_library(mut self) -> Self {
         self.library = Library::AsInTheTree;
@@ -108,7 +109,7 @@ impl WriteOptions {
         self
     }
 
-    /// Adds an extension to those that wrote the file. Before standard 1.2.0 a file has none.
+    /// Adds an extension to those recorded in the history. Has no effect before standard 1.2.0.
     #[must_use]
     pub fn extension(mut self, extension: ExtensionMetadata) -> Self {
         self.extensions.push(extension);
@@ -116,7 +117,7 @@ impl WriteOptions {
     }
 }
 
-/// How a file is changed.
+/// Options for editing a file.
 ///
 /// ```
 /// use asdf::save::EditOptions;
@@ -142,21 +143,21 @@ impl Default for EditOptions {
 
 #[cfg(any(unix, windows))]
 impl EditOptions {
-    /// The default: see the methods.
+    /// Creates options with the default values, which are given at each method.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether the file itself is changed, under a journal, instead of replaced by a new one:
-        /// for files that are too large to be copied. Other programs may then see a file that is being
-        /// changed. The tree has to fit its room, and removed blocks keep theirs. Default: no.
+        /// Sets whether to change the existing file, under a journal, instead of replacing it with a new one:
+        /// for files too large to copy. Other programs may see the file while it is being changed. The tree
+        /// has to fit in its space, and removed blocks keep theirs. Default: no.
         in_place: bool;
-        /// Sets whether a read-only file is changed. Default: no.
+        /// Sets whether read-only files may be edited. Default: no.
         read_only: bool;
-        /// Sets how long to wait for another process that is changing the file. Default: 10 seconds.
+        /// Sets how long to wait if another process is editing the file. Default: 10 seconds.
         patience: Duration;
-        /// Sets the limits for reading the file and for the tree that the edits lead to.
+        /// Sets the limits for reading the file and for the edited tree.
         limits: Limits;
     }
 }

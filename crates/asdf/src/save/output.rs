@@ -1,4 +1,4 @@
-//! Where a plan is carried out: outputs that can also copy bytes of the file that exists.
+//! Outputs for a plan. Besides writing, they can copy bytes from the existing file.
 
 #[cfg(any(unix, windows))]
 use std::fs::File;
@@ -11,13 +11,13 @@ use binio::write::{AtomicFile, Discard};
 
 use crate::error::{Error, Result};
 
-/// An output to which bytes of an existing file can be copied.
+/// An output that can also copy bytes from an existing file.
 pub(super) trait Sink: Write + Seek {
-    /// Copies a range of the existing file to the position of the output.
+    /// Copies a range of the existing file to the current position of the output.
     fn copy(&mut self, range: Range<u64>) -> Result<()>;
 }
 
-/// An output of any kind, and the existing file, which is read in pieces.
+/// Any writer, with an existing file from which bytes are copied piece by piece.
 pub(super) struct Stream<'a, W> {
     pub(super) out: W,
     pub(super) existing: Option<&'a dyn ReadAt>,
@@ -49,7 +49,7 @@ impl<W: Seek> Seek for Stream<'_, W> {
     }
 }
 
-/// A new file, to which the system copies bytes of the existing one.
+/// A new file, to which the operating system copies bytes from the existing one.
 #[cfg(any(unix, windows))]
 pub(super) struct Replacement<'a> {
     pub(super) out: &'a mut AtomicFile,
@@ -98,14 +98,14 @@ impl Sink for Discard {
     }
 }
 
-/// A sink together with its position, counted from where the file begins in it.
+/// A sink with its position in bytes, relative to the start of the file.
 pub(super) struct Output<S> {
     sink: S,
     position: u64,
 }
 
 impl<S: Sink> Output<S> {
-    /// A file that begins at the current position of the sink.
+    /// Creates an output for a file that starts at the current position of the sink.
     pub(super) fn new(sink: S) -> Self {
         Self { sink, position: 0 }
     }
@@ -128,7 +128,7 @@ impl<S: Sink> Output<S> {
         Ok(())
     }
 
-    /// Replaces bytes that were written at `offset`.
+    /// Replaces bytes at `offset` that have already been written.
     pub(super) fn patch(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         let back = i64::try_from(self.position - offset).unwrap_or(i64::MAX);
         self.sink.seek(SeekFrom::Current(-back))?;

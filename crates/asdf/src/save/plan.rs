@@ -1,4 +1,4 @@
-//! What a file will consist of, part by part, and writing it.
+//! Planning a file part by part, and writing the plan.
 //!
 //! Every file that this crate writes goes through a [`FilePlan`]:
 //!
@@ -8,8 +8,8 @@
 //! repaired    | bytes: header line, tree | header, copy: block 0 | header, copy: block 1 | index |
 //! ```
 //!
-//! A [`Sink`] carries it out: an [output of any kind](super::output), or a [change in
-//! place](super::in_place), for which copying a range to where it already is costs nothing.
+//! A [`Sink`] executes the plan: [any output](super::output), or an [in-place change](super::in_place), which
+//! skips ranges that are already at their final offset.
 
 use std::borrow::Cow;
 use std::iter;
@@ -23,43 +23,43 @@ use crate::codec::encode::{beside, map, threads, with_threads};
 use crate::error::Result;
 use crate::layout::{BlockHeader, index};
 
-/// Data of small blocks that is encoded at a time, for each thread and at most.
+/// The total size in bytes of the small blocks that are encoded as a batch: per thread, and at most.
 const BATCH_OF_THREAD: u64 = 1 << 20;
 const MAX_BATCH: u64 = 16 << 20;
 
 /// A part of a file.
 pub(super) enum Part<'a> {
     Bytes(Cow<'a, [u8]>),
-    /// A range of the existing file, with the offsets there of the blocks that begin in it.
+    /// A range of the existing file, with the offsets of the blocks that begin in it.
     Copy {
         range: Range<u64>,
         blocks: Vec<u64>,
     },
     Tree(&'a NumberedTree<'a>),
-    /// This many bytes: blanks, and a line end.
+    /// Padding with the given length in bytes: spaces, then a line end.
     Padding(u64),
     /// The complete header of a block.
     Header(Vec<u8>),
-    /// A block, to be encoded. If `next` is given, zeros follow it until the offset is congruent to
-    /// `next` modulo the alignment, so that blocks that are copied after it stay aligned.
+    /// A block to encode. With `next`, zeros are appended until the offset is congruent to `next` modulo the
+    /// alignment, so that copied blocks after it stay aligned.
     Block {
         content: Content<'a>,
         next: Option<u64>,
     },
-    /// The index of all blocks before it, if there are any.
+    /// An index of all preceding blocks, omitted if there are none.
     Index,
 }
 
-/// The parts of a file in their order.
+/// The parts of a file in order.
 pub(super) struct FilePlan<'a> {
     pub(super) parts: Vec<Part<'a>>,
     pub(super) block_options: BlockOptions,
 }
 
-/// A file that was written.
+/// Properties of a file after writing it.
 pub(super) struct Written {
     pub(super) len: u64,
-    /// Offsets of all blocks.
+    /// Offsets of all blocks in bytes.
     pub(super) blocks: Vec<u64>,
 }
 
@@ -77,8 +77,8 @@ impl<'a> FilePlan<'a> {
         self.copy_blocks(range, Vec::new());
     }
 
-    /// Adds a range of the existing file in which blocks begin at these offsets. If it continues the
-    /// range before, both become one.
+    /// Adds a range of the existing file in which blocks begin at the given offsets. Merges it with the
+    /// previous range if they are adjacent.
     pub(super) fn copy_blocks(&mut self, range: Range<u64>, blocks: Vec<u64>) {
         match self.parts.last_mut() {
             Some(Part::Copy { range: last, blocks: known }) if last.end == range.start => {
@@ -94,15 +94,15 @@ impl<'a> FilePlan<'a> {
         self.parts.push(Part::Block { content, next: None });
     }
 
-    /// Returns the length of the parts so far, as far as it is known before they are written: trees
-    /// and blocks do not count.
+    /// Returns the total length in bytes of all parts whose length is known before writing, which excludes
+    /// the tree and blocks to encode.
     pub(super) fn known_len(&self) -> u64 {
         self.parts.iter().filter_map(Part::len).sum()
     }
 
     /// Writes the file at the current position of the sink.
     ///
-    /// While a batch of parts is written, the small blocks of the next batch are encoded on other threads.
+    /// While one batch of parts is written, other threads encode the small blocks of the next batch.
     pub(super) fn write(&self, sink: impl Sink) -> Result<Written> {
         let mut file = Writing { out: Output::new(sink), blocks: Vec::new() };
         let is_before_blocks = |part: &&Part<'_>| !matches!(part, Part::Block { .. });
@@ -138,7 +138,7 @@ impl<'a> FilePlan<'a> {
         Ok(Written { len, blocks: file.blocks })
     }
 
-    /// Encodes the small blocks of a batch, over threads.
+    /// Encodes the small blocks of a batch in parallel.
     fn encode_small(&self, batch: &[Part<'_>]) -> Result<Vec<Option<Encoded>>> {
         map(batch.iter().collect(), |part| match part {
             Part::Block { content, .. } => content.encode_small(self.block_options),
@@ -148,7 +148,7 @@ impl<'a> FilePlan<'a> {
 }
 
 impl Part<'_> {
-    /// The length of the part, if it is known before the part is written.
+    /// Returns the length of the part in bytes, if it is known before writing.
     pub(super) fn len(&self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes.len() as u64),
@@ -159,7 +159,7 @@ impl Part<'_> {
         }
     }
 
-    /// The length of the data of a block that is small enough to be encoded in memory.
+    /// Returns the data length in bytes if the part is a small array block, and 0 otherwise.
     fn small_len(&self) -> u64 {
         match self {
             Self::Block { content: Content::Array(ArrayData { data, .. }), .. } => {
@@ -170,7 +170,7 @@ impl Part<'_> {
     }
 }
 
-/// The number of parts whose small blocks are encoded at a time.
+/// Returns the number of parts in the next batch.
 fn batch_len(parts: &[Part<'_>]) -> usize {
     let limit = MAX_BATCH.min(BATCH_OF_THREAD * threads() as u64);
     let mut sum = 0;
@@ -181,7 +181,7 @@ fn batch_len(parts: &[Part<'_>]) -> usize {
     parts.iter().take_while(fits).count()
 }
 
-/// A file that is being written.
+/// The state of writing a file.
 struct Writing<S> {
     out: Output<S>,
     blocks: Vec<u64>,
@@ -229,7 +229,7 @@ impl<S: Sink> Writing<S> {
         self.out.put(b"\n")
     }
 
-    /// Adds unused space to a block, until the offset is congruent to `next` modulo `align`.
+    /// Pads a block with unused space until the offset is congruent to `next` modulo `align`.
     fn fill_up(&mut self, header: &BlockHeader, next: u64, align: u64) -> Result<()> {
         let missing = next.wrapping_sub(self.out.position()) & (align - 1);
         if missing == 0 {

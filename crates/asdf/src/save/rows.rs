@@ -1,4 +1,4 @@
-//! Arrays that grow row by row: streamed blocks.
+//! Streamed blocks: arrays that grow row by row.
 //!
 //! ```text
 //! shape: ['*', 8], source: -1    the tree: as many rows as the block holds, in the last block
@@ -6,9 +6,10 @@
 //! row, row, ..                   a reader sees the whole rows that are there
 //! ```
 //!
-//! [`RowWriter::close`] makes an ordinary block of it: first the header gets its sizes and checksum in
-//! one write, then follows the index, so that the file is whole at any time. The shape stays `'*'`,
-//! which is valid in ordinary blocks too; a copy by [`Tree::from_file`] has the number of rows.
+//! [`RowWriter::close`] turns the streamed block into an ordinary one. The file is valid at all times,
+//! because the sizes and the checksum are written to the header first, in a single write, and the index is
+//! appended last. The shape remains `'*'`, which is valid in ordinary blocks too; a copy made with
+//! [`Tree::from_file`] has the actual number of rows.
 
 use std::path::Path;
 
@@ -29,10 +30,10 @@ use crate::tree::Node;
 use crate::value::emit::elements;
 use crate::value::{Mapping, Sequence, Tree, Value};
 
-/// Adds rows to an array in the streamed block at the end of a file.
+/// Appends rows to an array in the streamed block at the end of a file.
 ///
-/// The file is locked as long as this value lives. Dropped without [`close`](Self::close), it leaves
-/// a valid file to which [rows can be added](Self::resume) later.
+/// The file is locked for the lifetime of the writer. Dropping it without [`close`](Self::close) leaves a
+/// valid file, to which [more rows can be added](Self::resume) later.
 ///
 /// ```
 /// use asdf::ndarray::Datatype;
@@ -63,9 +64,8 @@ pub struct RowWriter {
 }
 
 impl Writer<'_> {
-    /// Writes the file with an empty array at a place of its tree, to which rows are added. A
-    /// file of that name is replaced. A row has a shape of its own, which is empty for an array of one
-    /// axis.
+    /// Writes the file with an empty array at `pointer`, ready for appending rows. Replaces an existing file.
+    /// `row` is the shape of one row; it is empty for a one-dimensional array.
     pub fn rows(
         &self,
         path: impl AsRef<Path>,
@@ -101,10 +101,10 @@ impl Writer<'_> {
 }
 
 impl RowWriter {
-    /// Goes on where another writer of rows ended. A row that was written in part, when a process
-    /// was killed, is removed.
+    /// Reopens a file to append more rows. An incomplete row at the end, left by a process that was killed,
+    /// is removed.
     ///
-    /// Fails if the last block is not streamed, or if no array lies in it row after row.
+    /// Fails if the last block is not streamed, or if no packed array with an open first dimension uses it.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         crate::file::journal::roll_back(path)?;
@@ -139,22 +139,22 @@ impl RowWriter {
         Ok(Self { file, header, datatype, row_size, removed, lock })
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> u64 {
         self.file.len().saturating_sub(self.header.data_start()) / self.row_size
     }
 
-    /// Whether it is empty.
+    /// Returns `true` if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes of a row were removed that was written in part.
+    /// Returns the length in bytes of the incomplete row that was removed on opening.
     pub fn removed_bytes(&self) -> u64 {
         self.removed
     }
 
-    /// Adds rows: their elements in C order, of the type and in the byte order of the array.
+    /// Appends rows, given as elements in C order. The type and byte order must be those of the array.
     pub fn push<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         let given = Datatype::of::<T>();
         if given != self.datatype {
@@ -166,7 +166,7 @@ impl RowWriter {
         self.push_bytes(&to_bytes(elements))
     }
 
-    /// Adds rows: the bytes of their elements, as they are stored.
+    /// Appends rows, given as the bytes to store.
     pub fn push_bytes(&mut self, rows: &[u8]) -> Result<()> {
         if rows.len() as u64 % self.row_size != 0 {
             let (len, size) = (rows.len(), self.row_size);
@@ -175,12 +175,12 @@ impl RowWriter {
         Ok(self.file.write_all_at(rows, self.file.len())?)
     }
 
-    /// Returns when all rows are on the disk.
+    /// Waits until all rows are on disk.
     pub fn sync(&mut self) -> Result<()> {
         Ok(self.file.sync()?)
     }
 
-    /// Makes an ordinary block of the rows, with sizes, checksum and an index of all blocks.
+    /// Turns the rows into an ordinary block with sizes and a checksum, and adds an index of all blocks.
     pub fn close(mut self) -> Result<()> {
         let end = self.file.len();
         let mut hasher = Algorithm::Md5.hasher();
@@ -208,7 +208,7 @@ impl RowWriter {
     }
 }
 
-/// Bytes of a row, which has some.
+/// Returns the size of a row in bytes. Fails if the row is empty or too large.
 fn size_of_row(datatype: &Datatype, row: &[u64]) -> Result<u64> {
     let size = byte_size(row, datatype.itemsize());
     size.filter(|&size| size > 0)

@@ -1,4 +1,4 @@
-//! A file from its tree: head, tree, blocks, index.
+//! Writing a complete file from a tree: header line, tree, blocks and index.
 
 use std::io::{Seek, Write};
 #[cfg(any(unix, windows))]
@@ -27,17 +27,17 @@ use crate::value::edit::TreeText;
 use crate::value::relocate::to_uri;
 use crate::yaml::ParseOptions;
 
-/// The versions of the standard that can be written: all that are stable.
+/// The versions of the standard that can be written: all stable ones.
 pub const STANDARDS: &[Version] = {
     let (stable, _) = crate::tag::KNOWN_STANDARDS.split_at(7);
     stable
 };
 
-/// Files of an exploded one that are written before they get their names.
+/// The number of block files of an exploded file that are open at the same time.
 #[cfg(any(unix, windows))]
 const OPEN_FILES: usize = 256;
 
-/// Writes a tree and its blocks as a file.
+/// Writes a tree and its blocks to a file.
 ///
 /// See [the module](crate::save) for an example.
 #[derive(Clone, Debug)]
@@ -45,56 +45,56 @@ pub struct Writer<'a> {
     pub(super) tree: Tree,
     file: Option<&'a Asdf>,
     implode: bool,
-    /// The folders that relative URIs of other files lead from, and are to lead from.
+    /// The folders that relative URIs of external files are resolved against, before and after.
     folders: Option<(PathBuf, PathBuf)>,
     pub(super) options: WriteOptions,
 }
 
-/// What was written.
+/// A summary of the written file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
     /// Length of the file in bytes.
     pub len: u64,
-    /// How many blocks it has.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Names of the files that have the blocks, if it was exploded.
+    /// Paths of the block files, if the file was exploded.
     pub files: Vec<PathBuf>,
 }
 
 impl<'a> Writer<'a> {
-    /// A writer of a tree, with the default options.
+    /// Creates a writer for a tree, with the default options.
     pub fn new(tree: Tree) -> Self {
         Self { tree, file: None, implode: false, folders: None, options: WriteOptions::default() }
     }
 
     binio::setters! {
-        /// Sets how the file is written.
+        /// Sets the options for writing the file.
         options: WriteOptions;
-        /// Sets whether blocks of other files, which arrays name by URI, are copied into this one.
-        /// The policy of the file that names them decides which may be opened.
+        /// Sets whether to copy the blocks of external files, which arrays refer to by URI, into this file.
+        /// The policy of the file that refers to them determines which files may be opened.
         implode: bool;
     }
 
-    /// Sets the file whose blocks the tree names by number. Its blocks are copied in their order,
-    /// with their compression unless the options have another; those of arrays that are no longer
-    /// in the tree are left out.
+    /// Sets the file whose blocks the tree refers to by number. Its blocks are copied in order and keep their
+    /// compression, unless the options set another one. Blocks whose arrays are no longer in the tree are
+    /// omitted.
     #[must_use]
     pub fn blocks_of(mut self, file: &'a Asdf) -> Self {
         self.file = Some(file);
         self
     }
 
-    /// Rewrites the relative URIs of other files, for a tree of a file in the folder `from` that is written to
-    /// the folder `to`; see [`Tree::relocate`].
+    /// Rewrites the relative URIs of external files, for a tree from a file in the folder `from` that is
+    /// written to the folder `to`; see [`Tree::relocate`].
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
         self
     }
 
-    /// Writes the file under a name, which it gets when it is complete and on the disk. A file of
-    /// that name is replaced.
+    /// Writes the file to `path`, replacing an existing file. The file appears there only when it is complete
+    /// and on disk.
     #[cfg(any(unix, windows))]
     pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
@@ -104,20 +104,20 @@ impl<'a> Writer<'a> {
         Ok(report)
     }
 
-    /// Writes the file to an output that can seek, from where that is.
+    /// Writes the file to a seekable output, starting at its current position.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let tree = self.numbered_tree(false)?;
         let plan = self.file_plan(&tree)?;
         Ok(plan.write(Stream { out, existing: None })?.into())
     }
 
-    /// Writes the tree under a name, and each block into a file of its own next to it:
-    /// `name0000.asdf` for `name.asdf`. Files of these names are replaced, except those that the tree, or
-    /// the file that it replaces, names, and symbolic links: their numbers are skipped.
+    /// Writes the tree to `path`, and each block to its own file next to it: `name0000.asdf` for `name.asdf`.
+    /// Existing files with such names are replaced. A number is skipped if something other than a regular
+    /// file has its name, or if the tree or the existing file at `path` refers to that name.
     ///
-    /// The files get their names when all are complete, first the new block files, then the tree. Last,
-    /// block files that only the old tree named are removed. So whatever stops this, the file under the name
-    /// is the old or the new tree, and its block files are there.
+    /// All files are completed before they get their names: first the block files, then the tree. Finally,
+    /// block files that only the old tree used are removed. An interruption at any point therefore leaves
+    /// either the old or the new tree, with all of its block files.
     #[cfg(any(unix, windows))]
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
             }
             new.commit(parts)?;
         }
-        // From here on the tree may be in place even if its commit fails.
+        // From here on, the tree may be in place even if `commit` fails.
         out.flush()?;
         new.keep();
         out.commit()?;
@@ -145,15 +145,15 @@ impl<'a> Writer<'a> {
         Ok(WriteReport { files, ..written.into() })
     }
 
-    /// What [`Self::explode`] would write: the length of the file of the tree, and the names of the
-    /// others.
+    /// Returns the report that [`Self::explode`] would return: the length of the tree's file, and the paths
+    /// of the block files.
     #[cfg(any(unix, windows))]
     pub fn plan_explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let (tree, _, files) = self.exploded(path.as_ref())?;
         Ok(WriteReport { files, ..self.file_plan(&tree)?.write(Discard::default())?.into() })
     }
 
-    /// The tree with the names of the files that get its blocks, and these blocks.
+    /// Returns the tree with the URIs of its block files, the blocks, and the paths of the block files.
     #[cfg(any(unix, windows))]
     fn exploded(&self, path: &Path) -> Result<(NumberedTree<'a>, Vec<Content<'a>>, Vec<PathBuf>)> {
         let mut tree = self.numbered_tree(false)?;
@@ -170,8 +170,8 @@ impl<'a> Writer<'a> {
         Ok((tree, blocks, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
 
-    /// Writes the lines before the tree and the tree, without blocks, to an output that cannot
-    /// seek. Fails if an array is in a block.
+    /// Writes the header line, comments and tree to an output that need not be seekable. Fails if an array is
+    /// stored in a block.
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
         let tree = self.numbered_tree(false)?;
         if tree.names_blocks() {
@@ -184,7 +184,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Prepares the tree. `streamed` says that one more block follows, which the tree calls -1.
+    /// Prepares the tree. With `streamed`, the source -1 refers to one more block, which is appended later.
     pub(super) fn numbered_tree(&self, streamed: bool) -> Result<NumberedTree<'a>> {
         self.check()?;
         let origin = self.file.map(|file| Origin { file, implode: self.implode });
@@ -195,7 +195,7 @@ impl<'a> Writer<'a> {
         Ok(tree)
     }
 
-    /// Fails for options that no file can have.
+    /// Fails if an option has a value that is not allowed.
     fn check(&self) -> Result<()> {
         let WriteOptions { align, pad_tree, standard, .. } = self.options;
         let max = BlockHeader::MAX_ALIGN;
@@ -213,8 +213,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The text of the tree of the file whose blocks are copied, with the nodes replaced that are
-    /// different in `tree`. `None` if there is no such file, or if its tree is too different or irregular.
+    /// Returns the tree text of the file whose blocks are copied, changed only where `tree` differs. Returns
+    /// `None` if there is no such file, or if its tree is irregular or too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);
@@ -232,7 +232,7 @@ impl<'a> Writer<'a> {
         Ok(Some(text.into_bytes()))
     }
 
-    /// The lines before the tree: the header, and the comments of the file that is copied.
+    /// Returns the lines before the tree: the header line, and the comments of the copied file.
     fn head_text(&self) -> String {
         let mut text = head::to_text(self.options.standard);
         for comment in self.file.iter().flat_map(|file| &file.layout().comments) {
@@ -243,7 +243,7 @@ impl<'a> Writer<'a> {
         text
     }
 
-    /// The plan of a file that so far has only these lines.
+    /// Begins a plan with the given header lines.
     fn begin_plan(&self, head: String) -> FilePlan<'a> {
         let WriteOptions { align, checksum, .. } = self.options;
         let mut plan = FilePlan::new(BlockOptions { align, checksum });
@@ -251,7 +251,7 @@ impl<'a> Writer<'a> {
         plan
     }
 
-    /// The plan of the file with a tree and its blocks.
+    /// Returns the plan for a file with a tree and its blocks.
     pub(super) fn file_plan<'p>(&self, tree: &'p NumberedTree<'a>) -> Result<FilePlan<'p>>
     where
         'a: 'p,

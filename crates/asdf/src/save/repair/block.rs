@@ -1,4 +1,4 @@
-//! One block: what of it holds, and how it is written in the new file.
+//! Examining one damaged block, and preparing what is intact for the new file.
 
 use std::ops::Range;
 
@@ -14,26 +14,26 @@ use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
 use crate::file::locate::numbering::Numbered;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
-/// What becomes of a block.
+/// The outcome for a block in the new file.
 pub(super) enum State {
-    /// An empty block takes its place.
+    /// The block is lost and replaced by an empty one.
     Missing,
-    /// It is written with this header, and these bytes of the old file after it.
+    /// The block is written with this header, followed by these bytes of the old file.
     Kept { header: BlockHeader, copied: Range<u64> },
 }
 
-/// A block that was looked at.
+/// The result of examining a block.
 pub(super) struct Examined {
     pub(super) state: State,
-    /// Why it is lost or damaged, if it is.
+    /// The reason why the block is lost or damaged, if it is.
     pub(super) reason: Option<Reason>,
-    /// What was put right.
+    /// A note about a repaired mistake.
     pub(super) note: Option<Diagnostic>,
-    /// The bytes in question.
+    /// The stored bytes of the block in the old file.
     pub(super) bytes: Range<u64>,
     /// The number of stored bytes that are missing.
     pub(super) missing: u64,
-    /// Whether a checksum shows that the data are whole.
+    /// Whether a checksum proves that the data is intact.
     pub(super) is_proved: bool,
 }
 
@@ -45,7 +45,8 @@ impl Examined {
     }
 }
 
-/// Looks at a block, which ends at `end` at the latest: there the next one or the index begins.
+/// Examines a block. `end` is the offset of the next block or of the index, where this block ends at the
+/// latest.
 pub(super) fn examine(
     file: &Asdf,
     number: usize,
@@ -85,7 +86,7 @@ pub(super) fn examine(
         return Ok(Examined { state, reason, note: None, bytes, missing: 0, is_proved: false });
     }
     let claimed = header.claimed_range(file_len);
-    // A block inside of what it claims shows that its sizes are wrong.
+    // If another block begins inside the claimed range, the sizes in the header are wrong.
     let is_over = claimed.end > end;
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
@@ -119,7 +120,7 @@ pub(super) fn examine(
         reason = Some(Reason::Block(BlockError::Uncertain));
     }
     let missing = if is_cut && reason.is_some() { missing_len(&header, len) } else { 0 };
-    // Room after the data is kept where it is the block's own.
+    // Keep unused space after the data if it belongs to this block.
     let room = header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
     let copied = start..room.unwrap_or(stored.end);
     header.used_size = len;
@@ -131,8 +132,8 @@ pub(super) fn examine(
     Ok(Examined { state, reason, note, bytes: stored, missing, is_proved })
 }
 
-/// Returns the number of stored bytes that are missing if only `len` bytes of a block are left. The
-/// smallest of the sizes in the header counts, because a damaged size is usually too large.
+/// Returns the number of stored bytes that are missing if only `len` bytes of a block are left. The estimate
+/// uses the smallest size in the header, because damaged sizes are usually too large.
 fn missing_len(header: &BlockHeader, len: u64) -> u64 {
     let mut sizes = vec![header.used_size, header.allocated_size];
     if !header.is_compressed() {
@@ -141,17 +142,17 @@ fn missing_len(header: &BlockHeader, len: u64) -> u64 {
     sizes.into_iter().filter_map(|size| size.checked_sub(len)).min().unwrap_or(0)
 }
 
-/// The stored data of a block, compared with its checksum and decoded.
+/// The result of hashing and decoding the stored bytes of a block.
 struct Checked {
     verdict: ChecksumVerdict,
-    /// MD5 of the stored bytes, if the block has a checksum.
+    /// MD5 digest of the stored bytes, if the block has a checksum.
     stored: Option<Digest>,
-    /// The reason why the data cannot be decoded.
+    /// The error from decoding the data, if any.
     failure: Option<Error>,
 }
 
 impl Checked {
-    /// Hashes and decodes the stored bytes, piece by piece.
+    /// Hashes and decodes the stored bytes piece by piece.
     fn of(
         file: &Asdf,
         block: &Block<'_>,
@@ -188,7 +189,7 @@ impl Checked {
         }
         if let Some(error) = &failure {
             match error.kind() {
-                // What this build cannot decode is not damaged for that.
+                // A block is not damaged just because this build cannot decode it.
                 ErrorKind::Codec { kind: CodecError::FeatureMissing(_), .. } => failure = None,
                 ErrorKind::Codec { .. } => {}
                 _ if !error.is_bad_data() => return Err(error.clone()),
@@ -200,7 +201,8 @@ impl Checked {
 }
 
 impl State {
-    /// The header in the new file. What follows the fields that this crate knows is as it was.
+    /// Returns the header for the new file. Header bytes after the fields known to this crate are copied
+    /// unchanged.
     pub(super) fn header(&self, file: &Asdf) -> Result<Vec<u8>> {
         let Self::Kept { header, .. } = self else {
             return Ok(BlockHeader::aligned(0, [0; 4], 1).to_bytes());

@@ -1,22 +1,22 @@
-//! Undoing a conversion of line ends, which a tool did that took the file for text.
+//! Undoing a line-end conversion by a tool that mistook the file for text.
 //!
 //! ```text
 //! as written  | head, tree        | block 0          | block 1          | index: 2043, 9000
 //! found       | each LF is CR LF  | some bytes more  | some bytes more  | index: 2043, 9000
 //! ```
 //!
-//! The index has the offsets that blocks had. It may also be wrong, so that a conversion is undone only
-//! where it is proved:
+//! The index lists the original offsets of the blocks. Since the index itself may be wrong, a conversion is
+//! only undone where there is proof:
 //!
-//! - If the headers lead from block to block as they are, there was no conversion.
-//! - If every LF of the file has a CR, and the index is right about each block without them, they were
-//!   added.
-//! - Otherwise, a block is changed only if it then has the length that the index and its header state,
-//!   and data that matches its checksum. Without a checksum, its header must make no sense as it is.
-//!   If there are more line ends than were changed, choices are tried, if there are not too many.
-//! - The text before the blocks means the same with either line ends. It is changed if blocks are.
+//! - If the headers lead from block to block up to the index, there was no conversion.
+//! - If every LF of the file follows a CR, and the offsets in the index are correct once these CRs are
+//!   removed, they were added by the conversion.
+//! - Otherwise, a block is only changed if this gives it the length stated by the index and its header, and
+//!   data that matches its checksum. If it has no checksum, its present header must be implausible. If the
+//!   block has more line ends than were converted, the combinations are tried, unless there are too many.
+//! - The text before the blocks has the same meaning with either line ends. It is changed if blocks are.
 //!
-//! All other blocks are left as they are.
+//! All other blocks are left unchanged.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,22 +35,22 @@ use crate::file::locate::{
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
-/// Bytes of a piece that choices are tried for, at most, and bytes that are hashed for it.
+/// The largest piece for which combinations are tried, and the maximum number of bytes hashed for it.
 const MAX_PIECE: u64 = 16 << 20;
 const MAX_HASHED: u64 = 1 << 30;
-/// Bytes of pieces that were found by trying, which are kept in memory.
+/// The maximum total size in bytes of pieces restored by trying combinations; they are kept in memory.
 const MAX_REPLACED: u64 = 64 << 20;
 
-/// A file with its line ends as they were.
+/// A file with its original line ends restored.
 pub(super) struct Undone {
     pub(super) source: Arc<dyn ReadAt>,
-    /// What was undone, if anything.
+    /// A note about the conversion, if one was undone.
     pub(super) note: Option<Diagnostic>,
-    /// Blocks that are still changed, by their offsets in the source.
+    /// Blocks that are still converted, by offset in `source`.
     pub(super) damaged: Vec<(u64, BlockError)>,
 }
 
-/// Undoes a conversion of line ends, if the index shows one.
+/// Undoes a line-end conversion if the index gives evidence of one.
 pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
     let mut ends = CachedSource::new(Arc::clone(&source), true);
@@ -68,7 +68,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
         return Ok(as_is(source));
     }
     if first.offset > first_listed {
-        // Most tools add a CR to each LF.
+        // Most tools add a CR before each LF.
         let end = source.len();
         let all: Arc<dyn ReadAt> =
             Arc::new(Pieces::new(Arc::clone(&source), vec![(0..end, View::WithoutCr)])?);
@@ -84,7 +84,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     by_pieces(source, &drift, offset)
 }
 
-/// Whether a block begins at each offset, and the last one ends before an index.
+/// Returns `true` if a block begins at each listed offset, and the last one is followed by an index.
 fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     let ends = CachedSource::new(Arc::clone(source), true);
     for &offset in listed {
@@ -100,7 +100,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
-/// Returns `true` if the headers lead from block to block as they are, from the first one to the index.
+/// Returns `true` if the headers lead from the first block to the index, without any conversion.
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
@@ -116,10 +116,10 @@ fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     super::mended(Code::IndexDrift, first, message)
 }
 
-/// Undoes what each piece between two blocks proves.
+/// Undoes the conversion in each piece for which there is proof.
 fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Result<Undone> {
     let has_drifted = drift.message().is_some();
-    // Where pieces begin in the file, and where they began.
+    // The current and the original offset of each piece.
     let mut places = vec![(0, 0)];
     places.extend(drift.blocks().iter().filter_map(|&(listed, found)| Some((found?, listed))));
     let mut views: Vec<(Range<u64>, View)> = Vec::with_capacity(places.len() + 1);
@@ -153,7 +153,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
                 start += was;
             }
             Err(Unsolved { added, is_likely }) => {
-                // Without a drift there is another reason for what follows the last block.
+                // If blocks have not moved, something else explains the bytes after the last block.
                 if number > 0 && has_drifted && (is_likely || added < 0) {
                     damaged.push((start, BlockError::Drifted { added }));
                 }
@@ -163,7 +163,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
         }
     }
     if changed == 0 {
-        // More bytes than a block had may be bytes between two blocks.
+        // Without any conversion, surplus bytes may simply lie between two blocks.
         let is_shorter =
             |error: &BlockError| matches!(error, BlockError::Drifted { added } if *added < 0);
         damaged.retain(|(_, error)| is_shorter(error));
@@ -185,21 +185,21 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
     Ok(Undone { source, note, damaged })
 }
 
-/// A part of the file, from one block to the next.
+/// A range of the file: a block up to the next one, or the text before the blocks.
 struct Piece<'a> {
     source: &'a Arc<dyn ReadAt>,
     range: Range<u64>,
     is_block: bool,
 }
 
-/// How a piece is to be seen, and its length then.
+/// The conversion that restores a piece, with the restored length.
 type Solved = std::result::Result<(View, u64), Unsolved>;
 
-/// A piece that has another length than it had.
+/// A piece whose length is wrong and could not be restored.
 struct Unsolved {
-    /// How many bytes too many it has; too few, if negative.
+    /// The number of surplus bytes; negative if bytes are missing.
     added: i64,
-    /// Whether it has as many line ends as that.
+    /// Whether the piece has enough line ends to explain the difference.
     is_likely: bool,
 }
 
@@ -208,7 +208,8 @@ impl Piece<'_> {
         self.range.end - self.range.start
     }
 
-    /// How the piece had this length.
+    /// Finds the conversion that restores the piece to `wanted` bytes. `room` is the memory left for replaced
+    /// bytes.
     fn solve(&self, wanted: u64, room: u64) -> Result<Solved> {
         let len = self.len();
         let added = i64::try_from(i128::from(len) - i128::from(wanted)).unwrap_or(i64::MAX);
@@ -224,7 +225,7 @@ impl Piece<'_> {
         }
         let all = if added > 0 { pairs } else { singles };
         let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
-        // A text means the same with either line ends.
+        // For text, there is no need to find the exact line ends.
         if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > room {
             return Ok(Err(unsolved));
         }
@@ -235,8 +236,8 @@ impl Piece<'_> {
         })
     }
 
-    /// Returns `true` if the piece, seen in another way, is a block of a length whose data matches its
-    /// checksum. Without a checksum, the header must make no sense as it is.
+    /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum. If
+    /// it has no checksum, its present header must be implausible.
     fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
         if !self.is_block {
             return Ok(true);
@@ -258,7 +259,7 @@ impl Piece<'_> {
         Ok(as_is.good().is_none_or(|header| !header.is_plausible(self.source.len())))
     }
 
-    /// The same for the last block, whose length is in its header.
+    /// Like [`Self::solve`], but for the last block, whose length is only known from its header.
     fn solve_last(&self, room: u64) -> Result<Solved> {
         let len = usize::try_from(self.len().min(4 * BLOCK_HEADER_LEN as u64)).unwrap_or(0);
         let head = self.source.bytes_at(self.range.start, len)?;
@@ -267,7 +268,7 @@ impl Piece<'_> {
         let mut failed = None;
         for head in heads {
             let Some(wanted) = block_len(&head) else { continue };
-            // A conversion at most doubles the bytes.
+            // A conversion changes the length by at most a factor of two.
             if wanted > 2 * self.len() || self.len() > wanted.saturating_mul(2) {
                 continue;
             }
@@ -276,11 +277,11 @@ impl Piece<'_> {
                 Err(unsolved) => failed = failed.or(Some(unsolved)),
             }
         }
-        // Without a length its checksum decides whether it is whole.
+        // If no header states a length, leave the checksum to decide whether the block is intact.
         Ok(failed.map_or(Ok((View::AsStored, self.len())), Err))
     }
 
-    /// How many LF have a CR before them, and how many do not.
+    /// Counts the LFs that follow a CR, and those that do not.
     fn count(&self) -> Result<(u64, u64)> {
         let (mut pairs, mut singles) = (0, 0);
         let mut before = 0;
@@ -296,14 +297,14 @@ impl Piece<'_> {
     }
 }
 
-/// The length of the block that begins with these bytes.
+/// Returns the length in bytes of the block that begins with these bytes.
 fn block_len(bytes: &[u8]) -> Option<u64> {
     let header = BlockHeader::parse(bytes.get(..BLOCK_HEADER_LEN)?, 0, u64::MAX).ok()?;
     header.next_offset()
 }
 
-/// The one choice of line ends to change that leaves a block of this length with data that match its
-/// checksum.
+/// Searches for a combination of line ends whose conversion gives a block of `wanted` bytes with data that
+/// matches its checksum.
 fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     let is_place = |at: &usize| {
         let has_cr = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\r');
@@ -311,7 +312,7 @@ fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     };
     let places: Vec<usize> = memchr::memchr_iter(b'\n', bytes).filter(is_place).collect();
     let changed = usize::try_from(added.unsigned_abs()).ok()?;
-    // Few are changed, or few are not.
+    // Choose either the line ends to change or those to keep, whichever are fewer.
     let chosen = changed.min(places.len().checked_sub(changed)?);
     let is_changed_chosen = chosen == changed;
     let mut choices: u64 = 1;
@@ -346,7 +347,7 @@ fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     }
 }
 
-/// The next choice of some numbers below `count`, in order; `false` after the last.
+/// Advances to the next combination of indices below `count`. Returns `false` after the last one.
 fn next_choice(choice: &mut [usize], count: usize) -> bool {
     let len = choice.len();
     let Some(at) = (0..len).rev().find(|&at| choice[at] < count - len + at) else { return false };
@@ -357,7 +358,7 @@ fn next_choice(choice: &mut [usize], count: usize) -> bool {
     true
 }
 
-/// Whether these bytes are a block of this length whose data match its checksum.
+/// Returns `true` if these bytes are a block of `wanted` bytes whose data matches its checksum.
 fn is_right(block: &[u8], wanted: u64) -> bool {
     let header = block.get(..BLOCK_HEADER_LEN).map(|bytes| BlockHeader::parse(bytes, 0, u64::MAX));
     let Some(Ok(header)) = header else { return false };

@@ -1,18 +1,18 @@
-//! Makes a good file of what is left of a damaged one.
+//! Salvaging a valid file from a damaged one.
 //!
 //! | damage | what is kept |
 //! |---|---|
-//! | an index that is missing, stale, short or no list | all blocks; the index is written anew |
-//! | bytes between blocks, after them, or before the tree | all else |
-//! | a cut file | the blocks that are whole, and of the last one what exists, with the checksum of the whole |
-//! | a block whose header is broken, a gap | the other blocks, with their numbers |
-//! | sizes of nonsense in a header | the data up to the next block |
-//! | the checksum of the decoded data, as old writers computed it | the data, with the right checksum |
-//! | line ends that were converted, in text and data | all, where index and checksums prove what was there |
+//! | an index that is missing, stale, truncated or not a list | all blocks; the index is rewritten |
+//! | stray bytes between or after the blocks, or before the tree | everything else |
+//! | a truncated file | intact blocks, and the rest of the last block with its original checksum |
+//! | a block with a broken header, a gap | the other blocks, with their numbers |
+//! | nonsensical sizes in a header | the data up to the next block |
+//! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
+//! | converted line ends in text and data | everything that the index and checksums prove to be restored |
 //!
-//! Stored bytes are copied as they are. What is damaged stays recognizable: a block whose data do
-//! not match its checksum keeps that checksum, and of a block that is lost an empty one holds the
-//! place, so that the numbers of the others stay right.
+//! Stored bytes are copied unchanged, and damage remains recognizable: a block whose data does not match its
+//! checksum keeps that checksum, and a lost block is replaced by an empty one, so that the numbers of the
+//! other blocks remain valid.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -64,7 +64,7 @@ use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
 use numbers::ArrayInBlock;
 
-/// How to make a good file of a damaged one.
+/// Options for recovering a damaged file.
 #[derive(Clone, Debug, Default)]
 pub struct RecoverOptions {
     limits: Limits,
@@ -72,19 +72,19 @@ pub struct RecoverOptions {
 }
 
 impl RecoverOptions {
-    /// The default options.
+    /// Creates options with the default values.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the limits of the reading.
+        /// Sets the limits for reading the damaged file.
         limits: Limits;
     }
 
     /// Rewrites the relative URIs of external files, for a damaged file in the folder `from` and a new one in
-    /// the folder `to`; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be parsed is kept
-    /// as it is.
+    /// the folder `to`; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be parsed is left
+    /// unchanged.
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
@@ -92,40 +92,40 @@ impl RecoverOptions {
     }
 }
 
-/// What is not in the recovered file, or is damaged there.
+/// Something that is missing from the recovered file, or damaged in it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Number of the block, if it is one.
+    /// Number of the block, if the loss concerns a block.
     pub block: Option<usize>,
-    /// Pointers to the arrays that are damaged by it.
+    /// Pointers to the affected arrays.
     pub pointers: Vec<String>,
-    /// The bytes in question, in the damaged file, or in that file with its line ends as they were if
-    /// they were converted.
+    /// The affected bytes of the damaged file. If a line-end conversion was undone, offsets refer to the file
+    /// with its original line ends.
     pub bytes: Range<u64>,
-    /// Number of stored bytes that are not in the recovered file: those after a cut, or all that are
-    /// known of a lost block. 0 if the bytes were kept, but are damaged.
+    /// Number of stored bytes that are missing from the recovered file: those after a truncation, or all
+    /// known bytes of a lost block. 0 if the bytes were kept, but are damaged.
     pub missing: u64,
-    /// What is wrong.
+    /// The error that describes the damage.
     pub reason: Error,
 }
 
-/// What was kept and what was lost.
+/// A summary of what was kept and what was lost.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RecoverReport {
     /// Length of the new file in bytes.
     pub len: u64,
-    /// Number of blocks that were kept whole.
+    /// Number of intact blocks.
     pub kept: u64,
-    /// Number of blocks that were kept, but are damaged: only a part is left, the data does not match
-    /// its checksum or cannot be decoded, or the number of the block is not known.
+    /// Number of blocks that were kept although they are damaged: the data is incomplete, does not match its
+    /// checksum or cannot be decoded, or the number of the block is uncertain.
     pub damaged: u64,
-    /// Bytes of the old file that belong to none of its parts and are not in the new one.
+    /// Ranges of the old file that belong to none of its parts and were left out.
     pub removed: Vec<Range<u64>>,
-    /// What was lost: of the tree, then by blocks, then arrays whose blocks do not exist.
+    /// Losses: first in the tree, then in blocks, then arrays whose blocks do not exist.
     pub lost: Vec<Loss>,
-    /// What else was wrong, by its place in the old file.
+    /// Other problems, ordered by offset in the old file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -136,11 +136,11 @@ impl RecoverReport {
     }
 }
 
-/// Writes what holds of a damaged file as a good file, from where the sink is. Fails if the file
-/// has no readable header line.
+/// Writes a valid file with everything that can be recovered from a damaged one, starting at the current
+/// position of the sink. Fails if the damaged file has no readable header line.
 ///
-/// Memory is needed for the tree and for the list of blocks, not for their data. See [the
-/// module](self) for an example.
+/// Memory use depends on the tree and the number of blocks, not on their data. See [the module](self) for an
+/// example.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
@@ -199,14 +199,14 @@ pub fn recover<W: Write + Seek>(
     Ok(report)
 }
 
-/// Why a block is lost or damaged.
+/// The reason why a block is lost or damaged.
 enum Reason {
     Block(BlockError),
     Other(Error),
 }
 
 impl Reason {
-    /// The error about the block of a number in the new file.
+    /// Converts the reason to an error about the block with this number in the new file.
     fn into_error(self, index: usize) -> Error {
         match self {
             Self::Block(kind) => ErrorKind::Block { index, kind }.into(),
@@ -220,23 +220,23 @@ impl Reason {
     }
 }
 
-/// The blocks of the new file.
+/// The blocks of the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length of the data of each, as far as it is known to be there.
+    /// Length in bytes of the intact data of each block, as far as it is known.
     lens: Vec<u64>,
-    /// The bytes of the old file that are kept or reported as lost.
+    /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,
 }
 
 impl Kept {
-    /// The part before the blocks is known, up to this byte of the old file.
+    /// Starts with the part before the blocks, which ends at `content_end` in the old file.
     fn new(content_end: u64) -> Self {
         let known = std::iter::once(0..content_end).collect();
         Self { is_streamed: false, lens: Vec::new(), known }
     }
 
-    /// Adds a block, and returns the bytes of the old file that follow its header.
+    /// Adds a block. Returns the range of the old file that follows its header.
     fn add(&mut self, state: &State, is_damaged: bool) -> Range<u64> {
         let (copied, len) = match state {
             State::Missing => (0..0, 0),
@@ -246,7 +246,7 @@ impl Kept {
                 let len = if header.is_streamed() {
                     copied.end - copied.start
                 } else if header.is_compressed() && is_damaged {
-                    // How much of it decodes is not known.
+                    // It is unknown how much of the block can be decoded.
                     0
                 } else {
                     header.data_size
@@ -259,7 +259,7 @@ impl Kept {
     }
 }
 
-/// Returns `true` if a range of the old file holds no other bytes.
+/// Returns `true` if all bytes in a range of the old file are allowed.
 fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -> Result<bool> {
     let source = file.source();
     for piece in source.pieces(bytes, source.preferred_piece()) {
@@ -270,7 +270,7 @@ fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -
     Ok(true)
 }
 
-/// Adds the arrays to the losses of their blocks, and those that have no block.
+/// Adds the pointers of arrays to the losses of their blocks, and reports arrays that have no block.
 fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport) {
     let count = kept.lens.len();
     for array in arrays {
@@ -288,7 +288,7 @@ fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport)
         let is_outside = needs.as_ref().is_some_and(|needs| needs.end > len);
         let known = report.lost.iter_mut().find(|loss| loss.block.is_some() && loss.block == index);
         if let Some(loss) = known {
-            // Of a block that is cut, arrays before the cut are whole.
+            // In a truncated block, arrays that end before the truncation are intact.
             let is_cut = matches!(
                 loss.reason.kind(),
                 ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
@@ -311,14 +311,14 @@ fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport)
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
         }
     }
-    // An array and its mask may be in the same block.
+    // An array and its mask may be in the same block, so remove duplicates.
     for loss in &mut report.lost {
         let mut seen = HashSet::new();
         loss.pointers.retain(|pointer| seen.insert(pointer.clone()));
     }
 }
 
-/// A remark about something that was put right, and is no longer an error.
+/// Creates a note about a problem that has been repaired.
 fn mended(code: Code, offset: u64, message: impl Into<String>) -> Diagnostic {
     let mut note = Diagnostic::new(code, Place::at(offset), message);
     note.severity = Severity::Note;

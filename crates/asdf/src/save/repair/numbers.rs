@@ -1,5 +1,5 @@
-//! The numbers of the blocks, by which arrays name them: the index and what the arrays need tell
-//! more of them than [reading](crate::file::locate::numbering) knew.
+//! Determining the block numbers by which arrays refer to blocks. The index and the sizes of the arrays
+//! provide more information than [reading](crate::file::locate::numbering) uses.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,10 +17,10 @@ use crate::file::locate::numbering::{
 use crate::file::locate::{CachedSource, FoundBlock, HeaderReader, HeaderState, Index};
 use crate::layout::BLOCK_HEADER_LEN;
 
-/// An array of the tree that is in a block.
+/// An array that is stored in a block.
 pub(super) struct ArrayInBlock {
     pub(super) pointer: String,
-    /// Pointers to the arrays whose mask this array is: they cannot be read without it.
+    /// Pointers to the arrays that have this array as their mask and cannot be read without it.
     pub(super) masked: Vec<String>,
     pub(super) line: u32,
     pub(super) column: u32,
@@ -28,22 +28,22 @@ pub(super) struct ArrayInBlock {
 }
 
 impl ArrayInBlock {
-    /// Returns the pointers to the arrays that cannot be read if this array is damaged.
+    /// Returns the pointers to this array and to those that cannot be read without it.
     pub(super) fn pointers(&self) -> impl Iterator<Item = String> {
         std::iter::once(&self.pointer).chain(&self.masked).cloned()
     }
 }
 
-/// The blocks by their numbers, and where they and the index begin.
+/// The numbered blocks, with the offsets of all blocks and of the index.
 pub(super) struct NumberedBlocks {
     pub(super) blocks: Vec<Numbered>,
-    /// Where blocks begin, in the order of the file.
+    /// Offsets of the blocks with readable headers, in ascending order.
     starts: Vec<u64>,
     index: Option<u64>,
     file_len: u64,
 }
 
-/// Finds out the numbers of the blocks.
+/// Determines the numbers of the blocks.
 pub(super) fn number_blocks(
     file: &Asdf,
     arrays: &[ArrayInBlock],
@@ -77,8 +77,9 @@ pub(super) fn number_blocks(
     Ok(NumberedBlocks { blocks, starts, index: offset, file_len })
 }
 
-/// Removes magics by chance: there are more blocks than arrays name, all arrays count from the start,
-/// the index does not list the block, and its header makes no sense and leads nowhere.
+/// Removes blocks that are only chance occurrences of the magic bytes. This requires that there are more
+/// blocks than arrays refer to and that no array counts from the end. Such a block is not in the index, its
+/// header is implausible, and it does not end at a boundary.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
@@ -94,7 +95,7 @@ fn drop_false_magics(
     let reader = HeaderReader { source: ends, limits, reports };
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
-    // If the index is right about the other blocks, it is right about this one.
+    // If the index is right about all plausible blocks, trust it for the others.
     let plausible = |block: &&FoundBlock| {
         block.header.good().is_some_and(|header| header.is_plausible(ends.len()))
     };
@@ -124,12 +125,13 @@ fn drop_false_magics(
 }
 
 impl NumberedBlocks {
-    /// Where the first block of the file begins.
+    /// Returns the offset of the first block in the file.
     pub(super) fn first_offset(&self) -> Option<u64> {
         self.starts.first().copied()
     }
 
-    /// Where the next block, the index or the file ends what begins at an offset.
+    /// Returns the offset of the next block, the index or the end of the file after `offset`, whichever comes
+    /// first.
     pub(super) fn end_of(&self, offset: u64) -> u64 {
         let next = self.starts.partition_point(|&start| start <= offset);
         let next = self.starts.get(next).copied();
@@ -137,7 +139,7 @@ impl NumberedBlocks {
         next.into_iter().chain(index).fold(self.file_len, u64::min)
     }
 
-    /// The bytes that are none of these, nor the index.
+    /// Returns the ranges that are neither known nor part of the index.
     pub(super) fn removed(
         &self,
         mut known: Vec<Range<u64>>,
@@ -148,7 +150,7 @@ impl NumberedBlocks {
         let mut removed = Vec::new();
         let mut at = 0;
         for range in known.into_iter().chain(std::iter::once(end..self.file_len)) {
-            // Zeros mean nothing.
+            // Skip zeros, which have no meaning.
             if range.start > at && !is_zero(file, at..range.start)? {
                 removed.push(at..range.start);
             }

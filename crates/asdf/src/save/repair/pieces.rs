@@ -1,12 +1,12 @@
-//! A source whose line ends are as they were before they were converted, piece by piece.
+//! A source that presents a file with its original line ends, piece by piece.
 //!
 //! ```text
 //! stored     | head and tree, CR LF | block 0, CR LF | block 1 as it is | index |
 //! seen       | head and tree, LF    | block 0, LF    | block 1          | index |
 //! ```
 //!
-//! A piece is read through a table of places, one for each 64 KiB, so that a read at any offset
-//! converts no more than that.
+//! Converted pieces have a table with an entry for every 64 KiB of stored bytes, so that a read at any offset
+//! only converts the steps that it touches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use binio::{ReadAt, source};
 use bytes::Bytes;
 
-/// Stored bytes from one place of the table to the next.
+/// Number of stored bytes per table entry.
 const STEP: u64 = 64 << 10;
 
-/// How a piece is seen.
+/// The view that a piece presents.
 #[derive(Clone, Debug)]
 pub(super) enum View {
     AsStored,
@@ -25,28 +25,29 @@ pub(super) enum View {
     WithoutCr,
     /// With a CR before each LF that has none.
     WithCr,
-    /// As other bytes.
+    /// Other bytes instead of the stored ones.
     Replaced(Bytes),
 }
 
 struct Piece {
-    /// Where it begins in what is seen.
+    /// Offset of the piece in the presented file.
     start: u64,
     len: u64,
     stored: Range<u64>,
     view: View,
-    /// For each step of the stored bytes, where it begins in the piece as seen.
+    /// The offset in the converted piece for each step of stored bytes.
     table: Vec<u64>,
 }
 
-/// A source seen as pieces.
+/// A source that is presented as a sequence of pieces.
 pub(super) struct Pieces {
     source: Arc<dyn ReadAt>,
     pieces: Vec<Piece>,
 }
 
 impl Pieces {
-    /// Puts pieces of a source together. Pieces that are converted are read once.
+    /// Assembles a source from pieces. Pieces with converted line ends are read once to determine their
+    /// length.
     pub(super) fn new(
         source: Arc<dyn ReadAt>,
         views: Vec<(Range<u64>, View)>,
@@ -73,11 +74,11 @@ impl Pieces {
         Ok(pieces)
     }
 
-    /// A step of a piece as it is seen.
+    /// Reads and converts one step of a piece.
     fn converted(&self, piece: &Piece, step: u64) -> binio::Result<Vec<u8>> {
         let start = piece.stored.start + step * STEP;
         let end = piece.stored.end.min(start + STEP);
-        // The byte before and the one after decide about those at the ends.
+        // Include one byte on either side, because it affects the conversion at the ends.
         let from = start.saturating_sub(1).max(piece.stored.start);
         let to = piece.stored.end.min(end + 1);
         let len = usize::try_from(to - from).unwrap_or(usize::MAX);
@@ -91,7 +92,7 @@ impl Pieces {
         })
     }
 
-    /// Reads from a piece into the beginning of a buffer. Returns how many bytes.
+    /// Reads from a piece into the beginning of `buffer` and returns the number of bytes read.
     fn read(&self, piece: &Piece, at: u64, buffer: &mut [u8]) -> binio::Result<usize> {
         let left = usize::try_from(piece.len - at).unwrap_or(usize::MAX).min(buffer.len());
         let buffer = &mut buffer[..left];
@@ -112,13 +113,13 @@ impl Pieces {
     }
 }
 
-/// The bytes of a range without CR before LF.
+/// Returns the bytes of a range without the CR of each CR LF.
 pub(super) fn without_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
     let is_kept = |at: &usize| bytes[*at] != b'\r' || bytes.get(at + 1) != Some(&b'\n');
     range.filter(is_kept).map(|at| bytes[at]).collect()
 }
 
-/// The bytes of a range with CR before each LF.
+/// Returns the bytes of a range with a CR before each LF.
 pub(super) fn with_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
     let mut out = Vec::with_capacity(range.len());
     for at in range {
@@ -140,7 +141,7 @@ impl ReadAt for Pieces {
         self.source.gap_worth_reading()
     }
 
-    /// At most 1 MiB, because pieces are copied even from memory.
+    /// Returns at most 1 MiB, because reading a piece copies it even if the source is in memory.
     fn preferred_piece(&self) -> usize {
         self.source.preferred_piece().min(1 << 20)
     }

@@ -1,4 +1,4 @@
-//! What comes before the blocks: the header line, the comments, the tree, and the padding after it.
+//! Recovering everything before the blocks: the header line, comments, tree and padding.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,21 +19,22 @@ use crate::ndarray::source::Source;
 use crate::value::TreeText;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
-/// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
+/// The maximum number of attempts to parse a truncated tree, each with one line less, and the maximum total
+/// size of these attempts in bytes.
 const MAX_TRIES: usize = 1000;
 const MAX_TRIED: usize = 64 << 20;
 
 const DOCUMENT_END: &[u8] = b"...\n";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The beginning of the new file.
+/// The beginning of the recovered file.
 pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
     pub(super) arrays: Vec<ArrayInBlock>,
     pub(super) lost: Option<Loss>,
 }
 
-/// Where the head and the tree end.
+/// Returns the end of the tree, or of the header if there is no tree.
 pub(super) fn content_end(file: &Asdf) -> u64 {
     let layout = file.layout();
     match (&layout.tree, layout.first_block) {
@@ -43,7 +44,7 @@ pub(super) fn content_end(file: &Asdf) -> u64 {
     }
 }
 
-/// The header line, the comments and the tree.
+/// Recovers the header line, comments and tree.
 pub(super) fn recover(file: &Asdf) -> Result<Text> {
     let layout = file.layout();
     let has = |code| file.diagnostics().iter().any(|found| found.code == code);
@@ -69,8 +70,8 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
     })
 }
 
-/// Returns the bytes of the head and the tree with the URIs of external files rewritten, if the tree can be
-/// parsed and changed.
+/// Returns the header and tree with the URIs of external files rewritten, if the tree can be parsed and
+/// changed.
 pub(super) fn relocated(
     bytes: Vec<u8>,
     from: &Path,
@@ -89,7 +90,7 @@ pub(super) fn relocated(
     Ok(relocated.map(|tree| [head, tree.text().as_bytes()].concat()).unwrap_or(bytes))
 }
 
-/// The first line and the comments.
+/// Returns the first line and the comments.
 fn comments_of(head: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     for (number, line) in head.split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -104,7 +105,7 @@ fn comments_of(head: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// A tree without its last line `...`: the line is missing, or the file is cut in the tree.
+/// Recovers a tree without the final line `...`, which is missing or lies beyond the end of a truncated file.
 fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let all = file.tree_text();
     let is_filler = |&byte: &u8| byte == 0 || byte == b' ';
@@ -112,14 +113,14 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let mut text = &all[..all.len() - filler];
     let is_cut = file.layout().first_block.is_none();
     if is_cut && !text.ends_with(b"\n") {
-        // Of a line that is cut nobody knows what it was.
+        // A truncated line cannot be restored.
         text = before_last_line(text);
     }
     let (mut tried, mut failed) = (0, None);
     let mut shorter = text;
     for _ in 0..MAX_TRIES {
         if shorter.is_empty() {
-            // Nothing of the tree is left.
+            // Nothing is left of the tree.
             let lost = Some(lost(file, 0, &cut()));
             return Text { bytes: head, arrays: Vec::new(), lost };
         }
@@ -152,7 +153,7 @@ fn before_last_line(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// The text with an end.
+/// Returns the text with a document end.
 fn ended(text: &[u8]) -> Vec<u8> {
     let break_ = if text.is_empty() || text.ends_with(b"\n") { &b""[..] } else { b"\n" };
     [text, break_, DOCUMENT_END].concat()
@@ -166,7 +167,7 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     Document::parse(text, &options, &mut Vec::new())
 }
 
-/// The loss of the tree from a byte of it on.
+/// Returns the loss of the tree from the byte `from` to its end.
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
@@ -175,7 +176,7 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     Loss { block: None, pointers: Vec::new(), bytes, missing, reason: reason.clone() }
 }
 
-/// Lists the arrays that are in blocks of the file, with the arrays that they are masks of.
+/// Lists the arrays that are stored in blocks, each with the arrays that use it as a mask.
 fn arrays(document: &Document) -> Vec<ArrayInBlock> {
     let nodes = || document.nodes().filter(|node| node.is_ndarray());
     let mut masked: HashMap<String, Vec<String>> = HashMap::new();
@@ -212,13 +213,13 @@ fn array(node: YamlNode<'_>) -> Option<ArrayInBlock> {
     Some(ArrayInBlock { pointer, masked: Vec::new(), line, column, used })
 }
 
-/// Returns the bytes between the tree and the first block, if they are only padding.
+/// Returns the range between the tree and the first block, if it contains nothing but padding.
 pub(super) fn padding(file: &Asdf, first: Option<u64>) -> Result<Option<Range<u64>>> {
     let bytes = content_end(file)..first.unwrap_or(0);
     Ok(if !bytes.is_empty() && is_padding(file, bytes.clone())? { Some(bytes) } else { None })
 }
 
-/// Whether bytes are blanks, line ends and NUL only.
+/// Returns `true` if a range contains nothing but padding: spaces, line ends and NULs.
 pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
     super::holds_only(file, bytes, locate::is_padding)
 }
