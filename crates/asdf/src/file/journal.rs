@@ -1,4 +1,4 @@
-//! The journal of a change in place, which lies beside the file until the change is complete.
+//! The journal of an in-place change, which exists next to the file until the change is complete.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use binio::write::journal::{self, Pending};
 
 use crate::error::Result;
 
-/// Returns `true` if there is a journal beside a file, or if that cannot be found out.
+/// Returns `true` if a file has a journal, or if this cannot be determined.
 pub(crate) fn exists(path: &Path) -> bool {
     !matches!(journal::pending(path), Ok(None))
 }
 
-/// Opens a file as it was before a change in place that has not finished. Returns `None` if the file
-/// can be read as it is. Fails if the journal belongs to another file.
+/// Opens a file in its state before an unfinished in-place change. Returns `None` if the file can be read
+/// directly. Fails if the journal belongs to another file.
 pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, FileSource>>> {
     match journal::pending(path)? {
         None | Some(Pending::Unchanged) => Ok(None),
@@ -23,7 +23,7 @@ pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, 
     }
 }
 
-/// Undoes a change in place that was interrupted, and returns whether there was one.
+/// Rolls back an interrupted in-place change. Returns `true` if there was one.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

@@ -1,4 +1,4 @@
-//! Opening a file: its source, where its parts are, and its blocks.
+//! Opening a file: choosing its source, locating its parts, and accessing its blocks.
 //!
 //! ```text
 //! path --open--> source --locate--> FileParts --blocks--> BlockStore
@@ -6,7 +6,7 @@
 //!      journal          numbering, if the file is damaged
 //! ```
 //!
-//! The tree is not parsed here: [`Asdf`](crate::Asdf) does so when it is first used.
+//! The tree is not parsed here; [`Asdf`](crate::Asdf) parses it on first use.
 
 pub(crate) mod blocks;
 #[cfg(any(unix, windows))]

@@ -2,8 +2,8 @@
 //!
 //! | source | read as |
 //! |---|---|
-//! | a path | small files as a whole, others by position or from a map; in either case as they were before a change that has not finished |
-//! | bytes in memory | shared, without a copy |
+//! | a path | small files as a whole, others by position or memory map; always as before any unfinished change |
+//! | bytes in memory | shared without copying |
 //! | any other [`ReadAt`] | by position |
 
 #[cfg(any(unix, windows))]
@@ -24,11 +24,11 @@ use crate::file::locate::{self, CachedSource, FileParts};
 use crate::layout::Layout;
 use crate::options::{OpenOptions, Strictness};
 
-/// Files up to this size are read as a whole when they are opened by their path.
+/// Maximum size in bytes of files that are read as a whole when they are opened by path.
 #[cfg(any(unix, windows))]
 const SMALL_FILE: u64 = 256 << 10;
 
-/// How often a file is read again because someone else changed it in the meantime.
+/// Maximum number of attempts to read a file while another program is changing it.
 #[cfg(any(unix, windows))]
 const MAX_ATTEMPTS: u32 = 10;
 
@@ -40,13 +40,13 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens the file at a path. A tree is never parsed from a map, which may change.
+    /// Opens the file at a path. The tree is never parsed from a memory map, whose content may change.
     #[cfg(any(unix, windows))]
     pub(crate) fn by_path(path: &Path, options: &OpenOptions) -> Result<Self> {
         Self::by(path, options, || source(path, options))
     }
 
-    /// Opens a file that is closed while more recently read files of the pool are open.
+    /// Opens a file as part of a pool, which closes it while more recently read files are open.
     #[cfg(any(unix, windows))]
     pub(crate) fn in_pool(
         path: &Path,
@@ -71,14 +71,14 @@ impl OpenFile {
             let source = source()?;
             let opened = Self::locate(CachedSource::new(source, !options.mmap), options);
             attempts += 1;
-            // If the file has changed in the meantime, what was read may be a mixture.
+            // If the file has changed in the meantime, its parts may not belong together.
             if attempts == MAX_ATTEMPTS || state(path) == before {
                 return opened;
             }
         }
     }
 
-    /// Opens a file that is read from a source.
+    /// Opens a file from a source.
     pub(crate) fn from_source(source: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
         Self::locate(CachedSource::new(source, true), options)
     }
@@ -98,15 +98,15 @@ impl OpenFile {
     }
 }
 
-/// What differs if a file was changed or replaced, or is being changed: its length, the time of its
-/// last change, and whether there is a journal.
+/// Returns properties that show whether a file was changed or replaced or is being changed: its length, its
+/// modification time, and whether it has a journal.
 #[cfg(any(unix, windows))]
 fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?, journal::exists(path)))
 }
 
-/// Opens the file as it is or, while it is changed in place, as it was before that.
+/// Opens the file as it is or, if an in-place change is unfinished, as it was before.
 #[cfg(any(unix, windows))]
 #[cfg_attr(not(feature = "mmap"), allow(unused_variables, reason = "only maps are an option"))]
 fn source(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
@@ -122,7 +122,7 @@ fn source(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
     }
 }
 
-/// Turns the first diagnostic into an error.
+/// Returns the first diagnostic as an error.
 fn reject_irregularities(reports: &Reports) -> Result<()> {
     match reports.sorted().into_iter().next() {
         None => Ok(()),

@@ -1,7 +1,8 @@
-//! Sources of many files, of which only some are open at a time.
+//! A pool of files of which only some are open at a time.
 //!
-//! An exploded file may have thousands of block files, but a process may open only some hundreds. A [`PooledFile`]
-//! is opened when it is read, and closed when more than [`MAX_OPEN`] others were read after it.
+//! An exploded file may have thousands of block files, but a process can often open only a few hundred. A
+//! [`PooledFile`] is opened when it is read, and closed after more than [`MAX_OPEN`] other files have been
+//! read.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -13,10 +14,10 @@ use std::time::SystemTime;
 
 use binio::{FileSource, ReadAt};
 
-/// The number of files of a pool that are open at a time.
+/// Maximum number of files in a pool that are open at the same time.
 const MAX_OPEN: usize = 64;
 
-/// The files that are open, the one that was read last at the end.
+/// A pool of files, which closes those that have not been read recently.
 #[derive(Debug, Default)]
 pub(crate) struct FilePool {
     open: Mutex<VecDeque<(u64, Arc<FileSource>)>>,
@@ -24,7 +25,7 @@ pub(crate) struct FilePool {
 }
 
 impl FilePool {
-    /// Adds a file to a pool.
+    /// Adds a file to the pool.
     pub(crate) fn add(self: &Arc<Self>, path: &Path) -> binio::Result<PooledFile> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let modified = modified(path)?;
@@ -52,7 +53,7 @@ impl FilePool {
     }
 }
 
-/// A file of a pool. Reading fails if the file has changed since it was added.
+/// A file in a pool. Reading fails if the file has changed since it was added.
 #[derive(Debug)]
 pub(crate) struct PooledFile {
     pool: Arc<FilePool>,

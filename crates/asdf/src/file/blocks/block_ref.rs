@@ -1,9 +1,8 @@
-//! The number by which an array names its block.
+//! References from arrays to blocks, by number.
 
 use std::fmt;
 
-/// The number by which an array's `source` names a block: from the start of the file, or from its end if
-/// it is negative.
+/// The block number in an array's `source`, counted from the start of the file or, if negative, from the end.
 ///
 /// ```
 /// use asdf::block::BlockRef;
@@ -16,7 +15,7 @@ use std::fmt;
 pub enum BlockRef {
     /// Counted from the first block, which is 0.
     Index(usize),
-    /// Counted from the last block, which is 1.
+    /// Counted from the end, where 1 is the last block.
     FromEnd(usize),
 }
 
@@ -24,8 +23,8 @@ impl BlockRef {
     /// The last block, `source: -1`.
     pub const LAST: Self = Self::FromEnd(1);
 
-    /// The index of the block in a file with `count` blocks. `None` if it lies before the first block; an
-    /// index after the last one is returned unchanged.
+    /// Returns the index of the block in a file with `count` blocks, or `None` if the reference points before
+    /// the first block. An index after the last block is returned unchanged.
     pub fn resolve(self, count: usize) -> Option<usize> {
         match self {
             Self::Index(index) => Some(index),
@@ -41,7 +40,7 @@ impl From<i64> for BlockRef {
     }
 }
 
-/// Writes the number as in a tree: `-1` for the last block.
+/// Formats the number as it appears in a tree: `-1` for the last block.
 impl fmt::Display for BlockRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,31 +1,31 @@
-//! Decoded blocks that may be wanted again.
+//! A cache of decoded blocks.
 //!
-//! Two arrays often lie in one compressed block, and it should be decoded once. A block that
-//! someone still holds is shared; besides, the last few are kept, up to a size.
+//! Several arrays often share one compressed block, which should be decoded only once. Decoded data that is
+//! still in use is always shared; in addition, the most recently used blocks are kept, up to a total size.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 
-/// Decoded blocks by the offset of the block in the file.
+/// Decoded blocks, by offset in the file.
 #[derive(Debug)]
 pub(super) struct DecodedCache {
-    /// Every block that was decoded and may still be in use.
+    /// All decoded blocks that may still be in use.
     in_use: HashMap<u64, Weak<Decoded>>,
-    /// When `in_use` has grown to this, entries whose data is gone are dropped.
+    /// The length of `in_use` at which entries without data are removed.
     next_sweep: usize,
-    /// The blocks that are kept, the one used last at the back.
+    /// The blocks kept in memory, most recently used last.
     kept: VecDeque<(u64, Arc<Decoded>)>,
     kept_len: u64,
     max_len: u64,
 }
 
-/// The data of a block, as an owner of [`Bytes`].
+/// The decoded data of a block.
 #[derive(Debug)]
 pub(super) struct Decoded(Vec<u8>);
 
-/// A share of a [`Decoded`].
+/// A shared owner of decoded data, for use in [`Bytes`].
 struct Share(Arc<Decoded>);
 
 impl AsRef<[u8]> for Share {
@@ -35,18 +35,18 @@ impl AsRef<[u8]> for Share {
 }
 
 impl DecodedCache {
-    /// A cache that keeps up to `max_len` bytes.
+    /// Creates a cache that keeps up to `max_len` bytes.
     pub(super) fn new(max_len: u64) -> Self {
         let kept = VecDeque::new();
         Self { in_use: HashMap::new(), next_sweep: 64, kept, kept_len: 0, max_len }
     }
 
-    /// Whether a block of this size would be kept.
+    /// Returns `true` if the cache keeps blocks of this length.
     pub(super) fn keeps(&self, len: u64) -> bool {
         len <= self.max_len
     }
 
-    /// The block at `offset`, if it is in the cache.
+    /// Returns the data of the block at `offset`, if it is in the cache.
     pub(super) fn get(&mut self, offset: u64) -> Option<Bytes> {
         let decoded = self.in_use.get(&offset)?.upgrade()?;
         if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == offset) {
@@ -56,7 +56,8 @@ impl DecodedCache {
         Some(Bytes::from_owner(Share(decoded)))
     }
 
-    /// Adds the block at `offset`, unless another thread was faster; returns the one in the cache.
+    /// Adds the data of the block at `offset` and returns it. If another thread has already added it, returns
+    /// that data.
     pub(super) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
         if let Some(bytes) = self.get(offset) {
             return bytes;

@@ -1,9 +1,9 @@
-//! The MD5 of a block.
+//! MD5 checksums of blocks.
 //!
-//! The standard means the MD5 of the stored bytes. Some writers computed it from the decoded
-//! bytes, so if the stored bytes of a compressed block do not match, the decoded bytes are compared
-//! as well, whatever the name or version of the writer. All zeros mean that there is no checksum; a
-//! STREAMED block never has one.
+//! According to the standard, the checksum is the MD5 digest of the stored bytes. Some writers computed it
+//! from the decoded bytes, so if the stored bytes of a compressed block do not match, the decoded bytes are
+//! compared as well, whatever software wrote the file. A checksum of all zeros means that there is none;
+//! STREAMED blocks never have one.
 
 use std::ops::Range;
 
@@ -22,23 +22,24 @@ use crate::options::Verify;
 pub enum ChecksumVerdict {
     /// The block has no checksum.
     Absent,
-    /// It is the MD5 of the stored bytes, as the standard requires.
+    /// The checksum is the MD5 digest of the stored bytes, as the standard requires.
     Stored,
-    /// It is the MD5 of the decoded bytes, as old writers computed it. The data is right.
+    /// The checksum is the MD5 digest of the decoded bytes, as some old writers computed it. The data is
+    /// intact.
     DecodedLegacy,
-    /// It is neither: the block is damaged.
+    /// The checksum matches neither, so the block is damaged.
     Mismatch {
-        /// MD5 of the stored bytes.
+        /// MD5 digest of the stored bytes.
         stored: Digest,
-        /// MD5 of the decoded bytes, of a compressed block that can be decoded.
+        /// MD5 digest of the decoded bytes, if the block is compressed and can be decoded.
         decoded: Option<Digest>,
     },
 }
 
 impl ChecksumVerdict {
-    /// Compares the checksum in a header with the MD5 of the stored bytes. If they differ, compares
-    /// it with the MD5 of the decoded bytes, which `decoded` computes; it returns `None` for a block
-    /// that is not compressed or cannot be decoded.
+    /// Compares the checksum in a header with the MD5 digest of the stored bytes. If they differ, calls
+    /// `decoded` to get the digest of the decoded bytes, which is `None` if the block is not compressed or
+    /// cannot be decoded.
     pub(crate) fn of(
         header: &BlockHeader,
         stored: Digest,
@@ -63,7 +64,7 @@ impl ChecksumVerdict {
         !matches!(self, Self::Mismatch { .. })
     }
 
-    /// Returns the error that a mismatch with the checksum in a header is.
+    /// Returns the error for a mismatch, or `None` for any other verdict.
     pub(crate) fn error(&self, header: &BlockHeader) -> Option<BlockError> {
         let Self::Mismatch { stored, .. } = self else { return None };
         let mut computed = [0; 16];
@@ -77,7 +78,7 @@ pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
     !header.is_streamed() && header.checksum != [0; 16]
 }
 
-/// Computes the MD5 of stored bytes, reading them piece by piece.
+/// Computes the MD5 digest of stored bytes, reading them piece by piece.
 pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
     let mut hasher = Algorithm::Md5.hasher();
     for piece in stored.pieces(0..stored.len(), stored.preferred_piece()) {
@@ -87,8 +88,8 @@ pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
 }
 
 impl Block<'_> {
-    /// Compares the data with the checksum. Reads the stored bytes, and decodes the block only if
-    /// they do not match.
+    /// Compares the data with the checksum. Reads the stored bytes; decodes the block only if they do not
+    /// match.
     pub fn verify(&self) -> Result<ChecksumVerdict> {
         if !has_checksum(self.header()?) {
             return Ok(ChecksumVerdict::Absent);
@@ -96,8 +97,8 @@ impl Block<'_> {
         self.verify_by(digest_of(&self.span()?)?)
     }
 
-    /// Compares the data with the checksum, given the MD5 of the stored bytes. Decodes the block
-    /// only if they do not match.
+    /// Compares the data with the checksum, given the MD5 digest of the stored bytes. Decodes the block only
+    /// if the digest does not match.
     fn verify_by(&self, stored: Digest) -> Result<ChecksumVerdict> {
         self.verdict(stored, || {
             let mut hasher = Algorithm::Md5.hasher();
@@ -107,8 +108,8 @@ impl Block<'_> {
         })
     }
 
-    /// Checks that the data is in the file and can be decoded, and compares it with the checksum. Takes
-    /// little memory: a few kilobytes may decode to gigabytes.
+    /// Checks that the data is complete and can be decoded, and compares it with the checksum. The data is
+    /// decoded piece by piece, because a few kilobytes may decode to gigabytes.
     pub(super) fn check_whole(&self) -> Result<ChecksumVerdict> {
         let header = self.header()?;
         self.data_range()?;
@@ -129,7 +130,7 @@ impl Block<'_> {
         }
     }
 
-    /// Decodes the block piece by piece. The pieces are right only if this succeeds.
+    /// Decodes the block piece by piece. The pieces passed to `take` are only valid if this succeeds.
     fn decode_pieces(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
         self.with_decoder(|decoder| {
             let mut buffer = Vec::new();
@@ -153,8 +154,8 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if a read of the whole block or of a part has to check the checksum. Fails if
-    /// it was checked before and is wrong.
+    /// Returns `true` if the checksum has to be verified before reading the whole block or part of it. Fails
+    /// if an earlier check found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -171,20 +172,20 @@ impl Block<'_> {
         }
     }
 
-    /// Checks the checksum before a part is read, if the options ask for it.
+    /// Verifies the checksum before part of the block is read, if the options require it.
     pub(super) fn verify_on_read(&self) -> Result<()> {
         if self.must_verify(false)? { self.check_stored(None) } else { Ok(()) }
     }
 
-    /// Returns the stored bytes as offsets in the file, for reading some of them only. Checks the
-    /// checksum first if the options ask for it.
+    /// Returns the range of the stored bytes in the file, for reading some of them. Verifies the checksum
+    /// first if the options require it.
     pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
         self.verify_on_read()?;
         self.data_range()
     }
 
-    /// Compares the checksum unless that has been done. Fails if it is wrong, unless the options ask only for
-    /// a report: for data that is copied to where it gets a checksum of its own, or none.
+    /// Verifies the checksum unless this has already been done. Fails on a mismatch, unless the options only
+    /// ask for a report. Use this before copying data to a place where it gets a new checksum, or none.
     pub(crate) fn check_once(&self) -> Result<()> {
         let known = self.store.verified().get(&self.offset).cloned();
         match known {
@@ -193,8 +194,8 @@ impl Block<'_> {
         }
     }
 
-    /// Compares the checksum like [`Self::check_once`], even if that has been done. `stored` is the MD5 of
-    /// the stored bytes; they are read if it is not known.
+    /// Verifies the checksum even if this has already been done. `stored` is the MD5 digest of the stored
+    /// bytes; without it, they are read. Fails like [`Self::check_once`].
     pub(crate) fn check_stored(&self, stored: Option<Digest>) -> Result<()> {
         let verdict = match stored {
             Some(stored) => self.verify_by(stored)?,
@@ -203,14 +204,14 @@ impl Block<'_> {
         self.settle(verdict)
     }
 
-    /// Fails if the checksum does not match data that was just read.
+    /// Compares data that has just been read with the checksum. Fails on a mismatch.
     pub(super) fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
         let verdict = self.verdict(stored, || decoded.map(|data| Algorithm::Md5.digest(data)))?;
         self.settle(verdict)
     }
 
-    /// Remembers a verdict, so that the next read does not check again. A mismatch is an error, or a
-    /// diagnostic if the options say so.
+    /// Records a verdict so that later reads need not verify the checksum again. A mismatch is an error or,
+    /// depending on the options, a diagnostic.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
         if self.store.verify() == Some(Verify::Report) {

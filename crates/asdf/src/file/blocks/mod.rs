@@ -1,4 +1,4 @@
-//! The binary blocks: their headers, their bytes as stored, their data.
+//! Binary blocks: their headers, stored bytes and decoded data.
 
 mod block_ref;
 mod cache;
@@ -26,7 +26,7 @@ pub(crate) use store::BlockStore;
 
 /// The blocks of a file.
 ///
-/// Headers are read when a block is asked for: with an index just that one, without an index all
+/// Headers are read on demand: only that of the requested block if there is an index, otherwise all headers
 /// up to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
@@ -38,18 +38,18 @@ impl<'a> Blocks<'a> {
         Self { store }
     }
 
-    /// How many blocks the file has. Without an index all headers are read for it.
+    /// Returns the number of blocks. Without an index, this reads all headers.
     pub fn len(&self) -> Result<usize> {
         self.store.len()
     }
 
-    /// Whether the file has no blocks.
+    /// Returns `true` if the file has no blocks.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.find(0)?.is_none())
     }
 
-    /// The block of this number, counted from 0. A block with a broken header is included; its
-    /// [`Block::header`] is an error.
+    /// Returns the block with this number, counted from 0. A block with a broken header can be returned, but
+    /// its [`Block::header`] fails.
     pub fn get(&self, index: usize) -> Result<Block<'a>> {
         let block = self.find(index)?;
         block.ok_or_else(|| {
@@ -58,11 +58,10 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// The block that an array's `source` names: negative numbers count from the end, -1 is the
-    /// last block. Fails where blocks may be missing between it and the end that it is counted
-    /// from: after a gap in a file that was opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage), or if other blocks follow the last one that
-    /// the headers lead to.
+    /// Returns the block that an array's `source` refers to. Negative numbers count from the end; -1 is the
+    /// last block. Fails if blocks may be missing between the requested one and the end from which it is
+    /// counted: after a gap in a file opened with [`Strictness::Salvage`](crate::Strictness::Salvage), or if
+    /// more blocks follow the last one that the headers lead to.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {
@@ -77,30 +76,29 @@ impl<'a> Blocks<'a> {
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
-    /// The first number that may be wrong, after a gap in a file that is salvaged.
+    /// Returns the first uncertain block number, after a gap in a salvaged file.
     pub(crate) fn certain(self) -> usize {
         self.store.certain()
     }
 
-    /// All blocks in the order of the file. Each header is read when its turn comes; a source that
-    /// fails ends it with an error.
+    /// Iterates over all blocks in file order. Headers are read one at a time; after an error from the
+    /// source, the iteration ends.
     pub fn iter(&self) -> BlockIter<'a> {
         BlockIter { blocks: *self, next: Some(0) }
     }
 
-    /// The data of all blocks, decoded in parallel, in their order.
+    /// Decodes all blocks in parallel and returns their data in file order.
     pub fn decode_all(&self) -> Result<Vec<Result<Bytes>>> {
         self.for_each(Block::decode)
     }
 
-    /// The verdicts on the checksums of all blocks, found in parallel, in their order.
+    /// Verifies the checksums of all blocks in parallel and returns the verdicts in file order.
     pub fn verify_all(&self) -> Result<Vec<Result<ChecksumVerdict>>> {
         self.for_each(Block::verify)
     }
 
-    /// Checks all blocks in parallel: that each is in the file and decodes, and its checksum. With
-    /// each verdict comes what `done` returned, which is called when a block is finished, from any
-    /// thread.
+    /// Checks all blocks in parallel: whether each is complete and can be decoded, and its checksum. `done`
+    /// is called from any thread when a block is finished; its result is returned with the verdict.
     pub(crate) fn check_all<T: Send>(
         self,
         done: impl Fn(&Block<'a>) -> T + Send + Sync,
@@ -123,12 +121,12 @@ impl<'a> Blocks<'a> {
         Ok(self.store.block(index)?.map(|block| self.block(index, block)))
     }
 
-    /// All blocks as they were found, in their order.
+    /// Returns all blocks in file order, as they were found.
     pub(crate) fn found(self) -> Result<Vec<FoundBlock>> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
 
-    /// A block that was found, under a number that may differ from the one by which it was found.
+    /// Creates a block from one that was found, with a number that may differ from its position.
     pub(crate) fn block(self, index: usize, found: FoundBlock) -> Block<'a> {
         let FoundBlock { offset, header } = found;
         let header = match header {
@@ -158,7 +156,7 @@ impl<'a> IntoIterator for Blocks<'a> {
     }
 }
 
-/// The blocks of a file in their order; see [`Blocks::iter`].
+/// An iterator over the blocks of a file in order; see [`Blocks::iter`].
 #[derive(Clone, Debug)]
 pub struct BlockIter<'a> {
     blocks: Blocks<'a>,
@@ -191,28 +189,28 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Number of the block, from 0.
+    /// Returns the number of the block, counted from 0.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Offset of the block's magic in the file.
+    /// Returns the offset of the block's magic bytes in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The header, or what is wrong with it.
+    /// Returns the header. Fails if the header is invalid.
     pub fn header(&self) -> Result<&BlockHeader> {
         self.header.as_ref().map_err(|kind| self.error(kind.clone()))
     }
 
-    /// Whether the data is stored in a compressed form.
+    /// Returns `true` if the data is stored in compressed form.
     pub fn is_compressed(&self) -> bool {
         self.header.as_ref().is_ok_and(BlockHeader::is_compressed)
     }
 
-    /// The stored bytes, as offsets in the file. An error if they reach past its end; with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage) the part that exists.
+    /// Returns the range of the stored bytes in the file. Fails if it extends past the end of the file; with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage), returns the part that exists.
     pub fn data_range(&self) -> Result<Range<u64>> {
         let file_len = self.store.source().len();
         let range = self.header()?.claimed_range(file_len);
@@ -225,8 +223,8 @@ impl Block<'_> {
         }
     }
 
-    /// Size of the decoded data in bytes: the `data_size` of a compressed block, the stored
-    /// size of an uncompressed one.
+    /// Returns the size of the decoded data in bytes: `data_size` for a compressed block, the stored size for
+    /// an uncompressed one.
     pub fn data_len(&self) -> Result<u64> {
         let header = self.header()?;
         if header.is_compressed() && !header.is_streamed() {
@@ -236,20 +234,21 @@ impl Block<'_> {
         Ok(range.end - range.start)
     }
 
-    /// Where the stored bytes come from.
+    /// Returns the source from which the block is read.
     pub(crate) fn source(&self) -> &'_ dyn ReadAt {
         self.store.source()
     }
 
-    /// The bytes as stored. Shared with the source if that is memory. Never checked.
+    /// Returns the stored bytes without verifying the checksum. They are shared with the source if it is in
+    /// memory.
     pub fn raw(&self) -> Result<Bytes> {
         let range = self.data_range()?;
         let len = range.end - range.start;
         Ok(self.store.source().bytes_at(range.start, Self::in_memory(len)?)?)
     }
 
-    /// Returns `true` if another block has the same compression, size and stored bytes, so that it decodes
-    /// to the same data.
+    /// Returns `true` if another block has the same compression, size and stored bytes, and therefore the
+    /// same data.
     pub(crate) fn is_stored_like(&self, other: &Block<'_>) -> Result<bool> {
         const PIECE: usize = 1 << 20;
         let [one, two] = [self.header()?, other.header()?];
@@ -276,13 +275,13 @@ impl Block<'_> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
 
-    /// The bytes as stored, for decoding: read once if they are one stream, else chunk by chunk.
+    /// Returns the stored bytes for decoding: read in one go for a single stream, otherwise on demand.
     fn stored(&self, job: &DecodeJob) -> Result<Box<dyn ReadAt + '_>> {
         Ok(if job.is_chunked() { Box::new(self.span()?) } else { Box::new(self.raw()?) })
     }
 
-    /// The data. Of an uncompressed block it is shared with the source if that is memory; of a
-    /// compressed one it is shared with others who asked for it, or decoded.
+    /// Returns the decoded data. For an uncompressed block, it is shared with the source if that is in
+    /// memory; for a compressed one, it is shared with other users if the block is already decoded.
     pub fn decode(&self) -> Result<Bytes> {
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
@@ -305,8 +304,8 @@ impl Block<'_> {
         Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// Calls a function that decodes the data of a compressed block, all of it and in pieces. The
-    /// data is right only if this succeeds. The checksum is not compared.
+    /// Calls `decode` with a decoder, from which it must read the entire data of the block. The data is only
+    /// valid if this succeeds. The checksum is not verified. Fails if the block is not compressed.
     pub(crate) fn with_decoder<R>(
         &self,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R>,
@@ -326,7 +325,7 @@ impl Block<'_> {
         decoded
     }
 
-    /// The data, into a buffer of exactly its size.
+    /// Decodes the data into a buffer of exactly the same size.
     pub fn decode_into(&self, buffer: &mut [u8]) -> Result<()> {
         let (want, got) = (self.data_len()?, buffer.len() as u64);
         if want != got {
@@ -353,9 +352,9 @@ impl Block<'_> {
         digest?.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
     }
 
-    /// A part of the data. Of an uncompressed block only these bytes are read, of an `lz4` or
-    /// `blsc` block only the chunks that hold them are decoded. Other blocks are decoded whole if
-    /// they are small enough to be kept for the next call, else up to the end of the range.
+    /// Returns part of the data. For an uncompressed block, only these bytes are read; for an `lz4` or `blsc`
+    /// block, only the chunks that contain them are decoded. Other blocks are decoded entirely if they are
+    /// small enough for the cache, otherwise up to the end of the range.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         if range.start > range.end || range.end > len {
@@ -371,7 +370,7 @@ impl Block<'_> {
             match self.decode() {
                 Ok(data) => return Ok(Self::part(&data, &range)),
                 Err(error) if is_checksum_error(&error) => return Err(error),
-                // The beginning of a stream that is damaged further on is still decoded.
+                // In a damaged stream, the part before the damage can still be decoded.
                 Err(_) => {}
             }
         }
@@ -385,9 +384,9 @@ impl Block<'_> {
         Ok(data.into())
     }
 
-    /// The chunks of a block that is compressed in chunks, as `lz4` and `blsc` are: `stored` are
-    /// offsets in the file, `decoded` those in the data. Only the lengths before each chunk are
-    /// read. `None` for other blocks.
+    /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are, or `None`
+    /// for other blocks. `stored` ranges are offsets in the file, `decoded` ranges are offsets in the data.
+    /// Only the length before each chunk is read.
     pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
         let Some(job) = self.job()? else { return Ok(None) };
         let range = self.data_range()?;
@@ -399,9 +398,9 @@ impl Block<'_> {
         Ok(chunks)
     }
 
-    /// Returns `true` if the block is compressed in chunks of Blosc buffers, each with its length in front
+    /// Returns `true` if the block consists of Blosc buffers, each preceded by its length
     /// ([`Compression::BloscChunked`](crate::Compression::BloscChunked)). The header does not distinguish
-    /// them from a single buffer, so the first stored byte is read.
+    /// this from a single buffer, so the first stored byte is read.
     pub fn is_blosc_chunked(&self) -> Result<bool> {
         let range = self.data_range()?;
         if self.header()?.compression != *b"blsc" || range.is_empty() {
@@ -410,14 +409,15 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, 1)?[0] != BLOSC_VERSION)
     }
 
-    /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
-    /// can be decoded by themselves, else the part of what [`Self::decode`] returns.
+    /// Returns part of the data, but fails if the rest is needed for decoding and damaged: like
+    /// [`Self::decode_range`] if parts can be decoded independently, otherwise part of the result of
+    /// [`Self::decode`].
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         match self.job()? {
             Some(job) if !job.is_chunked() || range == (0..len) => {
                 let data = match self.decode() {
-                    // A stream that is cut has a beginning.
+                    // The beginning of a truncated stream can be decoded.
                     Err(_) if self.store.is_salvage() => return self.decode_range(range),
                     data => data?,
                 };
@@ -437,14 +437,14 @@ impl Block<'_> {
             return Ok(data);
         }
         let mut notes = Vec::new();
-        // No lock is held while decoding: it may use the threads that wait for the lock.
+        // Do not hold the lock while decoding, which may use threads that are waiting for it.
         let result = job.decode(&*self.stored(&job)?, &mut notes);
         self.report(notes)?;
         let data = result.map_err(|failure| self.failure(failure))?;
         Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// How to decode the block; `None` if it is not compressed.
+    /// Returns the job of decoding the block, or `None` if it is not compressed.
     fn job(&self) -> Result<Option<DecodeJob>> {
         let header = self.header()?;
         if !header.is_compressed() {
@@ -458,7 +458,7 @@ impl Block<'_> {
         Ok(Some(DecodeJob { code, data_size, salvage }))
     }
 
-    /// Whether the block is decoded already and still there.
+    /// Returns `true` if the decoded data is in memory.
     pub(crate) fn is_cached(&self) -> bool {
         self.cached().is_some()
     }
@@ -477,13 +477,13 @@ impl Block<'_> {
         Ok(limits.check_decoded("decoded bytes of a block", len)?)
     }
 
-    /// A length that a buffer can have on this machine.
+    /// Converts a length, provided that a buffer on this machine can have it.
     fn in_memory(len: u64) -> Result<usize> {
         let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX);
         usize::try_from(len).map_err(|_| Error::limit("bytes of a block", limit, len))
     }
 
-    /// Adds the irregularities of the stream to the file's diagnostics.
+    /// Adds the irregularities of a compressed stream to the diagnostics of the file.
     fn report(&self, notes: Vec<Irregularity>) -> Result<()> {
         let start = self.header()?.data_start();
         for Irregularity { code, offset, message } in notes {
@@ -506,7 +506,7 @@ impl Block<'_> {
     }
 }
 
-/// Runs both, on two threads where that is possible.
+/// Runs both functions, in parallel if possible.
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,

@@ -1,4 +1,4 @@
-//! What all blocks of a file share: the source, the table of headers, the cache, the diagnostics.
+//! State that is shared by all blocks of a file: the source, header table, cache and diagnostics.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::locate::{CachedSource, FoundBlock, HeaderReader, KnownBlocks};
 use crate::options::{OpenOptions, Strictness, Verify};
 
-/// The blocks of a file, and the source that they are read from.
+/// The blocks of a file, together with the source from which they are read.
 pub(crate) struct BlockStore {
     source: CachedSource,
     limits: Limits,
@@ -21,7 +21,7 @@ pub(crate) struct BlockStore {
     reports: Reports,
     table: Mutex<BlockTable>,
     cache: Mutex<DecodedCache>,
-    /// Blocks whose checksum was checked on reading, by offset, and what is wrong with them.
+    /// Blocks whose checksums have been verified on reading, by offset, with the error in case of a mismatch.
     verified: Mutex<HashMap<u64, Option<Error>>>,
 }
 
@@ -33,7 +33,7 @@ impl BlockStore {
         reports: Reports,
     ) -> Self {
         let reader = HeaderReader { source: &source, limits: &options.limits, reports: &reports };
-        // What is salvaged is rarely whole.
+        // By default, do not verify checksums while salvaging, because many would not match.
         let salvage = options.strictness == Strictness::Salvage;
         let verify = options.verify.or(salvage.then_some(Verify::Never));
         let table = Mutex::new(BlockTable::new(blocks, reader));
@@ -69,22 +69,23 @@ impl BlockStore {
         self.verify
     }
 
-    /// The first number of a block that may be wrong, after a gap.
+    /// Returns the first uncertain block number, after a gap.
     pub(super) fn certain(&self) -> usize {
         lock(&self.table).certain()
     }
 
-    /// Returns `true` unless blocks follow the last one that the headers lead to.
+    /// Returns `true` unless more blocks follow the last one that the headers lead to.
     pub(super) fn is_end_certain(&self) -> Result<bool> {
         lock(&self.table).is_end_certain(self.reader())
     }
 
-    /// How many blocks there are; reads the headers that are not known yet.
+    /// Returns the number of blocks, reading all headers that are not yet known.
     pub(super) fn len(&self) -> Result<usize> {
         lock(&self.table).len(self.reader())
     }
 
-    /// The block of this number; reads the headers up to it, or with an index its own.
+    /// Returns the block with this number. Reads its header if there is an index, otherwise all headers up to
+    /// it.
     pub(super) fn block(&self, index: usize) -> Result<Option<FoundBlock>> {
         lock(&self.table).get(index, self.reader())
     }

@@ -1,5 +1,5 @@
-//! Which blocks there are: known from the index, or found by walking from header to header, no
-//! further than somebody asked.
+//! The table of blocks. They are known from the index, or discovered by following the headers as far as
+//! necessary.
 //!
 //! ```text
 //! magic | header | data ... allocated | magic | header | data ... | index or end
@@ -18,24 +18,24 @@ use crate::file::locate::{
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
-/// How many bytes after the last block are looked at for bytes other than NUL.
+/// Number of bytes after the last block that are searched for nonzero bytes.
 const TRAILING_LOOK: u64 = 1 << 20;
 
-/// How many entries of an index are compared with the file to find out why it is wrong.
+/// Maximum number of index entries that are compared with the file to find out why the index is wrong.
 const MAX_COMPARED: usize = 1000;
 
-/// The blocks known so far.
+/// The blocks that are known so far.
 #[derive(Debug)]
 pub(super) struct BlockTable {
     blocks: Vec<FoundBlock>,
     progress: Progress,
-    /// The index that was not used, until the walk shows what is wrong with it.
+    /// The index that was not accepted, until all blocks are known and its defect can be reported.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
-    /// From this number on, numbers may be wrong.
+    /// The first block number that may be wrong.
     certain: usize,
-    /// Where blocks may follow that the walk has missed, if neither the index nor the end of the file
-    /// explains why it ended.
+    /// The offset after which undiscovered blocks may follow, if neither the index nor the end of the file
+    /// explains why the chain of headers ended.
     broken_end: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ enum Progress {
 }
 
 impl BlockTable {
-    /// The table of the blocks that were located.
+    /// Creates a table from the blocks known after locating the parts of the file.
     pub(super) fn new(known: KnownBlocks, reader: HeaderReader<'_>) -> Self {
         let mut table = Self {
             blocks: Vec::new(),
@@ -89,13 +89,13 @@ impl BlockTable {
         table
     }
 
-    /// The first number that may be wrong.
+    /// Returns the first block number that may be wrong.
     pub(super) fn certain(&self) -> usize {
         self.certain
     }
 
-    /// Returns `true` unless a plausible block follows the last one that the headers lead to. Reads
-    /// the bytes after it if neither the index nor the end of the file follows.
+    /// Returns `true` unless a plausible block follows the last one that the headers lead to. Searches the
+    /// bytes after it, unless they are known to be the index or the end of the file.
     pub(super) fn is_end_certain(&mut self, reader: HeaderReader<'_>) -> Result<bool> {
         self.len(reader)?;
         let Some(from) = self.broken_end else { return Ok(true) };
@@ -106,7 +106,7 @@ impl BlockTable {
         Ok(is_certain)
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(super) fn len(&mut self, reader: HeaderReader<'_>) -> Result<usize> {
         while let Progress::Walking { next } = self.progress {
             self.step(next, reader)?;
@@ -114,7 +114,7 @@ impl BlockTable {
         Ok(self.blocks.len())
     }
 
-    /// The block of this number, if there is one.
+    /// Returns the block with this number, if it exists.
     pub(super) fn get(
         &mut self,
         index: usize,
@@ -135,13 +135,13 @@ impl BlockTable {
         }
     }
 
-    /// Reads the header of a block that only the index named. If the index is wrong about it, or
-    /// about the one after it, the index is dropped and the table begins again.
+    /// Reads the header of a block that is only known from the index. If the index is wrong about this block
+    /// or the next one, discards the index and starts again.
     fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
         let block = reader.block_at(self.blocks[index].offset)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
         let by_index = reader.by_index(&block.header, listed_next)?;
-        // The block before leads here, so that the block is broken, and not the index.
+        // The previous block leads here, so the block is broken, not the index.
         let is_broken = by_index.is_none()
             && block.header.has_no_magic()
             && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reader));
@@ -164,7 +164,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if a block ends where the index has the next one.
+    /// Returns `true` if a block ends where the index lists the next one.
     fn leads_to(&self, index: usize, reader: HeaderReader<'_>) -> bool {
         let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {
@@ -203,7 +203,7 @@ impl BlockTable {
                 last.header.good().is_some_and(|header| !header.fits(reader.file_len()))
             });
             if is_cut || trailing.is_some() {
-                // Nothing confirms the sizes of the last block, so a block may begin inside it.
+                // Nothing confirms the sizes of the last block, so another block may begin inside it.
                 let last = self.blocks.last().map_or(next, |last| last.offset);
                 self.broken_end = Some(last.saturating_add(BLOCK_MAGIC.len() as u64));
             }
@@ -220,7 +220,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Adds a block; the table is complete if none can follow it.
+    /// Adds a block. Marks the table as complete if no other block can follow.
     fn push(&mut self, block: FoundBlock) {
         self.progress = match &block.header {
             HeaderState::Good(header) if header.is_streamed() => Progress::Complete,
@@ -235,11 +235,11 @@ impl BlockTable {
         self.blocks.push(block);
     }
 
-    /// Reports what is wrong with the index that was not used, now that all blocks are known.
+    /// Reports the defect of the rejected index, now that all blocks are known.
     fn judge_index(&mut self, reader: HeaderReader<'_>) {
         let Some(RejectedIndex { offset, entries, code }) = self.rejected.take() else { return };
         if self.is_data(offset, reader.file_len()) {
-            // What looked like an index is a part of some block's data.
+            // The apparent index is part of the data of a block.
             reader.reports.retract(code, offset);
             return;
         }
@@ -255,7 +255,7 @@ impl BlockTable {
         reader.reports.report(code, offset, message);
     }
 
-    /// Reports bytes after the last block: the likely cause if the index shows it.
+    /// Reports bytes after the last block or, if the index shows it, their likely cause.
     fn report_trailing(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<()> {
         if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
             let listed = index.entries.as_deref().unwrap_or_default();
@@ -273,7 +273,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Whether the byte at `offset` is used data of a block.
+    /// Returns `true` if the byte at `offset` is used data of a block.
     fn is_data(&self, offset: u64, file_len: u64) -> bool {
         let after = self.blocks.partition_point(|block| block.offset <= offset);
         let before = after.checked_sub(1).and_then(|index| self.blocks.get(index));
@@ -281,24 +281,24 @@ impl BlockTable {
     }
 }
 
-/// The offset of bytes after the last block that are not a block index and not zero. `end` is
-/// where the next block would begin.
+/// Returns the offset of the first nonzero byte after the last block that is not part of an index. `end` is
+/// the offset at which another block would begin.
 fn trailing_bytes(
     end: u64,
     last: Option<&FoundBlock>,
     reader: HeaderReader<'_>,
 ) -> Result<Option<u64>> {
     let file_len = reader.file_len();
-    // Used bytes above the allocated ones are data, not trailing.
+    // Used bytes beyond the allocated size are data, not trailing bytes.
     let used_end = match last.map(|block| &block.header) {
         Some(HeaderState::Good(header)) => header.claimed_range(file_len).end,
         _ => end,
     };
-    // The last block may be allocated past the end of the file.
+    // The allocated space of the last block may extend past the end of the file.
     let mut at = if end > file_len { used_end } else { end.max(used_end) };
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
-    // Mostly the index follows at once.
+    // The index usually follows immediately.
     for piece in reader.source.pieces(at..look_end, 4096) {
         let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {

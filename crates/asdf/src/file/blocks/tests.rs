@@ -23,7 +23,7 @@ fn file(blocks: &[BlockBuilder]) -> Asdf {
 /// The letters `abc` as a zlib stream.
 const ABC_ZLIB: &[u8] = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
 
-/// A block of them.
+/// A block that contains [`ABC_ZLIB`].
 fn abc() -> BlockBuilder {
     block(ABC_ZLIB).code(*b"zlib").data_size(3)
 }

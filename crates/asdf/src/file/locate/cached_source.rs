@@ -1,11 +1,11 @@
-//! A source whose ends are kept in memory once they have been read.
+//! A source that keeps its beginning and its end in memory once they have been read.
 //!
 //! ```text
 //! |#### head ####|------------- read when asked for -------------|## tail ##|
 //! 0              head.len()                              tail_start         len
 //! ```
 //!
-//! The tree, the first blocks and the index are in the ends, so most headers take no further read.
+//! The tree, the first blocks and the index are usually in these parts, so most headers need no further read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,15 +17,15 @@ use super::found_block::HeaderState;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// First step of reading the head, and of reading the tail.
+/// Size in bytes of the first read of the head, and of the tail.
 pub(super) const FIRST_STEP: u64 = 64 << 10;
-/// Largest step of reading the head.
+/// Maximum size in bytes of one read of the head.
 const MAX_STEP: u64 = 16 << 20;
 
-/// A source that keeps its ends in memory, so that reads inside them do not read the source again.
+/// A source whose head and tail are kept in memory, so that they are read only once.
 pub(crate) struct CachedSource {
     source: Arc<dyn ReadAt>,
-    /// The ends share the source's memory.
+    /// Whether the head and the tail share the memory of the source.
     shared: bool,
     head: Bytes,
     tail: Bytes,
@@ -33,8 +33,8 @@ pub(crate) struct CachedSource {
 }
 
 impl CachedSource {
-    /// A source of which nothing was read yet. The ends are copied unless `share` is set and the
-    /// source is memory.
+    /// Creates a source of which nothing has been read. With `share`, memory of the source is shared instead
+    /// of copied.
     pub(crate) fn new(source: Arc<dyn ReadAt>, share: bool) -> Self {
         let (shared, tail_start) = (share && source.is_memory(), source.len());
         Self { source, shared, head: Bytes::new(), tail: Bytes::new(), tail_start }
@@ -44,7 +44,7 @@ impl CachedSource {
         &self.source
     }
 
-    /// Reads more of the head: at least as much again.
+    /// Extends the head, usually to twice its length.
     pub(super) fn grow_head(&mut self) -> binio::Result<()> {
         let len = self.head.len() as u64;
         let step = len.clamp(FIRST_STEP, MAX_STEP).min(self.source.len() - len);
@@ -61,7 +61,7 @@ impl CachedSource {
         result
     }
 
-    /// Whether the head is the whole file.
+    /// Returns `true` if the head covers the whole file.
     pub(super) fn is_complete(&self) -> bool {
         self.head_len() == self.len()
     }
@@ -70,14 +70,14 @@ impl CachedSource {
         self.head.len() as u64
     }
 
-    /// The part of a range that is in the head.
+    /// Returns the part of a range that is in the head.
     pub(super) fn head(&self, range: Range<u64>) -> Bytes {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let end = place(range.end).min(self.head.len());
         self.head.slice(place(range.start).min(end)..end)
     }
 
-    /// Reads the tail from `start` on, and returns it.
+    /// Reads the file from `start` to its end and returns these bytes.
     pub(super) fn tail(&mut self, start: u64) -> binio::Result<Bytes> {
         let len = usize::try_from(self.len() - start).unwrap_or(usize::MAX);
         if self.is_complete() {
@@ -111,17 +111,17 @@ impl CachedSource {
         })
     }
 
-    /// Whether a block magic is at `offset`.
+    /// Returns `true` if there is a block magic at `offset`.
     pub(crate) fn has_magic(&self, offset: u64) -> binio::Result<bool> {
         self.has(&BLOCK_MAGIC, offset)
     }
 
-    /// Whether a block index begins at `offset`.
+    /// Returns `true` if a block index begins at `offset`.
     pub(crate) fn has_index(&self, offset: u64) -> binio::Result<bool> {
         self.has(INDEX_HEADER, offset)
     }
 
-    /// Whether these bytes stand at `offset`.
+    /// Returns `true` if the source has these bytes at `offset`.
     pub(super) fn has<const N: usize>(&self, bytes: &[u8; N], offset: u64) -> binio::Result<bool> {
         if self.len().saturating_sub(offset) < N as u64 {
             return Ok(false);
@@ -131,7 +131,7 @@ impl CachedSource {
         Ok(found == *bytes)
     }
 
-    /// The bytes of a range that lies in one of the ends.
+    /// Returns the bytes of a range, if it lies entirely within the head or the tail.
     fn cached(&self, offset: u64, len: usize) -> Option<Bytes> {
         let part = |bytes: &Bytes, start: u64| {
             let from = usize::try_from(offset.checked_sub(start)?).ok()?;
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// 200 KiB of which both ends were read.
+    /// Creates a source of 200 KiB whose head and tail have been read.
     fn cached() -> (Arc<ReadLog<Vec<u8>>>, CachedSource) {
         let bytes: Vec<u8> = (0..200 << 10).map(|i: u32| i.to_le_bytes()[0]).collect();
         let source = Arc::new(ReadLog::new(bytes));

@@ -1,8 +1,8 @@
-//! Blocks that are not where the index has them, but near.
+//! Finding blocks near their listed offsets.
 //!
-//! A tool that takes a file for text and converts its line ends adds or removes a byte at each of
-//! them, in blocks too. Each block is then a little further from its listed place than the one
-//! before, and sizes no longer lead from block to block:
+//! A tool that mistakes the file for text and converts its line ends adds or removes a byte at each of them,
+//! even within blocks. Each block is then displaced a little further from its listed offset than the one
+//! before, and the sizes no longer lead from block to block:
 //!
 //! ```text
 //! listed    |block 0         |block 1         |block 2
@@ -18,21 +18,22 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// How far from its place a block is searched for: a byte for so many bytes since the block before,
-/// since lines are rarely shorter; at least so far, and at most.
+/// The range in which a block is searched for around its expected offset: one byte per `BYTES_PER_LINE` bytes
+/// since the previous block, because lines are rarely shorter, within the given bounds.
 const BYTES_PER_LINE: u64 = 8;
 const MIN_REACH: u64 = 64;
 const MAX_REACH: u64 = 64 << 10;
 
-/// The blocks of an index, each at its listed offset or near it.
+/// The blocks listed by an index, each found at or near its listed offset.
 pub(crate) struct DriftedBlocks {
-    /// Each listed offset, and the offset of the block that is there or near.
+    /// Each listed offset, with the offset of the block found at or near it.
     blocks: Vec<(u64, Option<u64>)>,
 }
 
 impl DriftedBlocks {
-    /// Searches the blocks of an index, of which the first is known, near their places. `None` if the
-    /// index is out of order, or if fewer than half of them are found: it is about another file.
+    /// Searches for the listed blocks near their offsets; `first` is the known offset of the first block.
+    /// Returns `None` if the index is out of order, or if fewer than half of the blocks are found, because
+    /// then the index belongs to another file.
     pub(crate) fn find(
         listed: &[u64],
         first: u64,
@@ -46,14 +47,14 @@ impl DriftedBlocks {
         for (at, &offset) in listed.iter().enumerate() {
             let reach = offset.saturating_sub(last_listed) / BYTES_PER_LINE;
             let reach = reach.clamp(MIN_REACH, MAX_REACH);
-            // What is nearer to the place of another block is that block.
+            // A block that is closer to another listed offset belongs to that one.
             let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
             let neighbours = neighbours.filter_map(|at| listed.get(at));
             let reach = neighbours.fold(reach, |reach, it| reach.min(it.abs_diff(offset) / 2));
             let found = if blocks.is_empty() {
                 Some(first).filter(|first| first.abs_diff(offset) <= reach)
             } else {
-                // As far from its place as the block before it.
+                // Assume that it has moved as far as the block before it.
                 let expected = offset.saturating_add(last).saturating_sub(last_listed);
                 nearest(expected, reach, last, reader)?
             };
@@ -66,18 +67,19 @@ impl DriftedBlocks {
         Ok((2 * found > blocks.len()).then_some(Self { blocks }))
     }
 
-    /// Each listed offset, and the offset of the block that is there or near.
+    /// Returns each listed offset with the offset of the block found at or near it.
     pub(crate) fn blocks(&self) -> &[(u64, Option<u64>)] {
         &self.blocks
     }
 
-    /// Whether the blocks found begin with these.
+    /// Returns `true` if the blocks found begin with the given ones.
     pub(super) fn begins_with(&self, blocks: &[FoundBlock]) -> bool {
         self.blocks.len() >= blocks.len()
             && blocks.iter().zip(&self.blocks).all(|(block, (_, at))| Some(block.offset) == *at)
     }
 
-    /// What is wrong, with the likely cause; `None` if each block found is in its place.
+    /// Describes the drift and its likely cause. Returns `None` if all blocks found are at their listed
+    /// offsets.
     pub(crate) fn message(&self) -> Option<String> {
         let drift = |&(listed, found): &(u64, Option<u64>)| {
             Some(i128::from(found?) - i128::from(listed)).filter(|&drift| drift != 0)
@@ -95,7 +97,7 @@ impl DriftedBlocks {
     }
 }
 
-/// The block magic nearest to an offset, after another offset.
+/// Finds the block magic closest to `expected`, within `reach` and after the offset `after`.
 fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> Result<Option<u64>> {
     let start = expected.saturating_sub(reach).max(after.saturating_add(1));
     let end = expected.saturating_add(reach).min(reader.file_len());
@@ -112,7 +114,7 @@ fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> R
     for at in found {
         match reader.block_at(at)?.header {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
-            // It may be the block, with a size that is wrong, or a magic by chance.
+            // This is either the block with a wrong size, or a magic by chance.
             HeaderState::Good(_) => broken = broken.or(Some(at)),
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! The first block: the first magic after the tree that begins a plausible block, or that the index
-//! names.
+//! Finding the first block: the first magic after the tree that begins a plausible block, or that the index
+//! lists.
 
 use binio::ReadAt;
 use binio::source::Scanner;
@@ -13,21 +13,21 @@ use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// How far a plausible block is searched for, at least, after a magic that begins none.
+/// The minimum number of bytes to search for a plausible block after a magic that does not begin one.
 const MIN_SEARCHED: u64 = 1 << 20;
 
-/// The magics after the tree, up to the first that begins a plausible block.
+/// The block magics found after the tree, up to the first one that begins a plausible block.
 #[derive(Default)]
 pub(super) struct Candidates {
-    /// Those that do not.
+    /// Magics that do not begin a plausible block.
     passed: Vec<FoundBlock>,
     plausible: Option<FoundBlock>,
 }
 
 impl Candidates {
-    /// Searches from the end of the tree, or of the comments, on. Padding may have any length,
-    /// because a tree may have become shorter. After a magic that begins no plausible block, the
-    /// search soon ends: it would otherwise go through the data of a damaged block.
+    /// Searches for block magics, starting at the end of the tree or the comments. Padding may have any
+    /// length, because the tree may have shrunk. After a magic that does not begin a plausible block, the
+    /// search ends early, because it would otherwise go through the data of a damaged block.
     pub(super) fn search(from: u64, reader: HeaderReader<'_>) -> Result<Self> {
         let source = reader.source;
         let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
@@ -37,7 +37,7 @@ impl Candidates {
                 return Ok(candidates);
             }
         }
-        // A magic may begin in the last three bytes of what was read.
+        // A magic may begin in the last three bytes that were read.
         let resume = source.head_len().saturating_sub(3).max(from);
         if resume < end && !source.is_complete() {
             let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
@@ -58,7 +58,7 @@ impl Candidates {
         Ok(candidates)
     }
 
-    /// Adds a magic; `true` if it begins a plausible block.
+    /// Adds a magic. Returns `true` if it begins a plausible block.
     fn add(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<bool> {
         let block = reader.block_at(offset)?;
         let plausible = match &block.header {
@@ -75,17 +75,17 @@ impl Candidates {
         Ok(plausible)
     }
 
-    /// Offset of the first magic.
+    /// Returns the offset of the first magic.
     pub(super) fn first_magic(&self) -> Option<u64> {
         self.passed.first().or(self.plausible.as_ref()).map(|block| block.offset)
     }
 
-    /// Whether no index can follow the plausible block: it is streamed, and what looks like an
-    /// index is its data, or it ends with the file.
+    /// Returns `true` if no index can follow the plausible block, because the block ends with the file or is
+    /// streamed, so that anything resembling an index is part of its data.
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
             Some(FoundBlock { header: HeaderState::Good(header), .. }) => {
-                // A block that is marked as STREAMED by mistake has sizes.
+                // A block that is marked as STREAMED by mistake has a nonzero size.
                 let is_streamed = header.is_streamed() && header.allocated_size == 0;
                 is_streamed || header.allocated_end() == Some(file_len)
             }
@@ -93,8 +93,8 @@ impl Candidates {
         }
     }
 
-    /// Takes the first block. With no plausible one it is the first magic, whatever is wrong with
-    /// it; and the index may show that a magic which is not plausible is a block all the same.
+    /// Selects the first block: usually the plausible one. An earlier magic is preferred if the index lists
+    /// it; if none is plausible, the first magic counts.
     pub(super) fn choose(
         mut self,
         first_listed: Option<u64>,
@@ -114,8 +114,8 @@ impl Candidates {
     }
 }
 
-/// Whether a block, its index or the end of the file is at the end that the header states: it is
-/// no accident then, whatever its flags are.
+/// Returns `true` if the header leads to a block, an index or the end of the file. In that case it is no
+/// chance occurrence, whatever its flags are.
 fn ends_at_something(header: &BlockHeader, reader: HeaderReader<'_>) -> Result<bool> {
     match header.next_offset() {
         Some(next) if next == reader.file_len() => Ok(true),

@@ -1,26 +1,26 @@
-//! A block as it was found: where it begins, and what is known of its header.
+//! A block that was found in the file, with the state of its header.
 
 use crate::error::BlockError;
 use crate::layout::BlockHeader;
 
-/// A block: its place, and its header or why it has none.
+/// The offset and the header of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundBlock {
     pub(crate) offset: u64,
     pub(crate) header: HeaderState,
 }
 
-/// What is known of a header.
+/// The state of a block header.
 #[derive(Clone, Debug)]
 pub(crate) enum HeaderState {
-    /// The index names the place; nothing was read there yet.
+    /// The offset is listed in the index, but the header has not been read.
     Unread,
     Good(BlockHeader),
     Bad(Box<BlockError>),
 }
 
 impl FoundBlock {
-    /// Returns `true` if a byte of the file is data of this block, which lies inside the file.
+    /// Returns `true` if the block is complete and the byte at `offset` is part of its data.
     pub(crate) fn has_data_at(&self, offset: u64, file_len: u64) -> bool {
         self.header.good().is_some_and(|header| {
             header.fits(file_len) && header.claimed_range(file_len).contains(&offset)
@@ -29,7 +29,7 @@ impl FoundBlock {
 }
 
 impl HeaderState {
-    /// The header, if it was read and is valid.
+    /// Returns the header, if it has been read and is valid.
     pub(crate) fn good(&self) -> Option<&BlockHeader> {
         match self {
             Self::Good(header) => Some(header),
@@ -37,7 +37,7 @@ impl HeaderState {
         }
     }
 
-    /// Whether no block begins there.
+    /// Returns `true` if there is no block magic at the offset.
     pub(crate) fn has_no_magic(&self) -> bool {
         matches!(self, Self::Bad(error) if matches!(**error, BlockError::Magic { .. }))
     }

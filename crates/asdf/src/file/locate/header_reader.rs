@@ -1,4 +1,4 @@
-//! Reading block headers, judging them, and comparing them with the index.
+//! Reading and checking block headers, and comparing them with the index.
 
 use binio::source::Scanner;
 use binio::{Limits, ReadAt};
@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
 
-/// Reads the headers of blocks, and reports what is irregular about them.
+/// Reads block headers and reports their irregularities.
 #[derive(Clone, Copy)]
 pub(crate) struct HeaderReader<'a> {
     pub(crate) source: &'a CachedSource,
@@ -27,12 +27,12 @@ impl HeaderReader<'_> {
         Ok(FoundBlock { offset, header: self.source.header(offset)? })
     }
 
-    /// Compares the header at an entry of an index with the next entry. Returns the header as it is
-    /// to be read, or `None` if the index is wrong: there is no magic, or the header leads to a block,
-    /// an index or the end of the file that the index does not have there.
+    /// Compares the header of an indexed block with the next entry of the index. Returns the header,
+    /// corrected if necessary, or `None` if the index is wrong: there is no magic, or the header leads to a
+    /// block, an index or the end of the file that is not listed.
     ///
-    /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This
-    /// is reported, and later blocks are found all the same.
+    /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This is
+    /// reported, and later blocks can still be found.
     pub(crate) fn by_index(
         &self,
         header: &HeaderState,
@@ -65,7 +65,7 @@ impl HeaderReader<'_> {
         Ok((next < listed).then(|| header.clone()))
     }
 
-    /// Clears the STREAMED flag of a block after which the index has another block or begins itself.
+    /// Clears the STREAMED flag of a block that is followed by another block or the index.
     pub(super) fn without_streamed(&self, header: &BlockHeader) -> BlockHeader {
         if header.is_streamed() {
             let message = "the block is marked as STREAMED, but the index and the sizes in its \
@@ -75,8 +75,8 @@ impl HeaderReader<'_> {
         BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
     }
 
-    /// Reports a header that leads nowhere although a block begins at `next`, and corrects the
-    /// allocated size if the data fits.
+    /// Reports a header that leads nowhere although a block begins at `next`. Corrects the allocated size if
+    /// the data fits.
     fn contradicted(&self, header: &BlockHeader, next: u64) -> HeaderState {
         self.report_contradicted(header, next);
         let fits = header.claimed_range(self.file_len()).end <= next;
@@ -87,7 +87,7 @@ impl HeaderReader<'_> {
         HeaderState::Good(BlockHeader { allocated_size, ..*header })
     }
 
-    /// Reports a header by which the block ends elsewhere than at the next block.
+    /// Reports a header according to which the block does not end at the next block.
     pub(crate) fn report_contradicted(&self, header: &BlockHeader, next: u64) {
         let end = header
             .allocated_end()
@@ -97,15 +97,15 @@ impl HeaderReader<'_> {
         self.reports.report(Code::HeaderContradicted, header.offset, message);
     }
 
-    /// Returns `true` if a block, an index or the end of the file is at an offset.
+    /// Returns `true` if there is a block, an index or the end of the file at `offset`.
     pub(crate) fn is_boundary(&self, offset: u64) -> Result<bool> {
         Ok(offset == self.file_len()
             || self.source.has_magic(offset)?
             || self.source.has_index(offset)?)
     }
 
-    /// Returns the end of a block of which only one byte of the magic is damaged: the rest of its
-    /// header makes sense and leads to a block, an index or the end of the file.
+    /// Returns the end of a block with one damaged byte in its magic. The rest of its header must be
+    /// plausible and lead to a block, an index or the end of the file.
     pub(crate) fn end_without_magic(&self, offset: u64) -> Result<Option<u64>> {
         let file_len = self.file_len();
         if file_len.saturating_sub(offset) < BLOCK_HEADER_LEN as u64 {
@@ -125,8 +125,7 @@ impl HeaderReader<'_> {
         }
     }
 
-    /// Returns the end of a block's data if a plausible block begins there, although the block ends
-    /// elsewhere by its allocated size.
+    /// Returns the end of a block's data if a plausible block begins there, regardless of the allocated size.
     pub(crate) fn block_after_data(&self, header: &BlockHeader) -> Result<Option<u64>> {
         if header.is_streamed() {
             return Ok(None);
@@ -139,8 +138,7 @@ impl HeaderReader<'_> {
         Ok(next.good().filter(|next| next.is_plausible(self.file_len())).map(|_| end))
     }
 
-    /// Returns the offset of the first plausible block at or after an offset, reading all bytes up to
-    /// it.
+    /// Returns the offset of the first plausible block at or after `from`, reading all bytes up to it.
     pub(crate) fn find_plausible(&self, from: u64) -> Result<Option<u64>> {
         let file_len = self.file_len();
         let mut scanner = Scanner::new(self.source, &BLOCK_MAGIC, from.min(file_len)..file_len);
@@ -153,7 +151,7 @@ impl HeaderReader<'_> {
         Ok(None)
     }
 
-    /// Reports what is irregular about a block.
+    /// Reports the irregularities of a block.
     pub(crate) fn judge(&self, block: &FoundBlock) {
         match &block.header {
             HeaderState::Unread => {}

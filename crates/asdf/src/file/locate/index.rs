@@ -1,4 +1,4 @@
-//! The block index at the end of the file, and whether it agrees with the blocks.
+//! Finding the block index at the end of the file, and checking whether it agrees with the blocks.
 
 use binio::{Limits, ReadAt};
 use memchr::memmem;
@@ -10,27 +10,27 @@ use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
 use crate::layout::index::{self, INDEX_HEADER};
 
-/// Most of the file's end that is read for an index: about a million entries.
+/// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
+/// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Bytes at the start of a piece of the tail that may be part of the index's first lines.
+/// Maximum number of bytes at the start of the tail that may belong to the first lines of a truncated index.
 const INDEX_FIRST_LINES: usize = 64;
 
-/// Returns `true` for bytes that writers leave between the tree and the first block.
+/// Returns `true` for bytes that writers use as padding between the tree and the first block.
 pub(crate) fn is_padding(byte: u8) -> bool {
     matches!(byte, 0 | b' ' | b'\n' | b'\r')
 }
 
-/// The text of an index.
+/// A parsed block index.
 pub(crate) struct Index {
-    /// Where it begins in the file.
+    /// Offset of the index in the file.
     pub(crate) offset: u64,
-    /// The offsets that it lists, if it is a list.
+    /// The listed offsets, or `None` if the index is not a list.
     pub(crate) entries: Option<Vec<u64>>,
 }
 
 impl Index {
-    /// Reads the end of the file and finds the last index in it. Nothing before `after` is looked
-    /// at.
+    /// Reads the end of the file and finds the last index in it. Ignores anything before `after`.
     pub(crate) fn find(
         source: &mut CachedSource,
         after: u64,
@@ -45,7 +45,7 @@ impl Index {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
             }
-            // The first lines of an index may have been cut: what follows them must be numbers.
+            // The tail may begin within the first lines of an index; the rest must be numbers.
             let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
             if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
                 return Ok(None);
@@ -54,14 +54,14 @@ impl Index {
         }
     }
 
-    /// Offset of the first block that the index lists.
+    /// Returns the offset of the first block in the index.
     pub(super) fn first_listed(&self) -> Option<u64> {
         self.entries.as_ref()?.first().copied()
     }
 
-    /// Checks the index as far as one more read allows. Returns the headers of the first and the last
-    /// block if the index is right so far: its first entry is the first block, the entries grow by at
-    /// least a header each, and the last one is a block after which the index begins.
+    /// Checks the index with at most one further read. Returns the headers of the first and the last block if
+    /// the index is valid so far: its first entry is the first block, the entries increase by at least the
+    /// length of a header, and the last entry is a block that is followed by the index.
     pub(super) fn check(
         &self,
         first: &FoundBlock,
@@ -93,7 +93,7 @@ impl Index {
         };
         let exact = header.allocated_end() == Some(self.offset);
         let header = if exact { reader.without_streamed(header) } else { *header };
-        // Allocated past the index: the file was cut to its data, or never extended.
+        // Space allocated past the index means that the file was truncated to its data, or never extended.
         let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {
@@ -107,8 +107,8 @@ impl Index {
         Ok(Some((last.clone(), last)))
     }
 
-    /// Returns the offset of the first block if only the index has it: `found` is its second entry,
-    /// and there are other bytes than padding at the first, after the tree.
+    /// Returns the offset of a lost first block that is only known from the index: the block found is the
+    /// second entry, and at the first entry, after the tree, there is something other than padding.
     pub(super) fn lost_first(
         &self,
         content_end: u64,

@@ -1,13 +1,11 @@
-//! Locating the parts of a file, in the order of the file and with few reads.
+//! Locating the parts of a file, in file order and with few reads.
 //!
-//! 1. The head, in steps that double from 64 KiB, until the end of the tree and the first block
-//!    are known.
-//! 2. The last 64 KiB, for the block index; more only if they can be the end of a long index.
-//! 3. The header of the last block that the index names.
+//! 1. The head, in steps that double from 64 KiB, until the end of the tree and the first block are known.
+//! 2. The last 64 KiB, for the block index, and more if they could be the end of a long index.
+//! 3. The header of the last block in the index.
 //!
-//! Nothing else is read, however large the file is, unless the blocks are to be salvaged. Which
-//! blocks lie between the first and the last is found out when somebody asks, by
-//! [`BlockStore`](crate::file::blocks::BlockStore).
+//! Nothing else is read, however large the file is, unless blocks are being salvaged. The blocks between the
+//! first and the last are discovered on demand by [`BlockStore`](crate::file::blocks::BlockStore).
 
 mod cached_source;
 mod drift;
@@ -37,7 +35,7 @@ pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use header_reader::HeaderReader;
 pub(crate) use index::{Index, is_padding};
 
-/// The head ends here at the latest: what is not found before does not exist.
+/// Maximum length of the head in bytes; the header and the comments must end before it does.
 const MAX_HEAD: u64 = 16 << 20;
 
 /// The parts of a file.
@@ -47,28 +45,28 @@ pub(crate) struct FileParts {
     pub(crate) blocks: KnownBlocks,
 }
 
-/// The blocks of a file, as far as locating its parts has found them.
+/// The blocks that are known after locating the parts of a file.
 pub(crate) enum KnownBlocks {
-    /// The index has their offsets.
+    /// All offsets are known from the index.
     Indexed { offsets: Vec<u64>, first: HeaderState, last: HeaderState, index_offset: u64 },
-    /// The first block, to go on from.
+    /// Only the first block is known; the others are found by following the headers.
     From { first: FoundBlock, rejected: Option<RejectedIndex> },
-    /// These are all. From `certain` on, their numbers may be wrong.
+    /// All blocks are known. Numbers from `certain` on may be wrong.
     All { blocks: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
 }
 
-/// An index that did not agree with the blocks.
+/// An index that does not agree with the blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct RejectedIndex {
     pub(crate) offset: u64,
-    /// The offsets that it lists, if it is a list.
+    /// The listed offsets, or `None` if the index is not a list.
     pub(crate) entries: Option<Vec<u64>>,
-    /// As what it was reported.
+    /// The code of the diagnostic that reported it.
     pub(crate) code: Code,
 }
 
 impl RejectedIndex {
-    /// Reports an index that is not used.
+    /// Reports an index that will not be used.
     pub(crate) fn report(offset: u64, entries: Option<Vec<u64>>, reports: &Reports) -> Self {
         let (code, message) = match &entries {
             None => (Code::IndexUnparsable, "the block index is not a list of offsets"),
@@ -79,7 +77,7 @@ impl RejectedIndex {
     }
 }
 
-/// Locates the parts of a file: header and comments, tree, first block, index.
+/// Locates the parts of a file: header line, comments, tree, first block and index.
 pub(crate) fn locate(
     source: &mut CachedSource,
     options: &OpenOptions,
@@ -149,8 +147,8 @@ fn read_head(source: &mut CachedSource) -> Result<Head> {
     }
 }
 
-/// The blocks from the first on, by the index if it agrees with them. `lost` is the offset of a
-/// block before the first one found, which only the index has.
+/// Returns the blocks from the first one on, using the index if it agrees with them. `lost` is the offset of
+/// an earlier block that is only known from the index.
 fn known_blocks(
     lost: Option<u64>,
     first: FoundBlock,
@@ -192,7 +190,7 @@ fn known_blocks(
     })
 }
 
-/// The blocks of a damaged file. Of the index only the numbers of blocks after a gap are used.
+/// Finds the blocks of a damaged file. The index is only used to number the blocks after a gap.
 fn salvage(blocks: KnownBlocks, from: u64, reader: HeaderReader<'_>) -> Result<KnownBlocks> {
     let (first, listed, rejected) = match blocks {
         KnownBlocks::Indexed { offsets, first, .. } => {

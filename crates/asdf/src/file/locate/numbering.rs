@@ -1,4 +1,4 @@
-//! The numbers of the blocks in a damaged file, by which arrays name them.
+//! Numbering the blocks of a damaged file, so that arrays refer to the right ones.
 //!
 //! ```text
 //! found    block 0 | gap | block ? | block ? | end      the gap may have held a block
@@ -7,9 +7,9 @@
 //! neither  blocks after the gap follow all those that arrays name, so that no array reads them
 //! ```
 //!
-//! Reading and repair both number blocks by [`number`]. Reading does so before the tree is parsed,
-//! so it knows no arrays, and accepts an index whose blocks have drifted. Repair starts from the
-//! blocks that reading found, and also knows what the arrays need.
+//! Both reading and repair use [`number`]. Reading does so before the tree is parsed, so it knows nothing
+//! about arrays, but it accepts an index whose blocks have drifted. Repair starts from the blocks that
+//! reading found, and also knows which data the arrays need.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,18 +19,18 @@ use super::found_block::FoundBlock;
 use crate::file::blocks::BlockRef;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
-/// A block of a damaged file, by its number.
+/// A numbered block of a damaged file.
 pub(crate) enum Numbered {
-    /// The block with this number.
+    /// The block certainly has this number.
     Certain(FoundBlock),
-    /// A block whose number is not known.
+    /// The number of the block is uncertain.
     Uncertain(FoundBlock),
-    /// No block with this number was found. It began at about this offset.
+    /// No block with this number was found. It began near this offset.
     Missing { offset: u64 },
 }
 
 impl Numbered {
-    /// Offset of the block in the file.
+    /// Returns the offset of the block in the file.
     pub(crate) fn offset(&self) -> u64 {
         match self {
             Self::Certain(block) | Self::Uncertain(block) => block.offset,
@@ -39,16 +39,17 @@ impl Numbered {
     }
 }
 
-/// What an array of the tree says about its block.
+/// The requirements of an array on its block.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayUse {
-    /// The block.
+    /// The reference to the block.
     pub(crate) source: BlockRef,
-    /// The bytes of the block's data that the array needs; `None` if it adapts to the block.
+    /// The range of the block's data that the array needs, or `None` if the array adapts to the size of the
+    /// block.
     pub(crate) needs: Option<Range<u64>>,
 }
 
-/// Returns how many blocks the arrays name, ignoring implausible numbers.
+/// Returns the number of blocks that the arrays refer to, ignoring implausible numbers.
 pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
     let bound = found.saturating_add(arrays.len());
     let numbers = arrays.iter().filter_map(|array| match array.source {
@@ -58,13 +59,11 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
     numbers.filter(|&number| number < bound).max().map_or(0, |number| number + 1)
 }
 
-/// A block index that numbers blocks: each listed offset, and the offset of the block that belongs
-/// there.
+/// A block index used for numbering: each listed offset, with the offset of the corresponding block.
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
-    /// Uses the index although its blocks have drifted, if it agrees with all blocks before the
-    /// first of `gaps`.
+    /// Uses an index whose blocks have drifted, if it agrees with all blocks before the first of `gaps`.
     pub(crate) fn of_drift(
         blocks: &[FoundBlock],
         gaps: &[usize],
@@ -79,8 +78,8 @@ impl IndexNumbers {
             found.is_none_or(|found| found == block.offset)
         };
         if blocks.len() == places.len() && blocks.iter().zip(places).all(is_there) {
-            // There are as many blocks as the index lists, so those that are not near their listed
-            // offsets are among them.
+            // There are as many blocks as entries, so even those that are far from their listed offsets can
+            // be matched in order.
             let numbered = places.iter().zip(blocks);
             return Some(Self(
                 numbered.map(|(&(at, _), block)| (at, Some(block.offset))).collect(),
@@ -89,9 +88,9 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Uses the index if at least half of its blocks begin at just the listed offsets, and if
-    /// blocks are missing: at the beginning, or in one of `gaps`. Between two such blocks, the index may
-    /// be wrong by some bytes, if it lists as many other blocks as there are.
+    /// Uses an index if at least half of the listed offsets are exact and if blocks are missing, either at
+    /// the beginning or in one of `gaps`. Between two exact matches, the other entries may be slightly off,
+    /// provided that there are equally many blocks.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_room = |&listed: &u64| {
@@ -114,7 +113,7 @@ impl IndexNumbers {
             let (between, rest) = listed.split_at(common.unwrap_or(listed.len()));
             let end = rest.first().and_then(known).unwrap_or(offsets.len());
             let is_paired = end - start == between.len();
-            // Where two headers do not fit, there is one block.
+            // Offsets less than a header apart must refer to the same block.
             let near = |at: usize, listed: u64| {
                 let found = offsets.get(start + at).copied().filter(|_| is_paired)?;
                 (found.abs_diff(listed) < BLOCK_HEADER_LEN as u64).then_some(found)
@@ -132,8 +131,8 @@ impl IndexNumbers {
     }
 }
 
-/// Finds the gaps that may have held blocks, and returns the numbers of the blocks after them.
-/// Before `certain` there are none.
+/// Finds gaps that may have held blocks, and returns the number of the block after each of them. Numbers
+/// below `certain` are skipped.
 pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     let is_gap = |&number: &usize| {
         let before = blocks.get(number - 1).and_then(next_offset);
@@ -143,9 +142,8 @@ pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     (certain.clamp(1, blocks.len().max(1))..blocks.len()).filter(is_gap).collect()
 }
 
-/// Numbers the blocks that were found: by the index if one is given, else by what the arrays need,
-/// else in the order of the file. `gaps` are the numbers of blocks before which others may be
-/// missing.
+/// Numbers the blocks that were found: by the index, if given; otherwise by the needs of the arrays, or else
+/// in file order. `gaps` are the numbers of blocks that may be preceded by missing blocks.
 pub(crate) fn number(
     mut blocks: Vec<FoundBlock>,
     gaps: &[usize],
@@ -157,7 +155,7 @@ pub(crate) fn number(
         return by_index(blocks, index);
     }
     let certain = |block: FoundBlock| match &block.header {
-        // Only the index has it.
+        // The block is only known from the index.
         header if header.has_no_magic() => Numbered::Missing { offset: block.offset },
         _ => Numbered::Certain(block),
     };
@@ -175,7 +173,7 @@ pub(crate) fn number(
     numbered
 }
 
-/// Numbers blocks by an index. Those that it does not list follow.
+/// Numbers blocks by an index. Blocks that are not listed follow at the end.
 fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numbered> {
     let numbers: HashMap<u64, usize> = listed
         .iter()
@@ -193,8 +191,8 @@ fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec
     numbered
 }
 
-/// Finds before which block others are missing, and how many: all in one gap, or at the end, since
-/// the file may be truncated. Returns `None` if the arrays do not determine it.
+/// Determines the position and number of the missing blocks, assuming that they are all in one gap, or all at
+/// the end of a truncated file. Returns `None` if the arrays do not determine the result.
 fn by_arrays(
     blocks: &[FoundBlock],
     gaps: &[usize],
@@ -204,8 +202,8 @@ fn by_arrays(
     let missing = named_blocks(arrays, blocks.len()).checked_sub(blocks.len())?;
     let certain = gaps.first().copied().unwrap_or(0);
     let end_by_number = needed_ends(arrays, blocks.len() + missing);
-    // With missing blocks, arrays must fill the blocks that have their numbers then; otherwise they
-    // need only lie inside them.
+    // If blocks are missing, each array must exactly fill the block that would get its number; otherwise, it
+    // only has to fit.
     let fits = |before: usize| {
         let mut whole = blocks.iter().enumerate().skip(certain).filter_map(|(number, block)| {
             let header = block.header.good().filter(|header| header.fits(file_len))?;
@@ -228,8 +226,8 @@ fn by_arrays(
     places.next().is_none().then_some((place, missing))
 }
 
-/// Returns for each number of a block the size of the data that its arrays need, if all of them
-/// say it.
+/// Returns the data size that arrays need for each block number, or `None` for a block if one of its arrays
+/// does not state it.
 fn needed_ends(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
     let mut needed: HashMap<usize, Option<u64>> = HashMap::new();
     for array in arrays {
@@ -241,7 +239,7 @@ fn needed_ends(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>>
     needed
 }
 
-/// Size of the decoded data of a block that lies inside the file.
+/// Returns the size of the decoded data of a complete block, in bytes.
 fn data_len(header: &BlockHeader, file_len: u64) -> u64 {
     if header.is_compressed() && !header.is_streamed() {
         return header.data_size;
@@ -261,7 +259,7 @@ mod tests {
 
     const FILE_LEN: u64 = 10_000;
 
-    /// A block with so many bytes of data.
+    /// Creates a block with `len` bytes of data.
     fn block(offset: u64, len: u64) -> FoundBlock {
         let header = BlockHeader {
             offset,
@@ -276,17 +274,17 @@ mod tests {
         FoundBlock { offset, header: HeaderState::Good(header) }
     }
 
-    /// Blocks of 100, 200 and 300 bytes, with a gap before the second and the third.
+    /// Creates blocks of 100, 200 and 300 bytes, with gaps before the second and the third.
     fn blocks() -> Vec<FoundBlock> {
         vec![block(1000, 100), block(2000, 200), block(3000, 300)]
     }
 
-    /// Arrays of whole blocks, by number and size.
+    /// Creates arrays that fill their blocks, from pairs of number and size.
     fn arrays<const N: usize>(blocks: [(i64, u64); N]) -> Vec<ArrayUse> {
         blocks.map(|(source, len)| ArrayUse { source: source.into(), needs: Some(0..len) }).to_vec()
     }
 
-    /// The numbered blocks in short: `1000` is certain, `1000?` is not, and `-1000` is missing.
+    /// Abbreviates the numbered blocks: `1000` is certain, `1000?` is uncertain, and `-1000` is missing.
     fn shown(numbered: &[Numbered]) -> String {
         let show = |numbered: &Numbered| match numbered {
             Numbered::Certain(block) => block.offset.to_string(),

@@ -1,15 +1,15 @@
-//! Finding what is left of a damaged file.
+//! Finding the blocks that are left in a damaged file.
 //!
-//! The normal walk ends at the first gap. Here every byte that lies in no whole block is searched
-//! for block magics, to the end of the file, and each header that is plausible is a block:
+//! Normal reading stops at the first gap. Salvaging searches all bytes outside intact blocks for block
+//! magics, up to the end of the file, and accepts every plausible header as a block:
 //!
 //! ```text
 //! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
 //! ```
 //!
-//! Bad blocks are included, so that numbers before the damage are kept. After a gap that may have
-//! held a block, [numbering](super::numbering) needs the index; without it numbers are uncertain,
-//! and arrays do not use them. What was found beyond the normal walk is reported.
+//! Bad blocks are included in order to keep the numbers before the damage. After a gap that may have held a
+//! block, [numbering](super::numbering) needs the index; without it, numbers are uncertain and arrays do not
+//! use them. Blocks that normal reading would miss are reported.
 
 use std::collections::HashSet;
 
@@ -29,14 +29,14 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 /// All blocks of a damaged file.
 pub(super) struct SalvagedBlocks {
     pub(super) blocks: Vec<FoundBlock>,
-    /// From here on, numbers are those in the file, which may be wrong.
+    /// The first number that may be wrong; from here on, blocks are numbered in file order.
     pub(super) certain: usize,
-    /// Whether numbers are those of the index.
+    /// Whether the blocks are numbered by the index.
     pub(super) by_index: bool,
 }
 
-/// All blocks of the file, of which the first, if there is one, is known. Without one the search
-/// begins at `from`. `listed` are the offsets of the index.
+/// Finds all blocks of the file. The search starts after the first block, if it is known, otherwise at
+/// `from`. `listed` are the offsets in the index.
 pub(super) fn find_blocks(
     from: u64,
     first: Option<FoundBlock>,
@@ -53,7 +53,7 @@ pub(super) fn find_blocks(
     let mut gaps = Vec::new();
     let mut leads_nowhere = false;
     let mut certain = None;
-    // One for the whole file: what it has read once it does not read again.
+    // Use one scanner for the whole file, so that nothing is read twice.
     let mut scanner = Scanner::new(reader.source, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let damaged_end = match chained {
@@ -102,7 +102,7 @@ pub(super) fn find_blocks(
     let index = index
         .or_else(|| IndexNumbers::exact(&blocks, certain.as_slice(), exact.unwrap_or_default()));
     if let Some(drift) = &drift {
-        // A block may lie inside what another one claims.
+        // A block may lie inside the claimed range of another one.
         let known: HashSet<u64> = blocks.iter().map(|block| block.offset).collect();
         for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
             if !known.contains(&offset) {
@@ -134,8 +134,8 @@ pub(super) fn find_blocks(
     Ok(SalvagedBlocks { blocks, certain, by_index: index.is_some() })
 }
 
-/// Returns `true` if the index lists a block before the first one found, and if there is something
-/// other than padding.
+/// Returns `true` if the index lists a block before the first one found, and there is something other than
+/// padding at its offset.
 fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) -> Result<bool> {
     let len = BLOCK_HEADER_LEN as u64;
     let lost = listed.first().copied().filter(|&lost| lost >= from);
@@ -147,8 +147,8 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) 
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
-/// A missing block has an error for a header, at the listed offset or at the end of a file that is
-/// shorter than that.
+/// Converts a numbered block. A missing block gets an error as its header; its offset is limited to the
+/// length of the file.
 fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
         Numbered::Certain(block) | Numbered::Uncertain(block) => block,
@@ -159,8 +159,8 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     }
 }
 
-/// Where to go on after a block: after its allocated bytes if a block, the index or the end of the
-/// file is there, else after its data if it is whole, else inside it.
+/// Returns the offset at which to continue after a block: after its allocated space if that ends at a
+/// boundary, otherwise after its data if the block is complete, otherwise inside the block.
 fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
     let file_len = reader.file_len();
     let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);
@@ -169,7 +169,7 @@ fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
         return Ok(after_magic);
     }
     let end = header.claimed_range(file_len).end.max(after_magic);
-    // The next block counts, even if the data is longer than what is allocated.
+    // The boundary has priority, even if the data would extend past it.
     match header.next_offset().filter(|&next| next <= file_len) {
         Some(next) if reader.is_boundary(next)? => Ok(next),
         _ => Ok(end),
@@ -180,7 +180,7 @@ fn is_whole(header: &HeaderState, file_len: u64) -> bool {
     matches!(header, HeaderState::Good(header) if header.fits(file_len))
 }
 
-/// The next magic from `from` on that begins a plausible block.
+/// Returns the offset of the next magic at or after `from` that begins a plausible block.
 fn next_plausible(
     scanner: &mut Scanner<'_, CachedSource>,
     from: u64,
@@ -197,7 +197,7 @@ fn next_plausible(
     Ok(None)
 }
 
-/// Reports a block of which a part is missing.
+/// Reports a block if part of it is missing.
 fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
     let file_len = reader.file_len();
     let HeaderState::Good(header) = &block.header else { return };

@@ -1,17 +1,17 @@
-//! Files for tests, built from their parts.
+//! Test files, built from their parts.
 
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
 use crate::layout::BLOCK_MAGIC;
 
-/// The header and the standard comment.
+/// The header line and the comment with the version of the standard.
 pub(crate) const HEAD: &[u8] = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n";
 
 /// A small tree.
 pub(crate) const TREE: &[u8] =
     b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nx: 1\n...\n";
 
-/// A block that is written as told; what is not told is right.
+/// A block that is written as specified; everything unspecified is valid.
 #[derive(Clone)]
 pub(crate) struct BlockBuilder {
     data: Vec<u8>,
@@ -24,7 +24,7 @@ pub(crate) struct BlockBuilder {
     checksum: [u8; 16],
 }
 
-/// A block of these stored bytes.
+/// Creates a builder for a block with these stored bytes.
 pub(crate) fn block(data: impl AsRef<[u8]>) -> BlockBuilder {
     BlockBuilder {
         data: data.as_ref().to_vec(),
@@ -75,7 +75,7 @@ impl BlockBuilder {
         self
     }
 
-    /// The header and the data, with zeros up to the allocated size if that is small.
+    /// Returns the header and the data, with zeros up to the allocated size if that is small.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let len = self.data.len() as u64;
         let mut out = BLOCK_MAGIC.to_vec();
@@ -96,13 +96,13 @@ impl BlockBuilder {
     }
 }
 
-/// A block index as the reference implementation writes it.
+/// Returns a block index as the reference implementation writes it.
 pub(crate) fn index(offsets: &[usize]) -> Vec<u8> {
     let lines: Vec<_> = offsets.iter().map(|offset| format!("- {offset}\n")).collect();
     format!("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n{}...\n", lines.concat()).into_bytes()
 }
 
-/// A file of the head, the tree, blocks with the given data, and a right index.
+/// Returns a file with the head, the tree, blocks with the given data, and a valid index.
 pub(crate) fn indexed_file(blocks: &[&[u8]]) -> Vec<u8> {
     let mut out = [HEAD, TREE].concat();
     let mut offsets = Vec::new();
@@ -114,12 +114,12 @@ pub(crate) fn indexed_file(blocks: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// The codes of the file's diagnostics.
+/// Returns the codes of the file's diagnostics.
 pub(crate) fn codes(file: &Asdf) -> Vec<Code> {
     file.diagnostics().iter().map(|diagnostic| diagnostic.code).collect()
 }
 
-/// The data of all blocks, as text.
+/// Returns the data of all blocks as text.
 pub(crate) fn contents(file: &Asdf) -> Vec<String> {
     let decode = |block: crate::Result<crate::file::blocks::Block<'_>>| {
         block.unwrap().decode().unwrap().to_vec()

@@ -17,7 +17,7 @@ fn open(bytes: Vec<u8>) -> Asdf {
     Asdf::from_bytes(bytes).unwrap()
 }
 
-/// A source that is not memory, and a record of what was read from it.
+/// A source that is not in memory, with a record of all reads.
 struct Logged(ReadLog<Bytes>);
 
 impl ReadAt for Logged {
@@ -30,7 +30,7 @@ impl ReadAt for Logged {
     }
 }
 
-/// Opens a file and returns the places and lengths of all reads that it took.
+/// Opens a file and returns the offset and length of all reads.
 fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
     let source = Arc::new(Logged(ReadLog::new(Bytes::from(bytes))));
     let file = Asdf::from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();
@@ -40,12 +40,12 @@ fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
 
 const KIB: u64 = 1024;
 
-/// Length of the head and the tree of the files below.
+/// Length in bytes of the head and the tree in the test files below.
 fn head_len() -> usize {
     HEAD.len() + TREE.len()
 }
 
-// What opening reads
+// Reads on opening
 
 #[test]
 fn opening_a_large_file_with_index_takes_three_small_reads() {
@@ -137,7 +137,7 @@ fn an_index_longer_than_the_first_look_is_read_in_steps_that_double() {
     assert_eq!(reads, [&[(0, 64 * KIB)], &tail[..]].concat());
 }
 
-// The tree's end and the first block
+// End of the tree, and first block
 
 #[test]
 fn tree_and_first_block_are_where_the_layout_says() {
@@ -272,8 +272,8 @@ fn a_magic_at_the_very_end_is_a_truncated_block() {
 
 // The index
 
-/// Opens a file of three blocks with the index that `change` makes of the right one, and expects
-/// the code, all three blocks, and that the index was not used.
+/// Opens a file of three blocks whose index has been modified by `change`. Expects the diagnostic code, all
+/// three blocks, and that the index is not used.
 fn rejected(change: impl Fn(&mut Vec<usize>), expected: Code) {
     let blocks = [block(b"one").bytes(), block(b"two").bytes(), block(b"three").bytes()];
     let mut offsets = Vec::new();
@@ -393,7 +393,7 @@ fn other_bytes_after_the_last_block_are_reported_with_their_place() {
 /// The data of the blocks in [`three_blocks`].
 const THREE: [&str; 3] = ["one", "two", "three"];
 
-/// A file of three blocks with checksums and an index, and the offsets of the blocks.
+/// Returns a file of three blocks with checksums and an index, and the offsets of the blocks.
 fn three_blocks() -> (Vec<u8>, Vec<usize>) {
     let mut bytes = [HEAD, TREE].concat();
     let mut offsets = Vec::new();
@@ -405,7 +405,7 @@ fn three_blocks() -> (Vec<u8>, Vec<usize>) {
     (bytes, offsets)
 }
 
-/// The data of the block that a negative source names, as text.
+/// Returns the data of the block that `source` refers to, as text.
 fn by_source(file: &Asdf, source: i64) -> Result<String, Error> {
     let data = file.blocks().by_source(source)?.decode()?;
     Ok(String::from_utf8(data.to_vec()).unwrap())
@@ -563,9 +563,9 @@ fn a_million_empty_blocks_are_walked_and_a_limit_on_them_holds() {
     ));
 }
 
-// All of it, on files that are damaged in every way
+// Damaged files of all kinds
 
-/// What a file contains, as text that can be compared.
+/// Returns the content of a file in a form that can be compared.
 fn summary(file: &Asdf) -> String {
     let blocks: Vec<_> = file
         .blocks()
@@ -581,7 +581,7 @@ fn summary(file: &Asdf) -> String {
     format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
 }
 
-/// A file with a bit of everything.
+/// Returns a file that contains some of everything.
 fn rich_file() -> Vec<u8> {
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
     let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";
@@ -663,7 +663,7 @@ fn every_header_field_takes_every_hostile_value() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Memory and other sources go different ways and must come to the same.
+    /// Memory and other sources take different code paths, which must produce the same results.
     #[test]
     fn a_mutated_file_never_panics_and_reads_the_same_from_every_source(
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),

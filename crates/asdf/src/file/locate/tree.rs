@@ -1,4 +1,4 @@
-//! Where the tree ends: at its `...` line, or else at the first plausible block.
+//! Finding the end of the tree: its `...` line or, failing that, the first plausible block.
 
 use binio::{Limits, ReadAt};
 
@@ -8,10 +8,10 @@ use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
 use crate::layout::tree_end::{self, TreeEnd};
 
-/// How far the end of the tree is searched for after a false magic.
+/// Maximum number of bytes after a false magic that are searched for the end of the tree.
 const MAX_AFTER_MAGIC: usize = 1 << 20;
 
-/// The end of the tree that begins at `start`. The head grows until the end is in it.
+/// Returns the end of the tree that begins at `start`, extending the head until it contains the end.
 pub(super) fn find_end(
     source: &mut CachedSource,
     start: u64,
@@ -19,7 +19,8 @@ pub(super) fn find_end(
     reports: &Reports,
 ) -> Result<u64> {
     let mut from = 0;
-    // A magic that begins no plausible block: after it the tree is damaged, or it has no end.
+    // The first magic that does not begin a plausible block. Either the tree is damaged after it, or the tree
+    // has no end.
     let mut false_magic: Option<usize> = None;
     loop {
         let all = source.head(start..u64::MAX);
@@ -58,7 +59,7 @@ pub(super) fn find_end(
     }
 }
 
-/// Whether the magic at `offset` begins a plausible block.
+/// Returns `true` if the magic at `offset` begins a plausible block.
 fn is_plausible(source: &CachedSource, offset: u64) -> Result<bool> {
     let file_len = source.len();
     Ok(matches!(source.header(offset)?, HeaderState::Good(header) if header.is_plausible(file_len)))
