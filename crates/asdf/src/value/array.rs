@@ -1,4 +1,4 @@
-//! Arrays that are not in a file yet.
+//! Arrays that are not yet in a file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::ndarray::NdArray;
 use crate::value::Value;
 
-/// An array with the data that it will have in the file.
+/// An array, together with the data that will be stored in the file.
 ///
-/// The data become a block as they are. Arrays that are made of the same data ([`Self::new`] with
-/// clones of one `Arc`, [`Self::with_layout`]) share the block, each with its own offset and
-/// strides. The data need not be in memory: they are read in pieces when the file is written.
+/// The data becomes a block unchanged. Arrays created from the same data ([`Self::new`] with clones of one
+/// `Arc`, [`Self::with_layout`]) share the block, each with its own offset and strides. The data need not be
+/// in memory; it is read piece by piece when the file is written.
 ///
 /// ```
 /// use asdf::value::{Array, Storage};
@@ -40,21 +40,21 @@ pub struct Array {
     limits: Limits,
 }
 
-/// Which elements of an array are masked.
+/// Specifies which elements of an array are masked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mask {
-    /// Those that are equal to a number; NaN masks all NaN.
+    /// Masks all elements equal to a value. NaN masks all NaNs.
     Value(Value),
-    /// Those where an array, usually of booleans, is not zero.
+    /// Masks the elements for which an array, usually of booleans, is nonzero.
     Array(Box<Array>),
 }
 
-/// Where the elements of an array are written.
+/// Specifies where the elements of an array are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Storage {
-    /// In a block, or in the tree if the array is smaller than the writer's
+    /// In a block, or in the tree if the array has fewer elements than the writer's
     /// [`inline_below`](crate::save::WriteOptions::inline_below).
     #[default]
     Automatic,
@@ -65,11 +65,11 @@ pub enum Storage {
 }
 
 impl Array {
-    /// An array whose elements lie so in the data, all of which become a block.
+    /// Creates an array whose elements have the given layout in the data. The entire data becomes a block.
     ///
-    /// Records with gaps between their fields are copied without the gaps: ASDF has none. The limits
-    /// hold for that copy and for reading the elements. Fails for datatypes that ASDF does not have:
-    /// Python objects, dates, `float128`.
+    /// Records with gaps between their fields are copied without the gaps, which ASDF does not support. The
+    /// limits apply to this copy and to reading elements. Fails if ASDF lacks the datatype: Python objects,
+    /// dates, `float128`.
     pub fn new(
         data: Arc<dyn ReadAt>,
         datatype: Datatype,
@@ -96,7 +96,7 @@ impl Array {
         Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
-    /// An array of the bytes of its elements in C order.
+    /// Creates an array from the bytes of its elements in C order.
     pub fn from_bytes(bytes: impl Into<Bytes>, datatype: Datatype, shape: &[u64]) -> Result<Self> {
         let bytes: Bytes = bytes.into();
         let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
@@ -108,12 +108,12 @@ impl Array {
         Self::new(Arc::new(bytes), datatype, layout.map_err(invalid)?, Limits::NONE)
     }
 
-    /// An array of a copy of its elements in C order.
+    /// Creates an array by copying its elements, given in C order.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         Self::from_bytes(array::to_bytes(elements), Datatype::of::<T>(), shape)
     }
 
-    /// An array of a copy of the elements of another, in their byte order and in C order.
+    /// Copies another array, keeping its byte order but storing the elements in C order.
     pub fn from_array<D: array::Data>(array: &array::Array<D>) -> Result<Self>
     where
         Error: From<D::Error>,
@@ -122,20 +122,21 @@ impl Array {
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }
 
-    /// Copies the elements of an array in a file. Its mask is left out.
+    /// Copies the elements of an array in a file, without its mask.
     ///
     /// # Errors
     ///
-    /// Fails if the elements cannot be read, or if the block does not match its checksum, unless the file was
-    /// opened with [`Verify::Report`](crate::Verify::Report): the copy would have a checksum that matches.
+    /// Fails if the elements cannot be read, or if the block does not match its checksum: the copy would get
+    /// a checksum that matches. The latter is accepted if the file was opened with
+    /// [`Verify::Report`](crate::Verify::Report).
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
         array.check_block()?;
         let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }
 
-    /// The array of a `.npy` file, which is read when the array is written. An array in Fortran
-    /// order keeps it. The limits are those of [`Self::new`].
+    /// Creates an array from a `.npy` file, whose data is read when the array is written. Fortran order is
+    /// preserved. The limits are those of [`Self::new`].
     pub fn from_npy(source: Arc<dyn ReadAt>, limits: Limits) -> Result<Self> {
         let (header, start) = npy::Header::read(&source)?;
         let (datatype, shape) = (header.datatype().clone(), header.shape().to_vec());
@@ -145,7 +146,7 @@ impl Array {
         Self::new(Arc::new(data), datatype, layout.map_err(invalid)?, limits)
     }
 
-    /// A copy of an array of the crate `ndarray`.
+    /// Copies an array of the crate `ndarray`.
     #[cfg(feature = "ndarray")]
     pub fn from_ndarray<T: Element, D: ndarray::Dimension>(
         array: &ndarray::ArrayRef<T, D>,
@@ -155,58 +156,58 @@ impl Array {
         Self::from_slice(&elements, &shape)
     }
 
-    /// Other elements of the same data: a part of the array, or all of it in another shape.
+    /// Creates another array with the same data: part of this array, or all of it in another shape.
     pub fn with_layout(&self, datatype: Datatype, layout: Strided) -> Result<Self> {
         Self::new(Arc::clone(&self.data), datatype, layout, self.limits)
     }
 
     binio::setters! {
-        /// Sets which elements are masked.
+        /// Sets the mask.
         mask: Mask => Some(mask);
-        /// Sets where the elements are written.
+        /// Sets where the elements are stored.
         storage: Storage;
-        /// Sets the compression of the block, in place of the writer's.
+        /// Sets the compression of the block, overriding that of the writer.
         compression: Compression => Some(compression);
     }
 
-    /// What one element is.
+    /// Returns the type of the elements.
     pub fn datatype(&self) -> &Datatype {
         &self.datatype
     }
 
-    /// Lengths of the dimensions, outermost first.
+    /// Returns the lengths of the dimensions, outermost first.
     pub fn shape(&self) -> &[u64] {
         self.layout.shape()
     }
 
-    /// Where the elements lie in the data.
+    /// Returns the layout of the elements in the data.
     pub fn layout(&self) -> &Strided {
         &self.layout
     }
 
-    /// The data of the whole block.
+    /// Returns the data of the entire block.
     pub fn data(&self) -> &Arc<dyn ReadAt> {
         &self.data
     }
 
-    /// The elements, to read them.
+    /// Returns a view for reading the elements.
     pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
         let (data, datatype) = (Arc::clone(&self.data), self.datatype.clone());
         array::Array::new(data, datatype, self.layout.clone(), self.limits).map_err(invalid)
     }
 
-    /// Fails if the elements cannot stand in the tree.
+    /// Fails if the elements cannot be written inline.
     pub(super) fn check_inline(&self) -> Result<()> {
         crate::value::emit::check_inline(self)
     }
 
-    /// Whether both have the very same data.
+    /// Returns `true` if both arrays refer to the same data object.
     pub(crate) fn shares_data(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.data, &other.data)
     }
 }
 
-/// Arrays are equal if they are the same elements of the same data.
+/// Arrays are equal if they consist of the same elements of the same data object.
 impl PartialEq for Array {
     fn eq(&self, other: &Self) -> bool {
         self.shares_data(other)
@@ -231,7 +232,7 @@ fn invalid(error: array::ElementsError) -> Error {
     Error::unwritable(error.to_string())
 }
 
-/// Fails for types that have no name in ASDF.
+/// Fails if ASDF lacks the datatype.
 fn check(datatype: &Datatype) -> Result<()> {
     match datatype {
         Datatype::Scalar(scalar) => {
@@ -263,7 +264,7 @@ fn is_packed(datatype: &Datatype) -> bool {
     })
 }
 
-/// The same fields without gaps.
+/// Returns the datatype without gaps between fields.
 fn packed(datatype: &Datatype) -> Result<Datatype> {
     let Some(record) = datatype.as_record() else { return Ok(datatype.clone()) };
     let field = |field: &Field| {
@@ -273,7 +274,7 @@ fn packed(datatype: &Datatype) -> Result<Datatype> {
     Ok(Datatype::Record(Record::packed(fields).map_err(invalid)?))
 }
 
-/// A copy of an array of records without the gaps between their fields.
+/// Copies an array of records without the gaps between fields.
 fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     let datatype = packed(array.datatype())?;
     let (shape, itemsize) = (array.shape().to_vec(), datatype.itemsize());
@@ -286,7 +287,8 @@ fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout, *array.limits()))
 }
 
-/// Copies field by field; records nest at most [`array::MAX_RECORD_DEPTH`] deep.
+/// Copies an array field by field. The recursion is limited because records nest at most
+/// [`array::MAX_RECORD_DEPTH`] deep.
 fn copy_fields(
     from: &array::Array<Arc<dyn ReadAt>>,
     datatype: &Datatype,

@@ -1,4 +1,4 @@
-//! From a parsed document to a tree.
+//! Building a tree from a parsed document.
 
 use std::collections::HashMap;
 
@@ -15,23 +15,21 @@ use crate::yaml::{
     YamlNode,
 };
 
-/// How deep collections may nest. Values are nested themselves, so that dropping, cloning and
-/// comparing them recurses.
+/// Maximum nesting depth of collections. Values are nested as well, so dropping, cloning and comparing them
+/// is recursive.
 const MAX_DEPTH: usize = 1000;
 
 impl Tree {
-    /// A copy of a node and all below it, with tags, anchors and merge keys. Arrays stay what they
-    /// are in the text: `source: 0` is block 0 of the file, which a
-    /// [`Writer`](crate::Writer) copies.
+    /// Copies a node and everything below it, with tags, anchors and merge keys. Array nodes are copied as
+    /// they are: `source: 0` still refers to block 0 of the file, which a [`Writer`](crate::Writer) can copy.
     ///
-    /// Of a key that occurs twice the last value is used. Fails at a key that is a collection, and
-    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) where collections nest more than 1,000
-    /// deep.
+    /// If a key occurs more than once, the last value is used. Fails if a key is a collection, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if collections are nested more than 1,000 deep.
     pub fn from_node(node: YamlNode<'_>) -> Result<Self> {
         Self::from_node_with(node, &mut |_| Ok(None))
     }
 
-    /// The same, with other values in the place of nodes for which `replace` has one.
+    /// Like [`Self::from_node`], but uses the value that `replace` returns for a node, if any.
     pub(crate) fn from_node_with<'a>(
         node: YamlNode<'a>,
         replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
@@ -39,7 +37,7 @@ impl Tree {
         Ok(Self::of_node(node, replace)?.0)
     }
 
-    /// The same, and which nodes the handles stand for.
+    /// Like [`Self::from_node`], but also returns the node that each handle refers to.
     pub(crate) fn from_node_with_anchors(
         node: YamlNode<'_>,
     ) -> Result<(Self, Vec<(SharedId, NodeId)>)> {
@@ -61,8 +59,8 @@ impl Tree {
         Ok((Self::with_shared(root, builder.shared), handles))
     }
 
-    /// A tree from a YAML text, with or without directives. The handle `!` that is not declared
-    /// stands for the tags of ASDF in `!core/..`. Fails if anything but comments follows the document.
+    /// Parses a tree from YAML text, with or without directives. If the handle `!` is not declared, tags that
+    /// begin with `!core/` are taken for tags of ASDF. Fails if anything but comments follows the document.
     ///
     /// ```
     /// use asdf::{Tree, Value};
@@ -88,7 +86,7 @@ impl Tree {
     }
 }
 
-/// A collection whose children are being made.
+/// A collection whose children are being built.
 struct Open<'a> {
     node: YamlNode<'a>,
     handle: Option<SharedId>,
@@ -96,12 +94,12 @@ struct Open<'a> {
     key: Option<Value>,
     items: Vec<Value>,
     entries: Vec<(Value, Value)>,
-    /// Where the entry of a key is.
+    /// The index of the entry for each key.
     keys: HashMap<(NodeKind, String), usize>,
 }
 
 impl Open<'_> {
-    /// Adds an item, or the value of the last key.
+    /// Adds an item, or the value for the last key.
     fn push(&mut self, value: Value) {
         match self.key.take() {
             None => self.items.push(value),
@@ -129,7 +127,7 @@ impl<'a> Builder<'a, '_> {
             };
             match (value, self.walk.data_mut()) {
                 (Some(value), Some(open)) => open.push(value),
-                // The root has ended.
+                // The root is complete.
                 (Some(value), None) => finished = Some(value),
                 (None, _) => {}
             }
@@ -137,7 +135,7 @@ impl<'a> Builder<'a, '_> {
         Ok(finished.unwrap_or_default())
     }
 
-    /// Begins an item or a value. A key is finished first.
+    /// Begins an item or a value, after building its key, if any.
     fn child(&mut self, token: Token<'a>, node: YamlNode<'a>) -> Result<Option<Value>> {
         let in_flow = self.walk.data().is_some_and(|open| open.in_flow);
         if let Token::Key(key) = token {
@@ -152,12 +150,12 @@ impl<'a> Builder<'a, '_> {
     fn key(&mut self, node: YamlNode<'a>, in_flow: bool) -> Result<Value> {
         node.to_key()?;
         let key = self.begin(node, in_flow, true)?;
-        // A key is a scalar, so it is finished.
+        // A key is a scalar and therefore already complete.
         Ok(key.unwrap_or_default())
     }
 
-    /// The value of a scalar or of a node that was met before. Of a collection, the beginning goes
-    /// to the stack.
+    /// Returns the value of a scalar, or the handle of a node that has already been seen. Pushes any other
+    /// collection onto the stack and returns `None`.
     fn begin(&mut self, node: YamlNode<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
         if let Some(handle) = self.handles.get(&node.id()) {
             return Ok(Some(Value::Shared(*handle)));
@@ -165,7 +163,7 @@ impl<'a> Builder<'a, '_> {
         let handle = node.anchor().map(|anchor| {
             let handle = SharedId(self.shared.len());
             let name = (!is_made_up_anchor(anchor)).then(|| anchor.to_owned());
-            // What is not finished yet is a collection.
+            // A placeholder: until it is finished, an anchored node can only be a collection.
             self.shared.push(Shared { name, value: Sequence::new().into() });
             self.handles.insert(node.id(), handle);
             handle
@@ -232,7 +230,7 @@ impl<'a> Builder<'a, '_> {
         self.kept(handle, tagged(node, value))
     }
 
-    /// The value, or its handle if it is shared.
+    /// Returns the value, or its handle after storing it, if it is shared.
     fn kept(&mut self, handle: Option<SharedId>, value: Value) -> Value {
         let Some(handle) = handle else { return value };
         if let Some(shared) = self.shared.get_mut(handle.0) {
@@ -242,7 +240,7 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-/// The value with the tag of its node.
+/// Adds the tag of a node to its value.
 fn tagged(node: YamlNode<'_>, value: Value) -> Value {
     match (node.tag(), value) {
         (None, value) | (_, value @ Value::Binary(_)) => value,

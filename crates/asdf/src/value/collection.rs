@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use crate::value::Value;
 
-/// How a collection is written, if it is not to be as others are: in brackets where it has no
-/// collections inside, else as lines.
+/// The notation of a collection if it differs from the default. By default, collections are written in
+/// brackets if they contain no other collections, otherwise on separate lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// In brackets.
+    /// Written in brackets.
     Flow,
-    /// As lines.
+    /// Written on separate lines.
     Block,
 }
 
@@ -21,7 +21,7 @@ pub struct Sequence {
     pub(crate) form: Option<Form>,
 }
 
-/// Pairs of values in their order. A key is a scalar and occurs once.
+/// A list of key-value pairs in order. Keys are scalars and unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mapping {
     pub(crate) entries: Vec<(Value, Value)>,
@@ -29,66 +29,65 @@ pub struct Mapping {
 }
 
 impl Sequence {
-    /// An empty list.
+    /// Creates an empty sequence.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Its items.
+    /// Returns the items.
     pub fn items(&self) -> &[Value] {
         &self.items
     }
 
-    /// The same, to change them.
+    /// Returns the items for modification.
     pub fn items_mut(&mut self) -> &mut Vec<Value> {
         &mut self.items
     }
 
-    /// Adds an item.
+    /// Appends an item.
     pub fn push(&mut self, item: impl Into<Value>) {
         self.items.push(item.into());
     }
 }
 
 impl Mapping {
-    /// An empty mapping.
+    /// Creates an empty mapping.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many entries it has.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it has none.
+    /// Returns `true` if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Its keys and values in their order. A key `<<` that was read as a merge key is one of them.
+    /// Iterates over the keys and values in order. A `<<` that was read as a merge key is included.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// The same, with values that can be changed.
+    /// Like [`Self::iter`], but the values can be modified.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&Value, &mut Value)> {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
-    /// The value of a key, which is called by its JSON form if it is not a string: `7`, `true`.
+    /// Returns the value for a key. Keys that are not strings are identified by their JSON form: `7`, `true`.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries.get(self.position(key)?).map(|(_, value)| value)
     }
 
-    /// The same, to change it.
+    /// Returns the value for a key for modification; see [`Self::get`].
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let at = self.position(key)?;
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Sets the value of a key: that of an entry which exists, else of a new one at the end.
-    /// Returns the value that it had.
+    /// Sets the value for a key, adding an entry at the end if there is none. Returns the previous value.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         let known = self.entries.iter_mut().find(|(known, _)| is_same_key(known, &key));
@@ -99,13 +98,13 @@ impl Mapping {
         None
     }
 
-    /// Sets the value of a key at the beginning: an entry that exists moves there.
+    /// Sets the value for a key and moves its entry to the beginning.
     pub(crate) fn insert_first(&mut self, key: &str, value: Value) {
         self.remove(key);
         self.entries.insert(0, (key.into(), value));
     }
 
-    /// Removes the entry of a key, and returns its value.
+    /// Removes the entry for a key and returns its value.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.position(key)?;
         Some(self.entries.remove(at).1)
@@ -116,7 +115,7 @@ impl Mapping {
     }
 }
 
-/// What a key is called in JSON and in pointers. `None` for a merge key and for a collection.
+/// Returns the name of a key in JSON and pointers, or `None` if it is a merge key or a collection.
 fn key_text(key: &Value) -> Option<Cow<'_, str>> {
     match key.untagged() {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -142,7 +141,7 @@ impl<T: Into<Value>> FromIterator<T> for Sequence {
     }
 }
 
-/// Of a key that comes twice the last value is used.
+/// If a key occurs more than once, the last value is used.
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut mapping = Self::new();

@@ -1,4 +1,4 @@
-//! Values from the types of Rust.
+//! Conversions from Rust types to values.
 
 use num_complex::Complex;
 
@@ -47,7 +47,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// A `!core/complex`.
+/// Converts the number to a string with the tag `!core/complex`.
 impl From<Complex<f64>> for Value {
     fn from(number: Complex<f64>) -> Self {
         Self::String(crate::complex::to_text(number)).tagged(crate::value::emit::COMPLEX_TAG)

@@ -1,4 +1,4 @@
-//! The tree of a file, whose arrays stay in its blocks or come into the tree.
+//! Copying the tree of a file, with arrays left in blocks or moved into the tree.
 
 use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
@@ -7,14 +7,13 @@ use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::NodeKind;
 
 impl Tree {
-    /// A copy of the tree of a file. Its arrays stay in their blocks, which a
-    /// [`Writer`](crate::Writer) copies; those with fewer elements than `inline_below` come
-    /// into the tree, unless the standard has no form for them there: single elements, integers that
-    /// are not literals, bytes that are not text, and what the reference cannot read: lists inside of
-    /// records. A shape that is open, `'*'`, becomes the number of
-    /// rows.
+    /// Copies the tree of a file. Arrays stay in their blocks, which a [`Writer`](crate::Writer) copies, but
+    /// those with fewer than `inline_below` elements are moved into the tree. This excludes arrays for which
+    /// the standard has no inline form, such as single elements, integers that are not literals and bytes
+    /// that are not text, and lists inside records, which the reference implementation cannot read. An open
+    /// shape, `'*'`, is replaced by the actual number of rows.
     ///
-    /// Fails at an array that is to come into the tree and cannot be read.
+    /// Fails if an array that has to be moved into the tree cannot be read.
     ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
@@ -37,8 +36,8 @@ impl Tree {
         Self::of_file(file, Inline::Below(inline_below))
     }
 
-    /// A copy of the tree of a file with all its arrays inside, those too for which only this crate
-    /// has a form there. Fails at an array whose bytes are not text.
+    /// Copies the tree of a file and moves all arrays into it, even those that only this crate can read in
+    /// that form. Fails if an array contains bytes that are not text.
     pub fn from_file_inline(file: &Asdf) -> Result<Self> {
         Self::of_file(file, Inline::All)
     }
@@ -70,14 +69,14 @@ impl Tree {
     }
 }
 
-/// Which arrays come into the tree.
+/// The arrays that are moved into the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inline {
     All,
     Below(u64),
 }
 
-/// The array of a node with its elements in the tree.
+/// Returns the array of a node with its elements in the tree.
 fn inline(node: Node<'_>) -> Result<Value> {
     let array = inline_array(node)?;
     array.check_inline().map_err(|error| {
@@ -102,7 +101,7 @@ fn inline_array(node: Node<'_>) -> Result<Array> {
     Ok(copy)
 }
 
-/// The node with a shape without `'*'`.
+/// Returns the value of an array node with the given shape.
 fn with_shape(node: Node<'_>, shape: &[u64]) -> Result<Value> {
     let tree = Tree::from_node(node.yaml())?;
     let mut value = tree.resolve(tree.root()).clone();

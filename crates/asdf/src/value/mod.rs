@@ -1,5 +1,5 @@
-//! Trees that own their content: made by hand, from a YAML text, or from a file, to be changed and
-//! written.
+//! Trees that own their content. They can be built by hand, parsed from YAML text or copied from a file, and
+//! then modified and written.
 //!
 //! ```text
 //! yaml::YamlNode --Tree::from_node--> Tree --save::Writer--> file
@@ -7,12 +7,12 @@
 //! by hand    --Value, Mapping--->  |
 //! ```
 //!
-//! A [`Value`] is what is at one place. A node that is at several places, or inside itself,
-//! is kept by the [`Tree`], and each place has its [`SharedId`].
+//! A [`Value`] is the content of a single position. A node that occurs in several positions, or inside
+//! itself, is stored in the [`Tree`], and each position contains its [`SharedId`].
 //!
-//! What a file wrote in a manner of its own, such as `0x1F` or a list in lines that would fit in
-//! brackets, is remembered; what it wrote as this crate would is not. So a tree that is read from
-//! what was written equals the tree that was written.
+//! If a file uses a notation that differs from that of this crate, such as `0x1F` or a list on separate lines
+//! that would fit in brackets, the notation is remembered. Therefore, a tree that is written and read back
+//! equals the original.
 
 mod array;
 mod build;

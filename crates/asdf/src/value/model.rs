@@ -1,10 +1,10 @@
-//! What one place of a tree holds.
+//! The values of which a tree consists.
 
 use crate::ndarray::source::{Source, is_ndarray_tag};
 use crate::value::{Array, Mapping, ScalarText, Sequence, SharedId};
 use crate::yaml::{Date, DateTime, Integer};
 
-/// What is at one place of a tree.
+/// A value at one position in a tree.
 ///
 /// ```
 /// use asdf::value::Mapping;
@@ -18,49 +18,49 @@ use crate::yaml::{Date, DateTime, Integer};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// Nothing.
+    /// Null.
     #[default]
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// An integer of any size. Beyond 64 bits it is written as a `!core/integer`.
+    /// An integer of any size. Integers that do not fit into 64 bits are written as `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),
-    /// Text.
+    /// A string.
     String(String),
-    /// A day.
+    /// A date.
     Date(Date),
-    /// A day and a time of day.
+    /// A date and time.
     DateTime(DateTime),
-    /// Bytes, written in base 64 as `!!binary`. Large data belong in an [`Array`].
+    /// Bytes, written in Base64 as `!!binary`. Large data belongs in an [`Array`].
     Binary(Vec<u8>),
-    /// A scalar that a file spells in a manner of its own.
+    /// A scalar whose notation in the file differs from that of this crate.
     ScalarText(ScalarText),
     /// A list.
     Sequence(Sequence),
-    /// Pairs in their order.
+    /// Key-value pairs in order.
     Mapping(Mapping),
     /// A value with a tag.
     Tagged(Box<Tagged>),
-    /// An array, with the data that it will have in the file.
+    /// An array, together with the data that will be stored in the file.
     Array(Box<Array>),
-    /// A node of the [`Tree`](crate::Tree) that may stand at several places.
+    /// A node of the [`Tree`](crate::Tree) that can occur in several positions.
     Shared(SharedId),
 }
 
-/// A value with a tag. What the tag means decides what it is.
+/// A value with a tag, which determines its meaning.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tagged {
-    /// In full, such as `tag:stsci.edu:asdf/core/complex-1.0.0`, or `!local`.
+    /// The full tag, such as `tag:stsci.edu:asdf/core/complex-1.0.0`, or `!local`.
     pub tag: String,
-    /// What has the tag; not itself tagged.
+    /// The value without its tag. It is not tagged itself.
     pub value: Value,
 }
 
 impl Value {
-    /// The value with a tag. A tag that it has already is replaced.
+    /// Adds a tag to the value, replacing an existing one.
     ///
     /// ```
     /// use asdf::Value;
@@ -77,7 +77,7 @@ impl Value {
         Self::Tagged(Box::new(Tagged { tag: tag.into(), value }))
     }
 
-    /// The tag, if it has one.
+    /// Returns the tag, if the value has one.
     pub fn tag(&self) -> Option<&str> {
         match self {
             Self::Tagged(tagged) => Some(&tagged.tag),
@@ -85,7 +85,7 @@ impl Value {
         }
     }
 
-    /// The value without its tag.
+    /// Returns the value without its tag.
     pub fn untagged(&self) -> &Self {
         match self {
             Self::Tagged(tagged) => &tagged.value,
@@ -100,7 +100,7 @@ impl Value {
         }
     }
 
-    /// The mapping, if it is one, whatever its tag.
+    /// Returns the mapping if the value is one, regardless of its tag.
     pub fn as_mapping(&self) -> Option<&Mapping> {
         match self.untagged() {
             Self::Mapping(mapping) => Some(mapping),
@@ -108,7 +108,7 @@ impl Value {
         }
     }
 
-    /// The same, to change it.
+    /// Like [`Self::as_mapping`], for modification.
     pub fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         match self.untagged_mut() {
             Self::Mapping(mapping) => Some(mapping),
@@ -116,7 +116,7 @@ impl Value {
         }
     }
 
-    /// The list, if it is one, whatever its tag.
+    /// Returns the sequence if the value is one, regardless of its tag.
     pub fn as_sequence(&self) -> Option<&Sequence> {
         match self.untagged() {
             Self::Sequence(sequence) => Some(sequence),
@@ -124,7 +124,7 @@ impl Value {
         }
     }
 
-    /// The same, to change it.
+    /// Like [`Self::as_sequence`], for modification.
     pub fn as_sequence_mut(&mut self) -> Option<&mut Sequence> {
         match self.untagged_mut() {
             Self::Sequence(sequence) => Some(sequence),
@@ -132,7 +132,7 @@ impl Value {
         }
     }
 
-    /// The text of a string.
+    /// Returns the text if the value is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self.untagged() {
             Self::String(text) => Some(text),
@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// The value of an integer that fits.
+    /// Returns the integer if the value is one and fits.
     pub fn as_i64(&self) -> Option<i64> {
         match self.untagged() {
             Self::Int(integer) => integer.as_i128().and_then(|value| value.try_into().ok()),
@@ -150,18 +150,18 @@ impl Value {
         }
     }
 
-    /// Returns `true` if the value is an array that is in a file already: a node with the tag of an array.
+    /// Returns `true` for the node of an array that is already in a file, which is identified by its tag.
     pub(crate) fn is_ndarray(&self) -> bool {
         is_ndarray_tag(self.tag())
     }
 
-    /// Where the elements of an array are that is in a file already, if not in the tree.
+    /// Returns the source of an array that is already in a file, unless its elements are in the tree.
     pub(crate) fn source(&self) -> Option<Source<'_>> {
         let source = self.as_mapping().filter(|_| self.is_ndarray())?.get("source")?;
         source.as_str().map(Source::from).or_else(|| source.as_i64().map(Source::from))
     }
 
-    /// Whether it is a list, a mapping or an array. A shared node is not looked into.
+    /// Returns `true` if the value is a sequence, mapping or array. Shared nodes are not resolved.
     pub fn is_collection(&self) -> bool {
         matches!(self.untagged(), Self::Sequence(_) | Self::Mapping(_) | Self::Array(_))
     }

@@ -1,12 +1,12 @@
-//! Pointers to nodes that do not exist yet: what is created on the way to them.
+//! Creating the missing nodes along the path of a pointer.
 
 use crate::error::{Error, ReferenceError, Result};
 use crate::value::{Mapping, Sequence, Value};
 
-/// Wraps a value in the collections that the rest of a pointer needs: a list for `-` or `0`, a mapping for
-/// any other key.
+/// Wraps a value in the collections that the missing part of a pointer requires: a list for `-` or `0`, a
+/// mapping for any other key.
 ///
-/// Fails for a greater number, since the first item of a list has the number 0.
+/// Fails for larger numbers, because the first item of a new list has number 0.
 pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) -> Result<Value> {
     missing.iter().rev().try_fold(value, |inner, token| match token.as_ref() {
         "-" | "0" => Ok(Sequence::from_iter([inner]).into()),
@@ -18,8 +18,8 @@ pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) 
     })
 }
 
-/// Returns the pointer to the node that must exist before a value is set. The list that a value is
-/// the first item of need not exist.
+/// Returns the pointer to the node that must exist before a value is set. If the value is an item of a list
+/// that does not exist, this is the node above the list.
 pub(crate) fn needed(pointer: &str, exists: impl Fn(&str) -> bool) -> &str {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return "" };
     let is_item = last == "-" || binio::pointer::index(last).is_some();

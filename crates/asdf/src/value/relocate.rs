@@ -1,4 +1,4 @@
-//! Names of external files in a tree that is written to another folder.
+//! Updating the URIs of external files in a tree that is written to another folder.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,9 +11,9 @@ use crate::value::walk::Visit;
 use crate::value::{Tree, Value};
 
 impl Tree {
-    /// Rewrites the relative URIs by which the tree of a file in the folder `from` names external files, for a
-    /// file in the folder `to`: those of arrays, of `$ref` and of `core/externalarray`. URIs with a scheme and
-    /// absolute paths are kept. Returns `true` if a URI has changed.
+    /// Rewrites the relative URIs of external files, for a tree from a file in the folder `from` that is
+    /// written to the folder `to`: those of arrays, of `$ref` and of `core/externalarray`. URIs with a scheme
+    /// and absolute paths are kept. Returns `true` if a URI has changed.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Tree {
     }
 }
 
-/// The URI of an external file, if the value names one.
+/// Returns the URI of an external file, if the value refers to one.
 fn external_uri(value: &mut Value) -> Option<&mut Value> {
     let is_array = value.is_ndarray();
     let mapping = value.as_mapping_mut()?;
@@ -63,8 +63,8 @@ fn external_uri(value: &mut Value) -> Option<&mut Value> {
     mapping.get_mut(key.0)
 }
 
-/// The URI in the folder `to` of the file that has this one in `from`, both absolute. `None` for a URI that is
-/// not relative to its file, or is empty apart from its fragment.
+/// Converts a URI relative to the folder `from` to one relative to `to`; both folders are absolute. Returns
+/// `None` if the URI is not relative, or is empty apart from its fragment.
 fn relocated(uri: &str, from: &Path, to: &Path) -> Option<String> {
     let (path, fragment) = uri.find('#').map_or((uri, ""), |at| uri.split_at(at));
     let has_scheme = path.split('/').next().is_some_and(|first| first.contains(':'));
@@ -77,7 +77,7 @@ fn relocated(uri: &str, from: &Path, to: &Path) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join("/") + fragment)
 }
 
-/// The path without `.` and `..`, as URIs are joined: links are not followed.
+/// Resolves `.` and `..` in a path without following links, as is usual for URIs.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

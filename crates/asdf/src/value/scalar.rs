@@ -1,4 +1,4 @@
-//! Scalars as a file spells them.
+//! Scalars with their notation in the file.
 
 use crate::value::Value;
 use crate::yaml::emit::{Place, default_style};
@@ -6,23 +6,23 @@ use crate::yaml::{
     Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, resolve, resolve_integer,
 };
 
-/// A scalar whose text or quotes are not those that this crate would choose: `0x1F`, `~`, `1.50`,
-/// a text as lines after `|`.
+/// A scalar whose text or style differs from what this crate would write: `0x1F`, `~`, `1.50`, a text in
+/// lines after `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalarText {
     text: String,
     style: NodeStyle,
-    /// Written in quotes after the tag `!`, so that the text resolves as if it had no quotes.
+    /// Whether the scalar is quoted and has the tag `!`, so that its text resolves as if it had no quotes.
     is_non_specific: bool,
 }
 
 impl ScalarText {
-    /// A scalar without quotes. What it is follows from its text: `0x1F` is an integer.
+    /// Creates a scalar without quotes. Its type depends on the text: `0x1F` is an integer.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), style: NodeStyle::Plain, is_non_specific: false }
     }
 
-    /// A text as lines after `|`, where that is possible.
+    /// Creates a text that is written in lines after `|`, if possible.
     pub fn literal(text: impl Into<String>) -> Self {
         Self { text: text.into(), style: NodeStyle::Literal, is_non_specific: false }
     }
@@ -32,18 +32,18 @@ impl ScalarText {
         Self { text: text.to_owned(), style, is_non_specific: false }
     }
 
-    /// The text, without quotes.
+    /// Returns the text without quotes.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// How it is written.
+    /// Returns the style in which the scalar is written.
     pub fn style(&self) -> NodeStyle {
         self.style
     }
 
-    /// Returns `true` if the scalar is written as `! "5"`: the tag `!` makes YAML readers resolve the
-    /// text as if it had no quotes.
+    /// Returns `true` if the scalar is written as `! "5"`: the tag `!` makes YAML readers resolve the text as
+    /// if it had no quotes.
     pub(crate) fn is_non_specific(&self) -> bool {
         self.is_non_specific
     }
@@ -52,7 +52,7 @@ impl ScalarText {
         self.style == NodeStyle::Plain || self.is_non_specific
     }
 
-    /// What it is if it has no tag.
+    /// Returns the kind of the scalar if it has no tag.
     pub fn kind(&self) -> NodeKind {
         if self.resolves() { resolve(&self.text, ScalarRules::Python).0 } else { NodeKind::String }
     }
@@ -65,7 +65,7 @@ impl ScalarText {
         self.integer()?.as_i128()?.try_into().ok()
     }
 
-    /// The value, if it is an integer without a tag.
+    /// Returns the integer, if the scalar is one and has no tag.
     pub(crate) fn integer(&self) -> Option<Integer<'static>> {
         if !self.resolves() {
             return None;
@@ -78,23 +78,23 @@ impl ScalarText {
         })
     }
 
-    /// Whether it is a merge key, if it is a key.
+    /// Returns `true` if the scalar acts as a merge key when used as a key.
     pub fn is_merge_key(&self) -> bool {
         self.style == NodeStyle::Plain && self.text == "<<"
     }
 }
 
-/// The value of a scalar node without its tag: one that would be written as it is in the file, or
-/// its text.
+/// Returns the value of a scalar node without its tag. The notation is only remembered if it differs from
+/// what this crate would write.
 pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     let (text, style) = (node.text().unwrap_or_default(), node.style());
-    // A key of several lines is written as any text is.
+    // A multi-line key is written like any other text.
     let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
     let written = || Value::ScalarText(ScalarText::new(text, style));
     if node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG) {
         return match node.value() {
             Ok(Read::Binary(bytes)) => Value::Binary(bytes),
-            // The tag decides what it is, not the quotes.
+            // The type depends on the tag, not on the quotes.
             _ if default_style(text, Place { is_tagged: true, ..place }) == style => {
                 Value::String(text.to_owned())
             }
@@ -105,7 +105,7 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
         return written();
     }
     if style != NodeStyle::Plain && node.kind() != NodeKind::String && !text.is_empty() {
-        // Without a tag of its own, only the tag `!` makes a quoted scalar anything but a string.
+        // Without an explicit tag, only `!` can make a quoted scalar anything but a string.
         return Value::ScalarText(ScalarText {
             is_non_specific: true,
             ..ScalarText::new(text, style)

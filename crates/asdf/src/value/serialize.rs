@@ -1,16 +1,16 @@
-//! Values of Rust types as values of a tree, and back, through serde (feature `serde`).
+//! Converting between Rust types and values through serde (feature `serde`).
 //!
 //! | type | value |
 //! |---|---|
 //! | unit, unit struct, `None` | null |
-//! | booleans, numbers | the same; integers of any size |
-//! | `char`, text, the name of a variant without content | text |
+//! | booleans, numbers | booleans, numbers; integers of any size |
+//! | `char`, strings, variants without content | a string |
 //! | bytes (`serialize_bytes`) | `!!binary` |
-//! | sequences, tuples | a list |
-//! | maps, structs | a mapping, in their order |
-//! | variants with content | a mapping of one entry, from the name to the content |
+//! | sequences, tuples | a sequence |
+//! | maps, structs | a mapping in the same order |
+//! | variants with content | a mapping with one entry, from the name to the content |
 //!
-//! It is the other direction of [`crate::tree::deserialize`]: what is read back is what was written.
+//! This is the inverse of [`crate::tree::deserialize`], which restores the original values.
 
 use std::fmt;
 
@@ -21,12 +21,12 @@ use crate::error::{Error, Result};
 use crate::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::{Document, Integer, ParseOptions};
 
-/// How deep values may nest, as when they are read: each level takes room on the stack.
+/// Maximum nesting depth of values, the same as for reading, because each level takes space on the stack.
 const MAX_DEPTH: u32 = 128;
 
-/// Makes a value of a tree of a value of a Rust type.
+/// Converts a Rust value to a tree value.
 ///
-/// Fails if the type does, if a key is a collection, and for nesting of more than 128 levels.
+/// Fails if the type does, if a key is a collection, or if values are nested more than 128 deep.
 ///
 /// ```
 /// use asdf::Tree;
@@ -51,8 +51,8 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Serializer { depth: 0 }).map_err(|failure| failure.0)
 }
 
-/// Makes a value of a Rust type of a value of a tree: what [`Node::deserialize`] makes of it when it is
-/// read from a file.
+/// Converts a tree value to a Rust value, with the same result as [`Node::deserialize`] after reading the
+/// value from a file.
 ///
 /// [`Node::deserialize`]: crate::Node::deserialize
 ///
@@ -67,8 +67,8 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
 }
 
 impl Tree {
-    /// The tree as a value of a Rust type; see [`from_value`](crate::value::from_value). Of arrays the type
-    /// sees what is written of inline ones.
+    /// Converts the tree to a Rust value; see [`from_value`](crate::value::from_value). Arrays are
+    /// deserialized from their inline form.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         let mut text = Vec::new();
         self.write_yaml(&mut text)?;
@@ -77,7 +77,7 @@ impl Tree {
     }
 }
 
-/// An error of a type, or of the value that it makes.
+/// An error reported by a type, or caused by its value.
 #[derive(Debug)]
 struct Failure(Error);
 
@@ -103,7 +103,7 @@ struct Serializer {
 }
 
 impl Serializer {
-    /// For what is inside.
+    /// Returns the serializer for nested values. Fails if they are nested too deep.
     fn inside(self) -> Made<Self> {
         if self.depth >= MAX_DEPTH {
             let (limit, requested) = (MAX_DEPTH.into(), u64::from(MAX_DEPTH) + 1);
@@ -113,7 +113,7 @@ impl Serializer {
     }
 }
 
-/// The content of a variant.
+/// Wraps the content of a variant in a mapping with its name.
 fn named(variant: Option<&'static str>, content: Value) -> Value {
     match variant {
         Some(variant) => Value::Mapping([(variant, content)].into_iter().collect()),
@@ -252,7 +252,7 @@ impl ser::Serializer for Serializer {
     }
 }
 
-/// A list in the making.
+/// A sequence that is being serialized.
 struct Items {
     values: Vec<Value>,
     variant: Option<&'static str>,
@@ -294,7 +294,7 @@ items! {
     SerializeTupleVariant serialize_field;
 }
 
-/// A mapping in the making.
+/// A mapping that is being serialized.
 struct Entries {
     mapping: Mapping,
     key: Option<Value>,

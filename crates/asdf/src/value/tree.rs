@@ -1,16 +1,16 @@
-//! The tree: its root, and the nodes that stand at several places.
+//! The tree: its root, and the nodes that occur in several positions.
 
 use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
 use crate::value::{Mapping, Value, parents};
 
-/// The number of a node that a [`Tree`] keeps.
+/// The handle of a shared node that is stored in a [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedId(pub(super) usize);
 
 impl SharedId {
-    /// The position among the shared nodes.
+    /// Returns the index among the shared nodes.
     pub(crate) fn number(self) -> usize {
         self.0
     }
@@ -36,15 +36,15 @@ pub struct Tree {
     shared: Vec<Shared>,
 }
 
-/// A node that may stand at several places.
+/// A node that can occur in several positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shared {
-    /// The name of its anchor, unless it is one that a writer makes up.
+    /// The name of its anchor, unless it is generated.
     pub(crate) name: Option<String>,
     pub(crate) value: Value,
 }
 
-/// An empty mapping.
+/// Creates a tree that consists of an empty mapping.
 impl Default for Tree {
     fn default() -> Self {
         Self::new(Mapping::new())
@@ -52,7 +52,7 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// A tree of this root.
+    /// Creates a tree with this root.
     pub fn new(root: impl Into<Value>) -> Self {
         Self { root: root.into(), shared: Vec::new() }
     }
@@ -61,12 +61,12 @@ impl Tree {
         Self { root, shared }
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> &Value {
         &self.root
     }
 
-    /// Writes the tree as a YAML document with its directives. Arrays are inline.
+    /// Writes the tree as a YAML document with directives. Arrays are written inline.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("a: {b: 'yes', c: 1.0e+20}")?;
@@ -79,13 +79,13 @@ impl Tree {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }
 
-    /// The root, to change it.
+    /// Returns the root for modification.
     pub fn root_mut(&mut self) -> &mut Value {
         &mut self.root
     }
 
-    /// Keeps a node that is to stand at several places, or inside itself: [`Self::resolve_mut`] can
-    /// put its handle into it.
+    /// Stores a node so that it can occur in several positions, or inside itself: for the latter, insert the
+    /// handle with [`Self::resolve_mut`].
     pub fn share(&mut self, value: impl Into<Value>) -> SharedId {
         self.shared.push(Shared { name: None, value: value.into() });
         SharedId(self.shared.len() - 1)
@@ -95,7 +95,7 @@ impl Tree {
         &self.shared
     }
 
-    /// All places that hold values of their own: the root, and the shared nodes.
+    /// Iterates over the root and the shared nodes, which together contain all values.
     pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         let shared = self.shared.iter_mut().map(|shared| &mut shared.value);
         std::iter::once(&mut self.root).chain(shared)
@@ -105,12 +105,13 @@ impl Tree {
         std::iter::once(&self.root).chain(self.shared.iter().map(|shared| &shared.value))
     }
 
-    /// What a value is: the shared node, if it is the handle of one. A handle of another tree is
-    /// some value or null.
+    /// Resolves the handle of a shared node. Returns any other value unchanged. A handle from another tree
+    /// resolves to null or to an unrelated value.
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         const NULL: Value = Value::Null;
         let mut value = value;
-        // A shared node that is only a handle: there can be no more in a row than there are nodes.
+        // A shared node may consist of another handle, but such a chain is never longer than the number of
+        // nodes.
         for _ in 0..=self.shared.len() {
             match value.untagged() {
                 Value::Shared(handle) => {
@@ -122,12 +123,12 @@ impl Tree {
         &NULL
     }
 
-    /// The shared node of a handle, to change it. `None` for a handle of another tree.
+    /// Returns the shared node of a handle for modification, or `None` if the tree has no such node.
     pub fn resolve_mut(&mut self, handle: SharedId) -> Option<&mut Value> {
         self.shared.get_mut(handle.0).map(|shared| &mut shared.value)
     }
 
-    /// The value that a JSON Pointer leads to, through shared nodes.
+    /// Returns the value at a JSON Pointer, resolving shared nodes.
     pub fn pointer(&self, pointer: &str) -> Option<&Value> {
         let mut value = self.resolve(&self.root);
         for token in pointer::tokens(pointer).ok()? {
@@ -141,9 +142,9 @@ impl Tree {
         Some(value)
     }
 
-    /// Sets the value that a JSON Pointer leads to. Missing collections on the way are created: lists for
-    /// `-` and `0`, mappings for other keys. `-` as the last part adds to a list. A value in a shared node
-    /// is set everywhere the node is used.
+    /// Sets the value at a JSON Pointer. Missing collections along the path are created: lists for `-` and
+    /// `0`, mappings for other keys. A final `-` appends to a list. If the path leads through a shared node,
+    /// the value changes everywhere the node is used.
     ///
     /// ```
     /// let mut tree = asdf::Tree::default();
@@ -162,7 +163,7 @@ impl Tree {
         let value = value.into();
         let mut place = &mut self.root;
         for (at, token) in tokens.iter().enumerate() {
-            // A handle leads to its node; the tree is split into root and shared nodes for this.
+            // Resolve a handle. The root and the shared nodes are separate fields, so both can be borrowed.
             if let Value::Shared(handle) = place.untagged() {
                 let handle = *handle;
                 let shared = self.shared.get_mut(handle.0);
@@ -203,8 +204,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Fails if [`set`](Self::set) would create collections on the way to a pointer, other than a list for
-    /// its last part: the pointer may be mistyped. The error names the nearest node that exists.
+    /// Fails if [`set`](Self::set) would create collections along the path, which suggests a mistake in the
+    /// pointer. A list for its last part is allowed. The error names the nearest existing node.
     pub fn check_parent(&self, pointer: &str) -> Result<()> {
         let needed = parents::needed(pointer, |parent| self.pointer(parent).is_some());
         let mut nearest = "";

@@ -1,12 +1,12 @@
-//! Walking owned values, each before the values inside it, with a stack instead of recursion.
+//! Traversing values, parents before children, with a stack instead of recursion.
 
 use binio::pointer;
 
 use crate::error::Result;
 use crate::value::{Tree, Value};
 
-/// The values inside some values, keys among them. A shared node is a single value, whose content is
-/// entered only by [`enter`](Self::enter).
+/// An iterator over a value and everything inside it, including keys. Shared nodes are returned as handles;
+/// [`enter`](Self::enter) visits their content.
 pub(crate) struct Values<'a> {
     stack: Vec<&'a Value>,
 }
@@ -16,7 +16,7 @@ impl<'a> Values<'a> {
         Self { stack: vec![value] }
     }
 
-    /// Visits a value and all inside it next.
+    /// Visits a value and everything inside it next.
     pub(crate) fn enter(&mut self, value: &'a Value) {
         self.stack.push(value);
     }
@@ -39,25 +39,26 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// Which values [`Tree::walk_mut`] visits.
+/// The values that [`Tree::walk_mut`] visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
-    /// All values but keys.
+    /// All values except keys.
     All,
-    /// The same without the elements of arrays in the tree, which are what their datatype says.
+    /// All values except keys and the elements of inline arrays, whose meaning depends on their datatype.
     WithoutElements,
 }
 
 impl Tree {
-    /// All values of the tree, keys among them: those below the root, then those in shared nodes.
+    /// Iterates over all values of the tree, including keys: first those below the root, then those in shared
+    /// nodes.
     pub(crate) fn values(&self) -> Values<'_> {
         let mut stack: Vec<&Value> = self.places().collect();
         stack.reverse();
         Values { stack }
     }
 
-    /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` others. A value in
-    /// a shared node has no pointer of its own.
+    /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` others. Returns
+    /// `None` for values in shared nodes, which have no unique pointer.
     pub(crate) fn pointer_of_visit(&self, which: Visit, mut count: usize) -> Option<String> {
         for (number, place) in self.places().enumerate() {
             let mut stack = vec![(place, String::new())];
@@ -95,7 +96,8 @@ impl Tree {
         None
     }
 
-    /// Calls a function for the values below the root and in shared nodes, so that it can change them.
+    /// Calls a function with each value below the root and in shared nodes; the function may modify the
+    /// value.
     pub(crate) fn walk_mut(
         &mut self,
         which: Visit,

@@ -1,4 +1,4 @@
-//! New entries and items.
+//! Inserting entries and items.
 
 use super::text::{Emission, TreeText};
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::yaml::edit::place::{
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{NodeStyle, YamlNode};
 
-/// A new entry after the others. `None` where the text has no place for it.
+/// Adds an entry after the others. Returns `None` if it cannot be inserted into the text.
 pub(super) fn entry(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -24,7 +24,7 @@ pub(super) fn entry(
     add(text, container, emission, &|fragment| fragment.entry(key))
 }
 
-/// A new item after the others.
+/// Adds an item after the others. Returns `None` if it cannot be inserted into the text.
 pub(super) fn item(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -40,8 +40,8 @@ pub(super) fn item(
     })
 }
 
-/// The first entry or item of an empty collection, which is written as any other unless it is inside
-/// of brackets.
+/// Adds the first entry or item to an empty collection. Outside brackets, the collection is then written like
+/// any other.
 fn first(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -80,7 +80,7 @@ fn first(
     if slot.around.in_flow || container.style() != NodeStyle::Flow {
         return Ok(None);
     }
-    // Anchor and tag stay.
+    // Keep the anchor and the tag.
     let has_properties = slot.span.start < content.start;
     let slot = WrittenChild { span: content.clone(), ..slot };
     let after = if has_properties {
@@ -94,7 +94,7 @@ fn first(
     Ok(Some(text.replace(&slot, &new)))
 }
 
-/// Adds to a collection that may have something already.
+/// Adds an entry or item to a collection that already has one, or is written in brackets.
 fn add(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -116,8 +116,8 @@ fn add(
     Ok(Some(Splices::one(end..end, format!("{line_break}{blanks}{new}"))))
 }
 
-/// The same inside of brackets. What is first on its line is followed by something on a line of its
-/// own.
+/// Like [`add`], for a collection in brackets. If the last child begins its line, the new one gets its own
+/// line.
 fn in_brackets(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -167,7 +167,7 @@ fn in_brackets(
         new.push_str(&" ".repeat(blanks));
         new.push_str(&emitted(blanks)?);
         let follows = skip(source, at);
-        // The comment ends its line, so that what is added does too.
+        // The comment ends its line, so the new text must end with a line break.
         if comment.is_some() && line_end(source, at) == at && follows == at {
             new.push_str(&line_break);
         }

@@ -1,4 +1,4 @@
-//! Writing a tree in the words of an old text: only the nodes that differ get a new text.
+//! Writing a tree with as much of an old text as possible: only the nodes that differ are rewritten.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,30 +12,30 @@ use crate::yaml::edit::place::{Surroundings, WrittenChild, children, is_block, l
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{Document, NodeId, NodeKind, ParseOptions, YamlNode};
 
-/// The comparison of an old text with the tree that it is to become.
+/// A comparison of an old text with the tree that it will represent.
 struct Merge<'a> {
     old: &'a TreeText,
     splices: Splices,
-    /// Nodes with anchors in the old tree, and what became of them.
+    /// Maps nodes with anchors in the old tree to their counterparts in the new tree.
     shared: HashMap<NodeId, NodeId>,
-    /// Pairs of collections whose children are still to be compared.
+    /// Pairs of collections whose children have yet to be compared.
     pairs: Vec<(YamlNode<'a>, YamlNode<'a>)>,
 }
 
 /// The result of comparing two nodes without their children.
 enum Comparison {
     Same,
-    /// The nodes are equal if their children are.
+    /// The nodes are equal if their children are equal.
     Children,
     Different,
 }
 
 impl TreeText {
-    /// Returns the text with the nodes replaced in which a tree differs from it. Comments, quotes, order and
-    /// blanks of all other nodes stay byte for byte.
+    /// Returns the text after replacing all nodes that differ from the given tree. Comments, quotes, order
+    /// and white space of all other nodes are preserved byte for byte.
     ///
-    /// Returns `None` if the tree cannot be had by replacing nodes and adding entries before the first one of
-    /// the root: it is written without regard to the old text then.
+    /// Returns `None` if replacing nodes and adding entries before the first one of the root does not produce
+    /// the tree. The caller then has to write the tree without the old text.
     pub(crate) fn merged(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Option<Self>> {
         let mut text = Vec::new();
         emit(tree, arrays, &mut text)?;
@@ -63,7 +63,7 @@ impl TreeText {
 }
 
 impl TreeText {
-    /// Returns the text with the URIs of external files rewritten, if any of them changes; see
+    /// Returns the text with the URIs of external files rewritten, or `None` if none of them changes; see
     /// [`Tree::relocate`].
     pub(crate) fn relocated(&self, from: &Path, to: &Path) -> Result<Option<Self>> {
         let mut tree = Tree::from_node(self.document().root())?;
@@ -77,7 +77,7 @@ impl TreeText {
 }
 
 impl<'a> Merge<'a> {
-    /// Compares the roots, which are mappings. The new one may have more entries before those of the old one.
+    /// Compares the roots, which must be mappings. The new one may have additional entries at the beginning.
     fn root(&mut self, new: YamlNode<'a>) -> Result<bool> {
         let old = self.old.document().root();
         let is_mapping = |root: YamlNode<'_>| root.kind() == NodeKind::Mapping;
@@ -155,7 +155,7 @@ impl<'a> Merge<'a> {
         if has_same_numbers.is_some() { Comparison::Same } else { Comparison::Children }
     }
 
-    /// Gives a collection another tag if it needs one. Returns `false` if it has none in the text.
+    /// Replaces the tag of a collection if it has changed. Returns `false` if there is no tag to replace.
     fn tag(&mut self, old: YamlNode<'a>, new: YamlNode<'a>) -> bool {
         if old.tag() == new.tag() {
             return true;
@@ -185,7 +185,8 @@ impl<'a> Merge<'a> {
         Ok(true)
     }
 
-    /// Adds the first entries of the new root before the comments of the first entry of the old one.
+    /// Inserts the first `count` entries of the new root before the first entry of the old one and its
+    /// comments.
     fn add_first(&mut self, old: YamlNode<'a>, new: YamlNode<'a>, count: usize) -> Result<bool> {
         let Some(first) = old.keys().next() else { return Ok(false) };
         let (text, comments) = (self.old.text(), first.comments().before);

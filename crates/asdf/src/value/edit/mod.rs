@@ -1,8 +1,8 @@
 //! Editing the text of a tree.
 //!
-//! Spans of the parsed tree say which bytes of the text an edit is about; only these are replaced.
-//! Then the new text is parsed, and both trees are walked together: an edit that changes more than it
-//! names is an error.
+//! The spans of the parsed tree show which bytes of the text an edit affects; only these are replaced. Then
+//! the new text is parsed, and both trees are compared: an edit that has any other effect than the intended
+//! one fails.
 
 mod insert;
 mod merged;

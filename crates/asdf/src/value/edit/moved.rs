@@ -1,4 +1,5 @@
-//! Anchors whose text is removed while aliases still use them: the text moves to the first of these.
+//! Moving anchored nodes: if a node is removed while aliases still refer to it, its text moves to the first
+//! of them.
 //!
 //! ```text
 //! a: &x {p: 1}          a: 5
@@ -16,27 +17,27 @@ use crate::yaml::edit::place::{WrittenChild, column, range};
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{Mention, NodeId, NodeKind, NodeStyle, YamlNode};
 
-/// How a node is written at its new place.
+/// The way in which a node is written at its new position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MovedText {
-    /// Its text with comments, where that is possible.
+    /// The original text with comments, if possible.
     AsWritten,
-    /// Emitted again, without its comments.
+    /// New text without comments.
     Rewritten,
 }
 
-/// The text of nodes that are removed, and where they are used.
+/// Nodes whose text is removed although aliases still refer to them.
 pub(super) struct MovedNodes<'a> {
     tree: &'a TreeText,
     removed: &'a [Range<usize>],
-    /// Nodes that have their new place.
+    /// Nodes that already have a new position.
     placed: HashSet<NodeId>,
     way: MovedText,
 }
 
 impl<'a> MovedNodes<'a> {
-    /// Adds the replacements that keep all aliases valid. Returns how many nodes moved; `None` if the
-    /// text is not as expected.
+    /// Adds the replacements that keep all aliases valid. Returns the number of nodes that move, or `None` if
+    /// the text has an unexpected form.
     pub(super) fn splices(
         tree: &'a TreeText,
         removed: &'a [Range<usize>],
@@ -69,7 +70,7 @@ impl<'a> MovedNodes<'a> {
         self.removed.iter().any(|removed| contains(removed, span))
     }
 
-    /// Puts a node in the place of an alias.
+    /// Replaces an alias by the node that it refers to.
     fn at(&mut self, alias: Mention<'a>, target: YamlNode<'a>) -> Option<Splices> {
         let text = self.tree.text();
         let as_written = match self.way {
@@ -77,7 +78,7 @@ impl<'a> MovedNodes<'a> {
             MovedText::Rewritten => None,
         };
         let Some(slot) = WrittenChild::of(text, alias) else {
-            // It is a key, on one line.
+            // The alias is a key, which must fit on one line.
             let node = as_written.filter(|node| !node.contains(['\n', '\r']))?;
             return Some(Splices::one(range(alias.span()), node));
         };
@@ -91,7 +92,7 @@ impl<'a> MovedNodes<'a> {
         Some(self.tree.replace(&slot, &node))
     }
 
-    /// The text of a node, if it means the same elsewhere.
+    /// Returns the text of a node if it has the same meaning at another position.
     fn as_written(&self, target: YamlNode<'_>) -> Option<String> {
         let span = range(target.span());
         let document = self.tree.document();
@@ -111,7 +112,7 @@ impl<'a> MovedNodes<'a> {
         (!is_placed_inside && !is_dangling).then(|| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    /// By how many columns the lines of a node move.
+    /// Returns the number of columns by which the lines of a node move.
     fn shift(&self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<isize> {
         let text = self.tree.text();
         let from = WrittenChild::of(text, target.mention())?;
@@ -119,7 +120,7 @@ impl<'a> MovedNodes<'a> {
             return Some(0);
         }
         let (before, after) = (from.around.indent?, slot.around.indent?);
-        // A list may begin in the column of its key, but not of its dash.
+        // A list may begin in the same column as its key, but not in that of its dash.
         let stays = target.style() == NodeStyle::Block
             && column(text, range(target.content_span()).start) == before
             && slot.container.kind() == NodeKind::Sequence;
@@ -127,8 +128,8 @@ impl<'a> MovedNodes<'a> {
         Some(isize::try_from(after).ok()? - isize::try_from(before).ok()?)
     }
 
-    /// The node written anew; what is defined elsewhere, as an alias. What else it holds has its new place
-    /// with it.
+    /// Returns new text for a node. Nested nodes that are defined elsewhere become aliases; all others move
+    /// along with it.
     fn anew(&mut self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<String> {
         let (tree, anchors) = Tree::from_node_with_anchors(target).ok()?;
         let known: HashMap<usize, (String, bool)> = anchors
@@ -150,7 +151,7 @@ fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// The text with all lines but the first moved by some columns.
+/// Returns the text with all lines except the first shifted by the given number of columns.
 fn shifted(text: &str, by: isize) -> String {
     let mut out = String::with_capacity(text.len());
     for (number, line) in text.split_inclusive('\n').enumerate() {

@@ -1,5 +1,5 @@
-//! The text of a tree that is edited: each edit replaces the parts of the text that it names, and is
-//! proved to have changed nothing else before the text is replaced.
+//! Editing the text of a tree. Each edit replaces parts of the text, and is verified to change nothing else
+//! before it takes effect.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,11 +16,11 @@ use crate::yaml::edit::target::{Place, Target, entries_of, fail};
 use crate::yaml::edit::{remove, replace};
 use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
-/// The text of a tree that is edited in place: comments, quotes, order and blanks of all that an edit
-/// does not name stay byte for byte.
+/// The text of a tree that can be edited. Comments, quotes, order and white space are preserved byte for
+/// byte, except in the parts that an edit changes.
 ///
-/// A pointer that leads through an alias edits the node that all its uses share. A node that is
-/// replaced or removed while it is used elsewhere moves to its next use.
+/// If a pointer leads through an alias, the edit affects the node shared by all its uses. If a node is
+/// replaced or removed while it is used elsewhere, it moves to the next use.
 ///
 /// ```
 /// use asdf::value::TreeText;
@@ -40,7 +40,7 @@ pub struct TreeText {
     options: ParseOptions,
 }
 
-/// What is written anew.
+/// A value to be written into the text.
 pub(super) struct Emission<'a> {
     pub(super) tree: &'a Tree,
     pub(super) arrays: &'a dyn Arrays,
@@ -55,7 +55,7 @@ impl<'a> Emission<'a> {
 }
 
 impl TreeText {
-    /// Takes the text of a tree, with or without directives.
+    /// Parses the text of a tree, with or without directives.
     pub fn parse(text: impl Into<String>) -> Result<Self> {
         Self::parse_with(text.into(), &ParseOptions::default())
     }
@@ -66,38 +66,37 @@ impl TreeText {
         Ok(Self { text, document, options })
     }
 
-    /// Parses another text with the limits and the scalar rules of this one.
+    /// Parses another text with the same limits and scalar rules.
     pub(crate) fn parse_like(&self, text: String) -> Result<Self> {
         Self::parse_with(text, &self.options)
     }
 
-    /// How the text was parsed.
+    /// Returns the options with which the text was parsed.
     pub(super) fn options(&self) -> &ParseOptions {
         &self.options
     }
 
-    /// The text as it is now.
+    /// Returns the current text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The tree as it is now. Offsets are those in the text.
+    /// Returns the current tree. Its offsets refer to the text.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
-    /// Sets the value at a JSON Pointer. Missing collections on the way are created: lists for `-` and
-    /// `0`, mappings for other keys; [`check_parent`](Self::check_parent) tells whether that would
-    /// happen. `-` as
-    /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a value
-    /// of its own.
+    /// Sets the value at a JSON Pointer. Missing collections along the path are created: lists for `-` and
+    /// `0`, mappings for other keys; [`check_parent`](Self::check_parent) detects this in advance. A final
+    /// `-` appends to a list. New keys are strings. Setting a key that is inherited through a merge key
+    /// overrides its value.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         *self = self.with(pointer, value)?;
         Ok(())
     }
 
-    /// Fails if [`set`](Self::set) would create collections on the way to a pointer, other than a list for
-    /// its last part: the pointer may be mistyped. The error names the nearest node that exists.
+    /// Fails if [`set`](Self::set) would create collections along the path, which suggests a mistake in the
+    /// pointer. A list for its last part is allowed. The error names the nearest existing node.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
@@ -112,7 +111,7 @@ impl TreeText {
         root.pointer(needed).map(drop)
     }
 
-    /// Like [`set`](Self::set), but returns the changed text.
+    /// Like [`set`](Self::set), but returns the edited text.
     pub(crate) fn with(&self, pointer: &str, value: &Tree) -> Result<Self> {
         self.with_value(pointer, value, &NoArrays)
     }
@@ -129,7 +128,7 @@ impl TreeText {
         if let Place::NewKey(key, missing) = &target.place {
             let inner = std::mem::take(value.root_mut());
             let inner = parents::wrapped(pointer, missing, inner)?;
-            // An item of an ordered mapping is a mapping with one entry.
+            // Each item of an ordered mapping is a mapping with one entry.
             let is_item = container.kind() == NodeKind::Sequence;
             *value.root_mut() =
                 if is_item { Mapping::from_iter([(key.as_str(), inner)]).into() } else { inner };
@@ -172,12 +171,12 @@ impl TreeText {
         }
     }
 
-    /// Removes an entry or an item, with the comments directly above it and at the end of its line.
+    /// Removes an entry or item, together with the comments directly above it and at the end of its line.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);
         let (indexes, width) = match target.place {
-            // No item of an ordered mapping may be left without its entry.
+            // An item of an ordered mapping must not remain without its entry.
             Place::Entries(all) => target.member_of.map_or((all, 2), |(_, item)| (vec![item], 1)),
             Place::Item(index) => (vec![index], 1),
             _ => return Err(impossible(pointer)),
@@ -204,7 +203,8 @@ impl TreeText {
         Ok(())
     }
 
-    /// Gives an entry of a mapping another key, a string. Its value, place and comments stay.
+    /// Renames the key of a mapping entry. The new key is a string. The value, position and comments are
+    /// preserved.
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.container;
@@ -245,7 +245,7 @@ impl TreeText {
         WrittenChild::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
     }
 
-    /// The text with replacements, if they change only what is named.
+    /// Applies replacements and returns the new text if they have the expected effect and no other.
     fn edited(
         &self,
         pointer: &str,
@@ -278,7 +278,7 @@ impl TreeText {
         Err(impossible(pointer))
     }
 
-    /// Returns the text of a value in the place of a child: everything after the indicator.
+    /// Returns the text of a value in the position of a child: everything after the indicator.
     pub(super) fn emitted_in(
         &self,
         slot: &WrittenChild<'_>,
@@ -298,7 +298,7 @@ impl TreeText {
         around: &Surroundings,
         column: usize,
     ) -> Fragment<'a> {
-        // Lines inside of brackets are indented more than what is around them.
+        // Lines inside brackets are indented more than the surrounding lines.
         let indent = match around.indent {
             None if around.in_flow => Some(2),
             Some(indent) if around.in_flow => Some(indent + 2),
@@ -317,19 +317,19 @@ impl TreeText {
         }
     }
 
-    /// Puts a text, which follows the indicator, in the place of a value.
+    /// Replaces a value by new text, which includes everything after the indicator.
     pub(super) fn replace(&self, slot: &WrittenChild<'_>, new: &str) -> Splices {
         replace::value(&self.text, slot, new)
     }
 
-    /// The text with the line breaks of the tree.
+    /// Converts a text to the style of line breaks used in the tree.
     pub(super) fn with_line_breaks(&self, text: String) -> String {
         let first = self.text.find('\n').unwrap_or_default();
         let has_returns = first > 0 && self.text.as_bytes().get(first - 1) == Some(&b'\r');
         if has_returns { text.replace('\n', "\r\n") } else { text }
     }
 
-    /// Whether `!` and `!!` stand for the tags of ASDF and of YAML.
+    /// Returns whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
     pub(super) fn handles(&self) -> (bool, bool) {
         let (mut asdf, mut yaml) = (false, true);
         let directives = self.text.lines().take_while(|line| !line.starts_with("---"));
@@ -346,10 +346,10 @@ impl TreeText {
         (asdf, yaml)
     }
 
-    /// Returns a document that is a list of one value, to compare the edited text with.
+    /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// The limits are those of the caller. The scalar rules are those for which `emit` writes: under the
-    /// caller's rules the comparison would not notice a scalar that they read as another type.
+    /// It has the limits of the caller, but the scalar rules for which `emit` writes: under the caller's
+    /// rules, the comparison would miss a scalar that these rules read as another type.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();
         let mut listed = tree.clone();
@@ -360,7 +360,7 @@ impl TreeText {
         Document::parse(&text, &options, &mut Vec::new())
     }
 
-    /// How many children a collection has as written.
+    /// Returns `true` if the text of a collection contains children.
     pub(super) fn has_children(container: YamlNode<'_>) -> bool {
         !children(container).is_empty()
     }

@@ -1,26 +1,27 @@
-//! Anchors: the names of nodes that stand at several places.
+//! Anchors: the names of nodes that occur in several positions.
 
 use crate::value::walk::Values;
 use crate::value::{Tree, Value};
 
-/// Whether a writer made the name up: `id001`.
+/// Returns `true` for an anchor name that a writer generated: `id001`.
 pub(crate) fn is_made_up_anchor(name: &str) -> bool {
     name.strip_prefix("id")
         .is_some_and(|number| number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The anchor of a shared node.
+/// The state of a shared node's anchor.
 #[derive(Clone, Debug)]
 pub(super) enum Anchor {
-    /// None: the node occurs once.
+    /// The node occurs only once and needs no anchor.
     None,
-    /// Not written yet; with a name, if it has one of its own.
+    /// The anchor has not been written yet. The name is given if it is not generated.
     Planned(Option<String>),
-    /// Written by this name.
+    /// The anchor has been written with this name.
     Written(String),
 }
 
-/// Which shared nodes stand at more than one place, or have a name.
+/// Returns the anchor state of each shared node. Nodes need an anchor if they occur more than once, or have a
+/// name.
 pub(super) fn anchors(tree: &Tree) -> Vec<Anchor> {
     let mut counts = vec![0_usize; tree.shared().len()];
     if counts.is_empty() {

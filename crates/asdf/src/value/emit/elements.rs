@@ -1,4 +1,4 @@
-//! Arrays as nodes of the tree: their keys, and the elements of those that are inline.
+//! Arrays as nodes of the tree: their keys, and their elements if they are written inline.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,15 +21,15 @@ pub(crate) const LITERALS: RangeInclusive<i128> = -((1 << 63) - 2)..=(1 << 63) -
 /// An array as a mapping.
 pub(crate) struct ArrayNode {
     pub(crate) tag: String,
-    /// Its keys in their order, without `data` and `mask`. Where the elements are not inline, the
-    /// first is `source`.
+    /// The entries in order, without `data` and `mask`. Unless the elements are inline, the first key is
+    /// `source`.
     pub(crate) entries: Vec<(&'static str, Value)>,
-    /// The elements, if they are inline.
+    /// The elements, if they are written inline.
     pub(crate) elements: Option<Elements>,
 }
 
 impl ArrayNode {
-    /// An array in a block.
+    /// Creates a node for an array in a block.
     pub(crate) fn in_block(array: &Array, source: Value, tag: String) -> Self {
         let mut entries = vec![
             ("source", source),
@@ -47,7 +47,7 @@ impl ArrayNode {
         Self { tag, entries, elements: None }
     }
 
-    /// An array whose elements are in the tree.
+    /// Creates a node for an array whose elements are in the tree.
     pub(crate) fn inline(array: &Array, tag: String) -> Result<Self> {
         let entries =
             vec![("datatype", datatype(&array.datatype, false)), ("shape", numbers(array.shape()))];
@@ -59,8 +59,8 @@ fn numbers(numbers: &[u64]) -> Value {
     numbers.to_vec().into()
 }
 
-/// The byte order of an array: that of its first number. The reference writes `big` where there is
-/// none.
+/// Returns the byte order of an array: that of its elements, or `big` for records and wherever the byte order
+/// has no meaning, like the reference implementation.
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
@@ -75,7 +75,8 @@ pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     if endian == Endian::Big { "big" } else { "little" }
 }
 
-/// A datatype as the tree has it, its fields with their byte order if the elements are bytes.
+/// Returns a datatype as represented in the tree. `with_order` adds the byte order of record fields, which
+/// stored elements need.
 pub(crate) fn datatype(datatype: &Datatype, with_order: bool) -> Value {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_type(*scalar),
@@ -105,10 +106,10 @@ fn scalar_type(scalar: ScalarType) -> Value {
     }
 }
 
-/// The elements of an inline array from some index of its first axes on.
+/// The elements of an inline array, or of a part at given indices along the first axes.
 #[derive(Clone)]
 pub(crate) struct Elements {
-    /// Packed in C order, in little-endian byte order.
+    /// The elements, packed in C order and in little-endian byte order.
     bytes: Bytes,
     datatype: Arc<Datatype>,
     shape: Arc<[u64]>,
@@ -116,7 +117,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Reads the elements. Fails where a text cannot stand in the tree.
+    /// Reads the elements. Fails if text cannot be represented in the tree.
     pub(crate) fn new(array: &Array) -> Result<Self> {
         let view = array.view()?;
         let bytes: Bytes = view.read_bytes(Order::C, ByteOrder::Little)?.into();
@@ -132,8 +133,8 @@ impl Elements {
         Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
     }
 
-    /// Whether the reference reads the elements back: no lists inside records, and integers in
-    /// the range of literals.
+    /// Returns `true` if the reference implementation can read the elements back: there are no lists inside
+    /// records, and all integers are in the range of literals.
     pub(crate) fn are_literals(&self) -> bool {
         let is_flat =
             |field: &Field| field.shape().is_empty() && field.datatype().as_scalar().is_some();
@@ -147,12 +148,12 @@ impl Elements {
             })
     }
 
-    /// The element, if this is a single one.
+    /// Returns the element, if there is only one.
     pub(crate) fn scalar(&self) -> Option<Value> {
         (self.axis == self.shape.len()).then(|| value(&self.datatype, &self.bytes))?
     }
 
-    /// Whether all elements are scalars of one axis.
+    /// Returns `true` if the elements are scalars along a single axis.
     pub(crate) fn is_row(&self) -> bool {
         self.axis + 1 == self.shape.len() && self.datatype.as_scalar().is_some()
     }
@@ -161,7 +162,7 @@ impl Elements {
         self.shape.get(self.axis) == Some(&0)
     }
 
-    /// The parts along the first axis.
+    /// Splits the elements along the first remaining axis.
     pub(crate) fn children(self) -> impl Iterator<Item = Self> {
         let count = self.shape.get(self.axis).copied().unwrap_or(0);
         let below = self.shape.get(self.axis + 1..).unwrap_or_default();
@@ -187,7 +188,7 @@ fn has_wide_integers(datatype: &Datatype) -> bool {
     }
 }
 
-/// Whether an element, of records a list that nests as they do, has only integers of literals.
+/// Returns `true` if all integers in an element, including nested lists, are in the range of literals.
 fn is_of_literals(value: &Value) -> bool {
     match value {
         Value::Int(integer) => integer.as_i128().is_some_and(|value| LITERALS.contains(&value)),
@@ -208,8 +209,8 @@ fn has_text(datatype: &Datatype) -> bool {
     }
 }
 
-/// The value of an element: of a record, the list of its fields. Records nest at most
-/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. `None` for bytes that are not text.
+/// Returns the value of an element; for a record, a list of its fields. Records nest at most
+/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. Returns `None` if the bytes are not text.
 fn value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_value(*scalar, bytes),
@@ -224,7 +225,7 @@ fn value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
     fields.map(Into::into)
 }
 
-/// Elements of a shape as nested lists.
+/// Returns elements with the given shape as nested lists.
 fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Option<Value> {
     let Some((&count, below)) = shape.split_first() else { return value(datatype, bytes) };
     let size = usize::try_from(byte_size(below, datatype.itemsize())?).ok()?;
@@ -236,7 +237,7 @@ fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Option<Value> {
     parts.map(Into::into)
 }
 
-/// The value of little-endian bytes.
+/// Decodes a scalar from little-endian bytes.
 fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Option<Value> {
     if let Some(number) = scalar.decode(bytes) {
         return Some(match number {

@@ -1,5 +1,5 @@
-//! A part of a tree as text for a place in a text that exists: an entry of a mapping, an item of a
-//! list, or what follows a key or a dash.
+//! Writing part of a tree for insertion into an existing text: a mapping entry, a list item, or what follows
+//! a key or dash.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,38 +8,37 @@ use super::{Arrays, Emitter, Item, Role};
 use crate::error::Result;
 use crate::value::{Tree, Value};
 
-/// A place in a text, and what is written there.
+/// A value to write, with its surroundings in the existing text.
 pub(crate) struct Fragment<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arrays: &'a dyn Arrays,
-    /// The column of the innermost collection of lines around it.
+    /// The column of the innermost surrounding collection that is not in brackets.
     pub(crate) indent: Option<usize>,
     pub(crate) in_flow: bool,
-    /// The column where the text will stand.
+    /// The column at which the text will begin.
     pub(crate) column: usize,
-    /// Whether the line has only indentation and indicators before it.
+    /// Whether only indentation and indicators precede the text on its line.
     pub(crate) begins_line: bool,
-    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML.
+    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
     pub(crate) handles: (bool, bool),
-    /// The names of anchors in the text.
+    /// The names of all anchors in the text.
     pub(crate) taken: HashSet<String>,
-    /// The anchors of shared nodes by their numbers: the name, and whether the text has the node
-    /// already.
+    /// The anchors of shared nodes, by number: the name, and whether the text already contains the node.
     pub(crate) known: HashMap<usize, (String, bool)>,
 }
 
 impl Fragment<'_> {
-    /// What follows the colon of a key, with the blank or line break before it.
+    /// Returns everything that follows the colon of a key, including the space or line break before it.
     pub(crate) fn value(&self) -> Result<String> {
         self.emit(false, |emitter, root| emitter.all_of(root, Role::Value))
     }
 
-    /// What follows a dash, with the blank before it; an item in brackets has none.
+    /// Returns everything that follows a dash, including the space before it, which is absent in brackets.
     pub(crate) fn item(&self) -> Result<String> {
         self.emit(self.in_flow, |emitter, root| emitter.all_of(root, Role::Item))
     }
 
-    /// An item with its dash.
+    /// Returns an item with its dash.
     pub(crate) fn dashed_item(&self) -> Result<String> {
         self.emit(true, |emitter, root| {
             emitter.text.block_indicator("-");
@@ -47,7 +46,7 @@ impl Fragment<'_> {
         })
     }
 
-    /// A key and its value.
+    /// Returns a key with its value.
     pub(crate) fn entry(&self, key: &str) -> Result<String> {
         self.emit(true, |emitter, root| {
             emitter.key(Item::Owned(Value::from(key)))?;
@@ -55,7 +54,7 @@ impl Fragment<'_> {
         })
     }
 
-    /// The value as a key on one line.
+    /// Returns the value as a key on a single line.
     pub(crate) fn key(&self) -> Result<String> {
         self.emit(true, |emitter, root| emitter.all_of(root, Role::Key))
     }

@@ -1,8 +1,8 @@
-//! A tree as YAML text, laid out as libyaml does, which writes the files of the reference
-//! implementation: lines of about 80 characters, collections without collections inside in
-//! brackets, others as lines, lists not indented below their key.
+//! Writing a tree as YAML text in the format of libyaml, which the reference implementation uses: lines of
+//! about 80 characters, innermost collections in brackets, other collections on separate lines, and lists not
+//! indented below their key.
 //!
-//! A tree is written without recursion: open collections are on a stack.
+//! The tree is written without recursion; open collections are on a stack.
 
 mod anchor;
 pub(crate) mod elements;
@@ -25,31 +25,31 @@ pub(crate) use anchor::is_made_up_anchor;
 pub(crate) use elements::{ArrayNode, COMPLEX_TAG, LITERALS};
 pub(crate) use fragment::Fragment;
 
-/// The tag of arrays of the newest standard.
+/// The tag of arrays in the newest standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
-/// The longest key that is on one line with its value, in bytes.
+/// Maximum length in bytes of a key on the same line as its value.
 const MAX_SIMPLE_KEY: usize = 128;
-/// Text that is gathered before it is written.
+/// Amount of text in bytes that is collected before it is written.
 const BUFFER: usize = 64 << 10;
 
-/// What the handle `!` stands for.
+/// The prefix that the handle `!` stands for.
 pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
-/// What the handle `!!` stands for.
+/// The prefix that the handle `!!` stands for.
 pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// Whether the elements of an array can stand in the tree for all readers.
+/// Returns `true` if the elements of an array can be written inline such that all readers understand them.
 pub(crate) fn is_inline(array: &crate::value::Array) -> bool {
     !array.shape().is_empty()
         && elements::Elements::new(array).is_ok_and(|elements| elements.are_literals())
 }
 
-/// Fails if the elements of an array cannot stand in the tree.
+/// Fails if the elements of an array cannot be written inline.
 pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
     elements::Elements::new(array).map(drop)
 }
 
-/// The value of a date and time, or of another text.
+/// Returns the value for a date and time. Any other text becomes a string.
 pub(crate) fn time_value(text: &str) -> crate::value::Value {
     use crate::value::{ScalarText, Value};
     use crate::yaml::{NodeKind, ScalarRules, resolve};
@@ -60,13 +60,13 @@ pub(crate) fn time_value(text: &str) -> crate::value::Value {
     }
 }
 
-/// How arrays are written: what [`Emitter`] asks of the writer of a file.
+/// Converts arrays to nodes, as required by the destination of the tree.
 pub(crate) trait Arrays {
-    /// The keys and values of an array that is in a block, or its elements.
+    /// Returns the entries of an array in a block, or its elements.
     fn node(&self, array: &Array) -> Result<ArrayNode>;
 }
 
-/// Arrays that are not in a file yet are written inline.
+/// Writes all arrays inline, because there is no file.
 pub(crate) struct NoArrays;
 
 impl Arrays for NoArrays {
@@ -86,8 +86,8 @@ pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Res
     Ok(emitter.out.write_all(emitter.text.buffer.as_bytes())?)
 }
 
-/// Whether a collection is written in brackets unless it is told otherwise: if all in it are
-/// scalars that need no lines of their own. `is_scalar` decides for shared nodes.
+/// Returns `true` if a collection is written in brackets by default: if it contains only scalars that do not
+/// need their own lines. `is_scalar` decides about shared nodes.
 pub(crate) fn wants_brackets<'v>(
     children: impl IntoIterator<Item = &'v Value>,
     is_scalar: &dyn Fn(SharedId) -> bool,
@@ -100,19 +100,19 @@ pub(crate) fn wants_brackets<'v>(
     })
 }
 
-/// Something to be written.
+/// Something to write.
 pub(super) enum Item<'a> {
     Borrowed(&'a Value),
     Owned(Value),
     Elements(Elements),
 }
 
-/// What a node is to the collection that it is in.
+/// The role of a node in the collection that contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Root,
     Item,
-    /// On one line with its value.
+    /// A key on the same line as its value.
     Key,
     Value,
 }
@@ -122,9 +122,9 @@ type Children<'a> = Box<dyn Iterator<Item = (Option<Item<'a>>, Item<'a>)> + 'a>;
 /// A collection that is being written.
 struct Open<'a> {
     children: Children<'a>,
-    /// The closing bracket, if it is in brackets.
+    /// The closing bracket, if the collection is in brackets.
     close: Option<&'static str>,
-    /// The indentation outside of it.
+    /// The indentation outside the collection.
     outer: Option<usize>,
     is_first: bool,
 }
@@ -136,17 +136,17 @@ pub(super) struct Emitter<'a, 'w> {
     tree: &'a Tree,
     arrays: &'a dyn Arrays,
     anchors: Vec<Anchor>,
-    /// Names that anchors must not have.
+    /// Names that new anchors must not have.
     pub(super) taken: HashSet<String>,
-    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML.
+    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
     pub(super) handles: (bool, bool),
-    /// How many anchors got a number for a name.
+    /// The number of generated anchor names.
     made_up: usize,
     stack: Vec<Open<'a>>,
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
-    /// At the beginning of a text.
+    /// Creates an emitter at the beginning of a text.
     pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays, out: &'w mut dyn Write) -> Self {
         Self {
             out,
@@ -162,7 +162,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
         }
     }
 
-    /// Writes a node and all in it.
+    /// Writes a node and everything in it.
     pub(super) fn all_of(&mut self, item: Item<'a>, role: Role) -> Result<()> {
         self.node(item, role)?;
         while !self.stack.is_empty() {
@@ -213,7 +213,7 @@ impl<'a> Emitter<'a, '_> {
         let (is_simple, is_alias) = self.simple_key(&key);
         if is_simple {
             self.node(key, Role::Key)?;
-            // A colon may be part of the name of an anchor.
+            // Separate the colon from an alias, because it could be part of its name.
             self.text.indicator(":", is_alias);
         } else if self.flow_level > 0 {
             self.text.indicator("?", true);
@@ -231,7 +231,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Whether a key is on one line with its value, and whether it is an alias.
+    /// Returns whether a key is on the same line as its value, and whether it is an alias.
     fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
         let value = match key {
             Item::Borrowed(value) => value,
@@ -312,7 +312,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Writes a value that was made on the way: a scalar, or a short list.
+    /// Writes a value created during emission: a scalar or a small collection.
     fn owned(&mut self, value: Value, role: Role) -> Result<()> {
         let (tag, value) = match value {
             Value::Tagged(tagged) => (Some(tagged.tag), tagged.value),
@@ -371,7 +371,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Writes the elements of an array along its first axis.
+    /// Writes the elements of an array along its first remaining axis.
     fn elements(&mut self, elements: Elements, role: Role) -> Result<()> {
         if let Some(value) = elements.scalar() {
             return self.owned(value, role);
@@ -416,7 +416,7 @@ impl<'a> Emitter<'a, '_> {
             close
         });
         let outer = self.text.indent;
-        // A list as lines is not indented below its key.
+        // A list on separate lines is not indented below its key.
         let stays = !in_flow && !is_mapping && role == Role::Value && !self.text.is_indentation;
         self.text.indent = Some(match outer {
             None if in_flow => INDENT,
@@ -477,7 +477,7 @@ impl<'a> Emitter<'a, '_> {
                 let style = default_style(text, place);
                 self.text.scalar(text, style, place);
             }
-            // Nothing at all is null.
+            // Empty plain text means null.
             Value::ScalarText(written)
                 if written.text().is_empty()
                     && written.style() == NodeStyle::Plain
@@ -497,7 +497,7 @@ impl<'a> Emitter<'a, '_> {
                 );
             }
             Value::Binary(bytes) => self.binary(bytes, place, is_tagged),
-            // A colon in brackets would not be read by all.
+            // Not all readers support colons in plain scalars inside brackets.
             Value::DateTime(_) if in_flow && !is_tagged => {
                 self.text.blank();
                 self.text.put("!!timestamp");
@@ -514,7 +514,7 @@ impl<'a> Emitter<'a, '_> {
 
     fn binary(&mut self, bytes: &[u8], place: Place, is_tagged: bool) {
         let mut text = Vec::new();
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = encode_base64(bytes, &mut text);
         let text = String::from_utf8_lossy(&text);
         if !is_tagged {
@@ -537,7 +537,7 @@ impl<'a> Emitter<'a, '_> {
     }
 }
 
-/// The text of a scalar that is written without quotes. `None` for strings, bytes and collections.
+/// Returns the text of a scalar that is written without quotes, or `None` for strings, bytes and collections.
 pub(crate) fn plain_text(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => "null".to_owned(),

@@ -1,7 +1,7 @@
-//! A part of the tree as YAML text of its own.
+//! Writing part of the tree as a separate YAML document.
 //!
-//! The text reads back as the same nodes: tags, anchors, aliases and merge keys are kept, styles
-//! nearly. Comments are left out.
+//! The text reads back as the same nodes: tags, anchors, aliases and merge keys are preserved, and styles
+//! mostly so. Comments are omitted.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use crate::tree::Node;
 use crate::value::Tree;
 
 impl Node<'_> {
-    /// Writes the node and all below it as a YAML document. Of the root it is the text of the file.
+    /// Writes the node and everything below it as a YAML document. For the root, this is the original text of
+    /// the file.
     ///
-    /// Fails at a key that is a collection, where collections nest more than 1,000 deep, and if `out`
-    /// fails.
+    /// Fails if a key is a collection, if collections are nested more than 1,000 deep, or if `out` fails.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
