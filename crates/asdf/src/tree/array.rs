@@ -1,5 +1,5 @@
-//! From what a node declares to an array: the block is found, and the elements checked to lie in
-//! it. Type and shape alone are found without the block.
+//! Opening the array that a node describes: finding its block and checking that the elements lie inside it.
+//! The type and shape can be determined without the block.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::ndarray::{Datatype, Order, Strided, inline};
 use crate::options::Strictness;
 use crate::yaml::{NodeKind, YamlNode};
 
-/// The array of a node.
+/// Opens the array of a node.
 pub(crate) fn open<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<NdArray<'a>> {
     let header = parse(files, node)?;
     let array = open_unmasked(files, node, &header)?;
     let Some(mask) = header.mask else { return Ok(array) };
     let mask = match mask.kind() {
-        // The mask's own mask is ignored, or an array could mask itself for ever.
+        // Ignore the mask of a mask, because an array could be its own mask.
         NodeKind::Sequence | NodeKind::Mapping => {
             let mask = open_unmasked(files, mask, &parse(files, mask)?)?;
             Mask::array(&mask, array.shape())?
@@ -70,7 +70,7 @@ fn open_unmasked<'a>(
         None => Strided::packed(shape.clone(), Order::C, header.offset, itemsize, len),
     };
     let layout = match layout_in(len) {
-        // A block that is cut has some of the elements: which is found out when they are read.
+        // A truncated block contains only some of the elements; reading the others will fail.
         Err(binio::array::ElementsError::Outside { .. })
             if files.root.options().strictness == Strictness::Salvage =>
         {
@@ -109,7 +109,7 @@ fn open_inline<'a>(
     array(read.elements, inferred.datatype.clone(), mask)
 }
 
-/// The block that an array is in, of this file or of another, and the size of its data.
+/// Returns the data of an array and its size in bytes. The block may be in this file or in an external one.
 fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a>, u64)> {
     let (block, other) = match source {
         Source::File(uri) => {
@@ -123,7 +123,8 @@ fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a
     Ok((ArrayData::Block { block, other }, len))
 }
 
-/// The shape with its open dimension filled in, and the bytes that are left over.
+/// Returns the shape with its open dimension filled in, and the number of bytes that do not form a complete
+/// row.
 fn concrete_shape(
     shape: &Shape,
     header: &ArrayHeader<'_>,
@@ -150,17 +151,18 @@ fn concrete_shape(
     Ok((rows.chain(shape.dimensions.iter().copied()).collect(), available % row))
 }
 
-/// Type and shape of an array.
+/// The type and shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArrayDescription {
-    /// JSON text: `"<f8"` with its quotes, or a list of fields.
+    /// The type as JSON text: `"<f8"` including the quotes, or a list of fields.
     pub(super) dtype: String,
     /// Lengths of the dimensions.
     pub(super) shape: Vec<u64>,
 }
 
-/// Type and shape of an array without its elements: what the tree declares; `'*'` by the size of
-/// the block; of inline data without a datatype, what all its items are.
+/// Determines the type and shape of an array without reading its elements. They are declared in the tree,
+/// except that `'*'` depends on the size of the block and that inline data may lack a datatype, which is then
+/// inferred from the items.
 pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDescription> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
@@ -172,13 +174,13 @@ pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDe
         return Ok(ArrayDescription { dtype, shape: inferred.shape });
     }
     let (datatype, shape) = header.type_and_shape(node)?;
-    // The block matters only where the shape is open.
+    // The block is only needed if the shape is open.
     let len = if shape.streamed { find_block(Files::of(file), &header.source)?.1 } else { 0 };
     let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), len, node)?;
     Ok(ArrayDescription { dtype: datatype.descr_json().to_string(), shape })
 }
 
-/// What an error is, in one word.
+/// Returns a one-word description of an error.
 pub(super) fn error_code(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Array { kind, .. } => match kind {

@@ -1,18 +1,18 @@
-//! Other files that a file names: where an array's data is, or the target of a reference.
+//! External files: those that contain the data of an array, or the target of a reference.
 //!
 //! ```yaml
 //! data: !core/ndarray-1.1.0 {source: base0000.asdf, ..}   # the first block of that file
 //! other: {$ref: "base.asdf#/data"}                        # a node of that file
 //! ```
 //!
-//! A name is a relative URI: percent-decoded, relative to the folder of the file that has it. It
-//! is the file of a stranger that names other files, so a policy decides which may be opened:
-//! [`External`]. Nothing is ever fetched from a network.
+//! The name of an external file is a relative URI: percent-decoded, and relative to the folder of the file
+//! that contains it. Since untrusted files may contain such names, a policy decides which files may be
+//! opened: [`External`]. Nothing is ever fetched over a network.
 //!
-//! Only regular files are opened, once each, and they are kept as long as the file that asked
-//! first. All files that are reached from it, by whatever way, share one list of at most
-//! [`OpenOptions::max_files`](crate::OpenOptions::max_files), of which only some are open at a time; a file that
-//! names itself, directly or not, is that same file.
+//! Only regular files are opened. Each is opened once and kept for as long as the file that was opened first.
+//! All files reached from it, directly or indirectly, share one list of at most
+//! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, of which only some are open at a time. A
+//! file that refers to itself is not opened again.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,26 +22,26 @@ use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
 use crate::options::External;
 
-/// Two files: the one that was opened by the user, which has the policy and the list of others,
-/// and the one that a node is in.
+/// A pair of files: the one opened by the user, which has the policy and the list of external files, and the
+/// one that contains a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files<'a> {
     pub(crate) root: &'a Asdf,
     pub(crate) current: &'a Asdf,
 }
 
-/// The file that a URI names, seen from another file, if its policy allows it.
+/// Opens the external file that a URI in another file refers to, if the policy allows it.
 pub(crate) fn open_external<'a>(file: &'a Asdf, uri: &str) -> Result<&'a Asdf> {
     Ok(Files::of(file).open(uri)?.current)
 }
 
 impl<'a> Files<'a> {
-    /// The files of a node of the file that was opened first.
+    /// Returns the files for a node of the file that was opened first.
     pub(crate) fn of(root: &'a Asdf) -> Self {
         Self { root, current: root }
     }
 
-    /// The file that a URI without fragment names; the empty one is the current file.
+    /// Opens the file that a URI without a fragment refers to. An empty URI refers to the current file.
     pub(crate) fn open(self, uri: &str) -> Result<Self> {
         if uri.is_empty() {
             return Ok(self);
@@ -66,8 +66,7 @@ impl<'a> Files<'a> {
         Ok(Self { current, ..self })
     }
 
-    /// The path that a URI names, without links, if the policy allows it and a regular file is
-    /// there.
+    /// Returns the canonical path that a URI refers to, if it is a regular file and the policy allows it.
     fn find(self, uri: &str, policy: &External) -> Result<PathBuf, ReferenceError> {
         let forbidden = |why: &str| ReferenceError::Forbidden(why.to_owned());
         let root = match policy {
@@ -94,7 +93,7 @@ impl<'a> Files<'a> {
                 return Err(forbidden(&format!("it leads out of {}", root.display())));
             }
         }
-        // A FIFO would block for ever, a device never end.
+        // Opening a FIFO could block forever, and a device may never end.
         if !found.metadata().map_err(not_found)?.is_file() {
             return Err(forbidden("it is not a regular file"));
         }
@@ -102,7 +101,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 fn folder_of(file: &Asdf) -> Result<PathBuf, ReferenceError> {
     let path = file.path().ok_or_else(|| {
         ReferenceError::Forbidden("the file that names it has no path itself".into())
@@ -111,7 +110,7 @@ fn folder_of(file: &Asdf) -> Result<PathBuf, ReferenceError> {
     Ok(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
 }
 
-/// The path that a URI spells: percent-decoded, `file:` taken off.
+/// Converts a URI to a path: removes `file:` and decodes percent escapes.
 fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     let path = uri.strip_prefix("file:").unwrap_or(uri);
     let path = match path.strip_prefix("//") {
@@ -127,7 +126,7 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     Ok(PathBuf::from(decoded.into_owned()))
 }
 
-/// Rejects all but names and folders below.
+/// Fails for any path but a relative one without `..`.
 fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     let scheme = uri.split_once(':').is_some_and(|(scheme, _)| {
         let letters = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

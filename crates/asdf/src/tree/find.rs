@@ -1,4 +1,4 @@
-//! Pointers that go on in an array: to a field of its records, or to its mask.
+//! Pointers that continue inside an array, to a field of its records or to its mask.
 
 use binio::pointer::{push, tokens};
 
@@ -6,7 +6,7 @@ use super::Node;
 use crate::error::Result;
 use crate::ndarray::{NdArray, Record};
 
-/// What a pointer leads to.
+/// The target of a pointer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Target<'a> {
@@ -17,9 +17,9 @@ pub enum Target<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// What a pointer from this node leads to. After a node that is an array it may go on with the
-    /// name of a field, and with `mask` for the array of booleans that are true where elements are
-    /// masked; after a table, with the name of a column.
+    /// Finds the target of a pointer relative to this node. Where the pointer reaches an array, it may
+    /// continue with the name of a field, or with `mask` for an array of booleans that are true for masked
+    /// elements. In a table, it may continue with the name of a column.
     ///
     /// ```
     /// # use asdf::tree::Target;
@@ -63,7 +63,7 @@ impl<'a> Node<'a> {
 }
 
 impl NdArray<'_> {
-    /// A field of this name, or the mask.
+    /// Returns the field with this name, or the mask.
     fn part(self, name: &str) -> Result<Self> {
         let has_field =
             self.datatype().as_record().is_some_and(|record| record.field(name).is_some());

@@ -1,4 +1,4 @@
-//! `!core/integer`: integers of any size, as an array of words.
+//! `!core/integer`: integers of any size, stored as an array of words.
 //!
 //! ```yaml
 //! !core/integer-1.1.0
@@ -7,7 +7,7 @@
 //! string: '4294967299'                 # for people
 //! ```
 //!
-//! The words are the value; a text that differs is reported. Zero has no words.
+//! The words determine the value; if the text differs, this is reported. Zero has no words.
 
 use num_bigint::{BigInt, Sign};
 
@@ -15,10 +15,10 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::tree::Node;
 
-/// The most words that are converted to decimal digits, which takes quadratic time.
+/// Maximum number of words that are converted to decimal digits, because the conversion takes quadratic time.
 const MAX_DECIMAL_WORDS: u64 = 1024;
 
-/// Reads an integer node, whatever its tag.
+/// Reads an integer node, regardless of its tag.
 pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
     let words = node.get("words").ok_or_else(|| node.error("expected `words`"))?;
     let sign = match node.get("sign").and_then(|sign| sign.text()) {
@@ -26,7 +26,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // Words written out in the tree have no datatype of their own.
+    // Words that are written in the tree have no datatype of their own.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),
@@ -36,7 +36,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
     let words = words.ok_or_else(|| node.error("expected words from 0 to 2^32 - 1"))?;
     let integer = BigInt::from_slice(sign, &words);
     if let Some(text) = node.get("string").and_then(|text| text.text()) {
-        // If there are too many words to convert, the text is not compared with them.
+        // If there are too many words to convert, skip the comparison.
         if to_decimal(&integer).is_ok_and(|digits| digits != text.trim()) {
             let message = "`string` is another number than `words`, which are used";
             node.file().reports().add(node.diagnostic(Code::IntegerText, message));
@@ -45,7 +45,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
     Ok(integer)
 }
 
-/// Returns the decimal digits of an integer. Fails with [`ErrorKind::Limit`] above 1024 words.
+/// Returns the decimal digits of an integer. Fails with [`ErrorKind::Limit`] if it has more than 1024 words.
 ///
 /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
 pub(crate) fn to_decimal(integer: &BigInt) -> Result<String> {

@@ -1,23 +1,23 @@
-//! The tree as JSON.
+//! Converting the tree to JSON.
 //!
 //! | node | JSON |
 //! |---|---|
 //! | null, boolean, integer of any size | the same |
-//! | float | the shortest number that reads back; `"inf"`, `"-inf"`, `"nan"` |
-//! | text | string |
+//! | float | the shortest number that reads back as the same value; `"inf"`, `"-inf"`, `"nan"` |
+//! | string | string |
 //! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
-//! | `!!binary` | `{"$binary": "base 64"}` |
+//! | `!!binary` | `{"$binary": "Base64"}` |
 //! | `!!set` | list of its keys |
 //! | `!!omap` | object |
-//! | `!!pairs`, or `!!omap` with items that are not mappings of one entry | list of `[key, value]` |
+//! | `!!pairs`, or `!!omap` with items that are not mappings with one entry | list of `[key, value]` |
 //! | `!core/ndarray` | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
 //! | `!core/complex` | `{"$complex": [re, im]}` |
 //! | `!core/integer` | the integer |
-//! | text that does not fit its tag | `{"$error": "InvalidScalar"}` |
+//! | text that is invalid for its tag | `{"$error": "InvalidScalar"}` |
 //! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
 //!
-//! Keys are strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded,
-//! merge keys applied. Only the path is kept in memory, and the walk is a loop.
+//! Keys become strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded and merge
+//! keys are applied. The traversal is not recursive and only keeps the current path in memory.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -30,32 +30,33 @@ use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
 use crate::yaml::{Content, Mention, NodeId, Order, Step, Token, Walk, YamlNode, encode_base64};
 
-/// How many nodes may come out more than the document has: a few lines of aliases can ask for
-/// billions.
+/// Number of nodes that may be written in excess of those in the document, because a few lines of aliases can
+/// expand to billions.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
-/// How many bytes may come out more than that: a merge key repeats keys of any length.
+/// Number of bytes that may be written in excess of the size of the document, because a merge key can repeat
+/// keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
-/// How many bytes of an array's type are charged as one node: about one field.
+/// Number of bytes of a datatype that count as one node; about the size of one field.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
 const OMAP: &str = "tag:yaml.org,2002:omap";
 const PAIRS: &str = "tag:yaml.org,2002:pairs";
 
-/// Choices of the form.
+/// Options for the JSON form.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Wrap tagged nodes that have no form of their own as `{"$tag": uri, "$value": ..}`.
+    /// Whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
     pub tags: bool,
-    /// What to write for an alias.
+    /// The representation of aliases.
     pub aliases: Aliases,
 }
 
 impl Options {
-    /// The default options: no tags, aliases expanded.
+    /// Creates options with the default values: no tags, and aliases are expanded.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,27 +64,28 @@ impl Options {
     binio::setters! {
         /// Sets whether to wrap tagged nodes.
         tags: bool;
-        /// Sets what to write for an alias.
+        /// Sets the representation of aliases.
         aliases: Aliases;
     }
 }
 
-/// What to write for an alias.
+/// The representation of aliases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aliases {
-    /// The node once more; one that holds itself is an error.
+    /// The node is repeated. A node that contains itself is an error.
     #[default]
     Expand,
-    /// `{"$alias": "/pointer"}` to where the node was written.
+    /// A reference to the position where the node was written: `{"$alias": "/pointer"}`.
     Reference,
 }
 
-/// Writes a node and what it holds, on one line.
+/// Writes a node and everything below it as JSON on a single line.
 ///
-/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) where a node holds
-/// itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases expand to too much, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) at a key
-/// that is a collection. What was written by then is not valid JSON.
+/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle)
+/// if a node contains itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases expand too much,
+/// and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. In this case, the output is
+/// not valid JSON.
 ///
 /// ```
 /// use asdf::tree::json::{self, Options};
@@ -100,8 +102,8 @@ pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Resu
     write_node(node, None, *options, out)
 }
 
-/// The same, with the arrays and integers of a node that is in a file. Without files these are
-/// written as plain content.
+/// Like [`write`], but also converts the arrays and integers of a node in a file. Without a file, these are
+/// written as ordinary content.
 pub(super) fn write_node<'a>(
     node: YamlNode<'a>,
     files: Option<Files<'a>>,
@@ -128,11 +130,11 @@ pub(super) fn write_node<'a>(
     Ok(())
 }
 
-/// What to write as one item or value.
+/// An item or value to write.
 #[derive(Clone, Copy)]
 enum Child<'a> {
     Node(Mention<'a>),
-    /// A mapping of one entry, as a list of key and value.
+    /// A mapping with one entry, written as a list of key and value.
     Pair(Mention<'a>),
 }
 
@@ -141,26 +143,26 @@ type Children<'a> = Box<dyn Iterator<Item = (Token<'a>, Child<'a>)> + 'a>;
 /// A collection that is being written.
 struct Collection {
     id: NodeId,
-    /// Whether none of its children is written yet.
+    /// Whether none of its children has been written yet.
     is_empty: bool,
     end: &'static str,
 }
 
 struct Writer<'a, 'w> {
     options: Options,
-    /// The file of the node, if it has one.
+    /// The file that contains the node, if there is one.
     files: Option<Files<'a>>,
     out: Counted<'w>,
     walk: Walk<'a, NodeId, Children<'a>, Collection>,
-    /// Pointers to the anchored nodes written so far, for references to them.
+    /// Pointers to the anchored nodes written so far, for use in references.
     written: HashMap<NodeId, String>,
-    /// Nodes written.
+    /// Number of nodes written.
     spent: u64,
     budget: u64,
     max_bytes: u64,
 }
 
-/// An output that counts what is written to it.
+/// An output that counts the bytes written to it.
 struct Counted<'w> {
     out: &'w mut dyn Write,
     written: u64,
@@ -179,7 +181,7 @@ impl Write for Counted<'_> {
 }
 
 impl<'a> Writer<'a, '_> {
-    /// Writes an item, or a key and its value.
+    /// Writes an item, or a key with its value.
     fn child(&mut self, token: Token<'a>, child: Child<'a>) -> Result<()> {
         if let Some(collection) = self.walk.data_mut() {
             if !std::mem::replace(&mut collection.is_empty, false) {
@@ -196,7 +198,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// Writes a scalar, or begins a collection.
+    /// Writes a scalar, or the beginning of a collection.
     fn value(&mut self, mention: Mention<'a>) -> Result<()> {
         let node = mention.node();
         self.spend(1)?;
@@ -233,12 +235,12 @@ impl<'a> Writer<'a, '_> {
         if wrapped.is_some() { self.text("}") } else { Ok(()) }
     }
 
-    /// Writes a node whose tag gives it a form of its own; returns whether it had one.
+    /// Writes a node whose tag has a special JSON form. Returns `false` for any other node.
     fn special(&mut self, node: YamlNode<'a>) -> Result<bool> {
         match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
                 Ok(ArrayDescription { dtype, shape }) => {
-                    // Many arrays may share one long list of fields by an alias.
+                    // Charge for long lists of fields, which many arrays may share through an alias.
                     self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                     self.text("{\"$ndarray\":{\"dtype\":")?;
@@ -300,7 +302,7 @@ impl<'a> Writer<'a, '_> {
 
     fn begin_mapping(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
         let entries = node.entry_mentions();
-        // Merged entries are held in memory while the mapping is open.
+        // Merged entries are kept in memory while the mapping is open.
         self.spend(entries.len() as u64)?;
         if node.tag() == Some(SET) {
             let keys = entries.map(|(key, _)| key);
@@ -315,7 +317,7 @@ impl<'a> Writer<'a, '_> {
         let node = mention.node();
         self.spend(1)?;
         let mut entries = node.entry_mentions();
-        // Merged entries are found anew for each mention.
+        // Merged entries are collected again each time the node is written.
         self.spend(entries.len() as u64)?;
         match (entries.next(), entries.next()) {
             (Some((key, value)), None) => {
@@ -385,7 +387,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// The children of a list.
+/// Returns the children of a list.
 fn items<'a>(
     mentions: impl Iterator<Item = Mention<'a>> + 'a,
     form: fn(Mention<'a>) -> Child<'a>,
@@ -393,7 +395,7 @@ fn items<'a>(
     Box::new(mentions.enumerate().map(move |(index, item)| (Token::Index(index), form(item))))
 }
 
-/// Whether a tag is not part of the node's JSON form yet.
+/// Returns `true` if the JSON form of a node does not already reflect its tag.
 fn is_wrapped(tag: &str) -> bool {
     const CONSTRUCTED: [&str; 13] = [
         "str",

@@ -1,4 +1,4 @@
-//! Who wrote a file, with what, and what was done to it: `asdf_library` and `history`.
+//! Metadata about the file: the software that wrote it (`asdf_library`) and its `history`.
 //!
 //! ```yaml
 //! asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0, author: .., homepage: ..}
@@ -16,8 +16,8 @@
 //!     software: !core/software-1.0.0 {name: pipeline, version: 1.0.0}
 //! ```
 //!
-//! Before standard 1.2.0 `history` was the list of entries itself. The schema calls the software
-//! of an extension `package`, the writers `software`: both are read.
+//! Before standard 1.2.0, `history` was the list of entries. The software of an extension is called `package`
+//! in the schema, but `software` in files; both are accepted.
 
 use std::time::SystemTime;
 
@@ -26,17 +26,17 @@ use crate::error::Result;
 use crate::tree::Node;
 use crate::yaml::{Content, DateTime, NodeKind};
 
-/// A program.
+/// A piece of software.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Software {
-    /// Its name.
+    /// The name of the software.
     pub name: String,
-    /// Its version, in its own manner.
+    /// The version, in any format.
     pub version: String,
-    /// Who made it.
+    /// The author.
     pub author: Option<String>,
-    /// Where it is described.
+    /// The address of a web page about the software.
     pub homepage: Option<String>,
 }
 
@@ -44,9 +44,9 @@ pub struct Software {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct History {
-    /// The extensions that wrote the file.
+    /// The extensions that were used to write the file.
     pub extensions: Vec<ExtensionMetadata>,
-    /// What was done, the oldest first.
+    /// The actions recorded, oldest first.
     pub entries: Vec<HistoryEntry>,
 }
 
@@ -54,93 +54,94 @@ pub struct History {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ExtensionMetadata {
-    /// The class that implements it.
+    /// The name of the class that implements the extension.
     pub extension_class: String,
-    /// What names the extension.
+    /// The URI that identifies the extension.
     pub extension_uri: Option<String>,
-    /// The package that has its list of tags.
+    /// The package that contains the extension's list of tags.
     pub manifest_software: Option<Software>,
-    /// The package that has the class.
+    /// The package that contains the class.
     pub software: Option<Software>,
 }
 
-/// Something that was done.
+/// An action recorded in the history.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HistoryEntry {
-    /// In words.
+    /// A description of the action.
     pub description: String,
-    /// When: in ISO 8601 if the file has a date and time there, else its text.
+    /// The time of the action: in ISO 8601 format if the file contains a date and time, otherwise the
+    /// original text.
     pub time: Option<String>,
-    /// With what.
+    /// The software used.
     pub software: Vec<Software>,
 }
 
 impl Software {
-    /// A program of a name and a version.
+    /// Creates a software entry with a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), author: None, homepage: None }
     }
 
-    /// This library.
+    /// Returns the entry for this library.
     pub fn ours() -> Self {
         Self::new("scibin", env!("CARGO_PKG_VERSION"))
     }
 
     binio::setters! {
-        /// Sets who made it.
+        /// Sets the author.
         author: String => Some(author);
-        /// Sets where it is described.
+        /// Sets the address of a web page about the software.
         homepage: String => Some(homepage);
     }
 }
 
 impl HistoryEntry {
-    /// Something that was done, in words.
+    /// Creates an entry with a description.
     pub fn new(description: impl Into<String>) -> Self {
         Self { description: description.into(), time: None, software: Vec::new() }
     }
 
-    /// Sets when it was done, in UTC. Leaves the time out before 1970 and after 9999.
+    /// Sets the time of the action, in UTC. Times before 1970 and after 9999 are omitted.
     #[must_use]
     pub fn at(self, time: SystemTime) -> Self {
         let time = DateTime::from_system_time(time);
-        // With a blank, as the Python reference writes it.
+        // Use a space instead of `T`, like the Python reference implementation.
         Self { time: time.map(|time| time.to_string().replacen('T', " ", 1)), ..self }
     }
 
     binio::setters! {
-        /// Sets when it was done, such as `2026-11-20 23:24:27+00:00`.
+        /// Sets the time of the action, such as `2026-11-20 23:24:27+00:00`.
         time: String => Some(time);
-        /// Sets with what it was done.
+        /// Sets the software used.
         software: Vec<Software>;
     }
 }
 
 impl ExtensionMetadata {
-    /// An extension that a class implements.
+    /// Creates an extension that is implemented by a class.
     pub fn new(extension_class: impl Into<String>) -> Self {
         let extension_class = extension_class.into();
         Self { extension_class, extension_uri: None, manifest_software: None, software: None }
     }
 
     binio::setters! {
-        /// Sets what names the extension.
+        /// Sets the URI that identifies the extension.
         extension_uri: String => Some(extension_uri);
-        /// Sets the package that has its list of tags.
+        /// Sets the package that contains the extension's list of tags.
         manifest_software: Software => Some(manifest_software);
-        /// Sets the package that has the class.
+        /// Sets the package that contains the class.
         software: Software => Some(software);
     }
 }
 
 impl Asdf {
-    /// The library that wrote the file, if the file names it.
+    /// Returns the library that wrote the file, if the file states it.
     pub fn library(&self) -> Result<Option<Software>> {
         self.tree()?.get("asdf_library").map(software).transpose()
     }
 
-    /// The history of the file, empty if it has none.
+    /// Returns the history of the file, which is empty if there is none.
     pub fn history(&self) -> Result<History> {
         let Some(history) = self.tree()?.get("history") else { return Ok(History::default()) };
         match history.kind() {
@@ -157,7 +158,7 @@ impl Asdf {
     }
 }
 
-/// The items of a list that may be missing; a single item may stand for a list of one.
+/// Reads a list, which may be missing. A single item is read as a list with one item.
 fn list<'a, T>(node: Option<Node<'a>>, item: fn(Node<'a>) -> Result<T>) -> Result<Vec<T>> {
     match node {
         None => Ok(Vec::new()),
@@ -171,7 +172,7 @@ fn required(node: Node<'_>, key: &str) -> Result<String> {
     optional(node, key).ok_or_else(|| node.error(format!("expected a text as `{key}`")))
 }
 
-/// The text of a scalar: a version may look like a number.
+/// Returns the text of a scalar. It need not be a string, because a version may look like a number.
 fn optional(node: Node<'_>, key: &str) -> Option<String> {
     let value = node.get(key).filter(|value| !value.is_null())?;
     value.text().map(str::to_owned)

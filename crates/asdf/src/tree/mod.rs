@@ -1,7 +1,7 @@
-//! The tree with its file: nodes that can be arrays, references, integers and histories.
+//! The tree of a file, with nodes that can be arrays, references, integers and histories.
 //!
-//! [`crate::yaml`] knows nothing of files and blocks; this module does. Its [`Node`] is a
-//! [`yaml::YamlNode`](crate::yaml::YamlNode) together with the file that it is in.
+//! [`crate::yaml`] knows nothing about files and blocks, but this module does. Its [`Node`] combines a
+//! [`yaml::YamlNode`](crate::yaml::YamlNode) with the file that contains it.
 
 mod array;
 #[cfg(feature = "serde")]

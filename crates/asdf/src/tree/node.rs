@@ -1,4 +1,4 @@
-//! Nodes that know their file: navigation as in [`yaml`], arrays and references.
+//! Nodes that know their file: navigation as in [`yaml`], plus arrays and references.
 
 use std::io::Write;
 use std::ops::Deref;
@@ -14,10 +14,10 @@ use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
 use crate::yaml::{self, Content, NodeId, NodeKind};
 
-/// A node of a file's tree; free to copy.
+/// A node in the tree of a file. It is cheap to copy.
 ///
-/// It is a [`yaml::YamlNode`], whose methods it has, with the file that its arrays and references need.
-/// Aliases are followed; references are not: see [`Self::resolve`].
+/// It has all methods of [`yaml::YamlNode`], and additionally knows the file, which arrays and references
+/// require. Aliases are followed, but references are not; see [`Self::resolve`].
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -46,60 +46,61 @@ impl<'a> Node<'a> {
         Self { yaml, ..self }
     }
 
-    /// The node of the tree alone.
+    /// Returns the node without its file.
     pub fn yaml(self) -> yaml::YamlNode<'a> {
         self.yaml
     }
 
-    /// The file that it is in. The target of a reference may be in another file than the root.
+    /// Returns the file that contains the node. After following a reference, this may be an external file.
     pub fn file(self) -> &'a Asdf {
         self.files.current
     }
 
-    /// The value of a key of a mapping; see [`yaml::YamlNode::get`].
+    /// Returns the value for a key of a mapping; see [`yaml::YamlNode::get`].
     pub fn get(self, key: &str) -> Option<Self> {
         self.yaml.get(key).map(|node| self.with(node))
     }
 
-    /// An item of a sequence.
+    /// Returns an item of a sequence.
     pub fn at(self, index: usize) -> Option<Self> {
         self.yaml.at(index).map(|node| self.with(node))
     }
 
-    /// Items of a sequence; none for other nodes.
+    /// Iterates over the items of a sequence. Other nodes have no items.
     pub fn items(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         self.yaml.items().map(move |node| self.with(node))
     }
 
-    /// Entries of a mapping, merge keys applied; see [`yaml::YamlNode::entries`].
+    /// Iterates over the entries of a mapping, with merge keys applied; see [`yaml::YamlNode::entries`].
     pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> + DoubleEndedIterator {
         self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
     }
 
-    /// Keys of a mapping; see [`yaml::YamlNode::keys`].
+    /// Iterates over the keys of a mapping; see [`yaml::YamlNode::keys`].
     pub fn keys(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         self.yaml.keys().map(move |key| self.with(key))
     }
 
-    /// Keys and values of a mapping or an ordered mapping; see [`yaml::YamlNode::members`].
+    /// Iterates over the keys and values of a mapping or an ordered mapping; see [`yaml::YamlNode::members`].
     pub fn members(self) -> impl Iterator<Item = (Self, Self)> {
         self.yaml.members().map(move |(key, value)| (self.with(key), self.with(value)))
     }
 
-    /// The node that a JSON Pointer from this one leads to.
+    /// Returns the node at a JSON Pointer relative to this one.
     pub fn pointer(self, pointer: &str) -> Result<Self> {
         self.yaml.pointer(pointer).map(|node| self.with(node))
     }
 
-    /// Returns `true` if the node is an array by its tag.
+    /// Returns `true` if the tag of the node is that of an array.
     pub fn is_ndarray(self) -> bool {
         self.yaml.is_ndarray()
     }
 
-    /// The array that a node with an ndarray tag is, or a sequence without a tag. What it declares
-    /// is checked, and where its elements are; they are not read, unless they are in the tree.
+    /// Returns the array that the node describes: a node with an ndarray tag, or a sequence without a tag.
+    /// The declaration and the position of the elements are checked, but the elements are not read unless
+    /// they are in the tree.
     ///
-    /// An ndarray tag of an unknown version is not an array: see [`Self::ndarray_forced`].
+    /// A node with an ndarray tag of unknown version is not accepted; see [`Self::ndarray_forced`].
     pub fn ndarray(self) -> Result<NdArray<'a>> {
         let is_plain_list = self.tag().is_none() && self.kind() == NodeKind::Sequence;
         if self.is_ndarray() || is_plain_list {
@@ -112,12 +113,12 @@ impl<'a> Node<'a> {
         Err(self.array_error(ArrayError::NotAnArray(message)))
     }
 
-    /// The same whatever the tag.
+    /// Like [`Self::ndarray`], but accepts any tag.
     pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
         array::open(self.files, self.yaml)
     }
 
-    /// The value of a `!core/complex` node, or of a real number.
+    /// Returns the value of a `!core/complex` node or of a real number.
     pub fn complex(self) -> Result<Complex<f64>> {
         let value = if self.core_name() == Some("complex") {
             self.text().and_then(complex::parse)
@@ -127,7 +128,7 @@ impl<'a> Node<'a> {
         value.ok_or_else(|| self.error("expected a complex number such as `(1+2j)`"))
     }
 
-    /// The value of a `!core/integer` node, or of an integer of any size.
+    /// Returns the value of a `!core/integer` node or of an integer of any size.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -157,8 +158,8 @@ impl<'a> Deref for Node<'a> {
     }
 }
 
-/// Nodes are equal as those of the tree alone are: see [`yaml::YamlNode`]. Arrays are compared by what the
-/// tree says of them, not by their elements.
+/// Nodes are compared without their files; see [`yaml::YamlNode`]. For arrays, this compares the content of
+/// the tree, not the elements in blocks.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.yaml == other.yaml
@@ -168,27 +169,27 @@ impl PartialEq for Node<'_> {
 impl Eq for Node<'_> {}
 
 impl Node<'_> {
-    /// Writes the node and all below it as JSON, in the form that [`json`] describes. Of arrays it is
-    /// type and shape.
+    /// Writes the node and everything below it as JSON, in the form that [`json`] describes. For arrays, only
+    /// the type and shape are written.
     pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
         json::write_node(self.yaml, Some(Files::of(self.file())), *options, out)
     }
 }
 
 impl Asdf {
-    /// The root node of the tree.
+    /// Returns the root node of the tree.
     pub fn tree(&self) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
-    /// The node with an id that [`yaml::YamlNode::id`] returned for this file. Keep an id where a [`Node`], which
-    /// borrows the file, cannot be kept, for example in bindings for another language.
+    /// Returns the node with an id that [`yaml::YamlNode::id`] returned for this file. Store the id if a
+    /// [`Node`], which borrows the file, cannot be stored, for example in bindings for another language.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
     }
 
-    /// All nodes of the tree in the order of the text, keys among them; each once, however often
-    /// aliases mention it.
+    /// Iterates over all nodes of the tree in the order of the text, including keys. Each node is visited
+    /// once, regardless of the number of aliases.
     pub fn nodes(&self) -> Result<impl Iterator<Item = Node<'_>>> {
         let files = Files::of(self);
         Ok(self.document()?.nodes().map(move |node| Node::new(files, node)))

@@ -1,4 +1,4 @@
-//! References: a mapping with a key `$ref` stands for another node, of this file or another.
+//! References: a mapping with a key `$ref` refers to another node, in this file or an external one.
 //!
 //! ```text
 //! $ref: "other.asdf#/meta/a%2Fb~1c/-1"
@@ -6,11 +6,11 @@
 //!        file, empty for this one; see `external`
 //! ```
 //!
-//! The pointer is cut at each `/` first; then `%2F` is decoded in each part, then `~1` to `/`, then
-//! `~0` to `~`. The `/` at its start may be missing; the empty pointer is the root. Negative
-//! numbers count from the end of a sequence.
+//! The pointer is first split at each `/`. In each part, percent escapes such as `%2F` are decoded, then `~1`
+//! becomes `/`, and finally `~0` becomes `~`. The leading `/` may be missing; an empty pointer refers to the
+//! root. Negative numbers count from the end of a sequence.
 //!
-//! References are followed only where [`Node::resolve`] asks for it.
+//! References are only followed by [`Node::resolve`].
 
 use binio::pointer::percent_decode_lenient;
 
@@ -19,11 +19,11 @@ use crate::error::{Error, ReferenceError, Result};
 use crate::tree::Node;
 use crate::yaml::NodeKind;
 
-/// How many references may lead one to the next.
+/// Maximum length of a chain of references.
 const MAX_REFERENCES: u32 = 64;
 
 impl<'a> Node<'a> {
-    /// The text of `$ref`, if this node is a reference: a mapping that has it as a string.
+    /// Returns the URI in `$ref` if this node is a reference: a mapping in which that key is a string.
     pub fn reference(self) -> Option<&'a str> {
         if self.kind() != NodeKind::Mapping {
             return None;
@@ -31,8 +31,8 @@ impl<'a> Node<'a> {
         self.get("$ref")?.as_str()
     }
 
-    /// The node that this one stands for: itself, unless it is a reference. If that leads to a
-    /// reference, that one is followed, too. Other files are opened as the policy allows.
+    /// Follows references until a node is reached that is not a reference, and returns it. External files are
+    /// opened if the policy allows it.
     pub fn resolve(self) -> Result<Self> {
         let mut node = self;
         let mut path: Vec<(Node<'a>, &str)> = Vec::new();
@@ -59,7 +59,7 @@ impl<'a> Node<'a> {
         std::ptr::eq(self.file(), other.file()) && self.id() == other.id()
     }
 
-    /// The node that a URI names, seen from this node's file.
+    /// Returns the node that a URI in this node's file refers to.
     fn follow(self, uri: &str) -> Result<Self> {
         let fail = |kind| Error::reference(uri, kind);
         let (file, pointer) = uri.split_once('#').unwrap_or((uri, ""));

@@ -23,11 +23,11 @@ use crate::error::Result;
 use crate::ndarray::{NdArray, Origin};
 use crate::yaml::NodeKind;
 
-/// The most rows and bytes that are read at a time; at least one row.
+/// Maximum number of rows and bytes that are read at a time, but at least one row.
 const ROWS: u64 = 4096;
 const BYTES: u64 = 1 << 20;
 
-/// A table: arrays of the same length, with names.
+/// A table: named arrays of the same length.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     columns: Vec<Column<'a>>,
@@ -39,22 +39,22 @@ pub struct Table<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Column<'a> {
-    /// Its name.
+    /// The name of the column.
     pub name: String,
-    /// Its unit as the file has it, such as `deg`.
+    /// The unit as written in the file, such as `deg`.
     pub unit: Option<String>,
-    /// Its values, one for each row.
+    /// The values, one for each row.
     pub array: NdArray<'a>,
 }
 
 impl<'a> Node<'a> {
-    /// Returns `true` if the node is a table by its tag: of astropy, or of the standard.
+    /// Returns `true` if the tag of the node is that of a table, either from astropy or from the standard.
     pub fn is_table(self) -> bool {
         let is_tag = |tag: &str| tag.contains("table/table-") || tag.contains("core/table-");
         self.tag().is_some_and(is_tag) && self.kind() == NodeKind::Mapping
     }
 
-    /// The columns of a table.
+    /// Returns the table that the node describes.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
         Ok(table)
     }
 
-    /// Returns the array of a column of a table, by the name of the column.
+    /// Returns the array of the column with this name, if the node is a table.
     pub(super) fn column(self, name: &str) -> Option<Self> {
         let columns = self.get("columns").filter(|_| self.is_table())?;
         let mut named = columns.items().enumerate();
@@ -116,22 +116,23 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The columns that are arrays, in their order.
+    /// Returns the columns that are arrays, in order.
     pub fn columns(&self) -> &[Column<'a>] {
         &self.columns
     }
 
-    /// The names of columns that are not arrays, such as coordinates of several parts.
+    /// Returns the names of columns that are not single arrays, such as coordinates with several components.
     pub fn omitted(&self) -> &[String] {
         &self.omitted
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Returns some of the rows: a range with a step. Fails for anything but one [`Slice::Range`].
+    /// Returns a range of rows, optionally with a step. Fails if `slices` is anything but one
+    /// [`Slice::Range`].
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         let [Slice::Range { .. }] = slices else {
             let message = "a table has one axis: expected a range of rows such as 0:10";
@@ -145,8 +146,8 @@ impl<'a> Table<'a> {
         Ok(Self { columns, omitted: self.omitted.clone(), rows: rows.unwrap_or(0) })
     }
 
-    /// Writes the table as CSV: a line with the names and units of the columns, such as `ra [deg]`, and a
-    /// line for each row. Masked values are empty, lists in a cell are JSON.
+    /// Writes the table as CSV: a line with the names and units of the columns, such as `ra [deg]`, followed
+    /// by one line per row. Masked values are empty; lists are written as JSON.
     pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let names = self.columns.iter().map(|Column { name, unit, .. }| {
             let unit = unit.as_ref().filter(|unit| !unit.is_empty());
@@ -181,7 +182,7 @@ impl<'a> Table<'a> {
 
     /// Calls `take` with the values of each row as JSON.
     fn for_each_row(&self, take: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<()> {
-        // As long as decoded blocks are held, they are not decoded again for each part.
+        // Hold decoded blocks, so that they are not decoded again for each group of rows.
         let decoded = self.columns.iter().map(|column| match column.array.source() {
             Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
                 block.decode().map(Some)

@@ -1,4 +1,4 @@
-//! What serde calls for the items of a collection and the variant of an enum.
+//! Access to the items of a collection and the variants of an enum, as required by serde.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -10,14 +10,14 @@ use super::failure::Failure;
 use super::{Form, NodeDeserializer, Path};
 use crate::yaml::YamlNode;
 
-/// Items of a sequence that are still to come.
+/// The remaining items of a sequence.
 pub(super) struct Items<I> {
     items: I,
     visited: usize,
 }
 
 impl<'p, 'a: 'p, I: ExactSizeIterator<Item = NodeDeserializer<'p, 'a>>> Items<I> {
-    /// Has the visitor take all items of a node.
+    /// Passes all items of a node to the visitor. Fails if the visitor does not consume all of them.
     pub(super) fn visit<V: Visitor<'a>>(
         items: I,
         owner: NodeDeserializer<'_, 'a>,
@@ -54,11 +54,11 @@ where
     }
 }
 
-/// Entries of a mapping that are still to come.
+/// The remaining entries of a mapping.
 pub(super) struct Entries<'w, 'a, I> {
     rest: I,
     visited: usize,
-    /// The key that was taken, and its value.
+    /// The current key and its value.
     current: Option<(YamlNode<'a>, YamlNode<'a>)>,
     path: &'w Path<'w>,
     owner: NodeDeserializer<'w, 'a>,
@@ -68,7 +68,7 @@ impl<'w, 'a, I> Entries<'w, 'a, I>
 where
     I: ExactSizeIterator<Item = Result<(YamlNode<'a>, YamlNode<'a>), Failure>>,
 {
-    /// Has the visitor take all entries of a node.
+    /// Passes all entries of a node to the visitor. Fails if the visitor does not consume all of them.
     pub(super) fn visit<V: Visitor<'a>>(
         entries: I,
         path: &'w Path<'w>,
@@ -119,10 +119,10 @@ where
     }
 }
 
-/// The variant of an enum: its name, and its content if it has any.
+/// An enum variant: its name, with its content if it has any.
 pub(super) struct Variant<'w, 'a> {
     pub(super) name: &'a str,
-    /// The node of the name.
+    /// The node of the name, or the one that contains it.
     pub(super) node: NodeDeserializer<'w, 'a>,
     pub(super) content: Option<NodeDeserializer<'w, 'a>>,
 }

@@ -1,4 +1,4 @@
-//! An error on its way up from a visitor, which does not know where it is.
+//! Errors from visitors, to which the position is added on the way up.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use serde::de;
 use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
-/// Characters of a message that are kept: a message may hold the text of the node.
+/// Maximum number of characters in a message, which may contain the text of a node.
 const MAX_MESSAGE: usize = 300;
 
-/// The longest pointer that is made, in bytes.
+/// Maximum length in bytes of a pointer in an error.
 const MAX_POINTER: usize = 1 << 10;
 
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// What is wrong; where, those above will know.
+    /// A message without a position, which a caller will add.
     Unplaced(String),
     Placed(Error),
 }
@@ -25,7 +25,7 @@ impl Failure {
         Self::Placed(node.error(message))
     }
 
-    /// Adds the node that it is about, if it has none yet.
+    /// Adds the position of a node, unless the error already has one.
     pub(super) fn at(self, node: YamlNode<'_>) -> Self {
         match self {
             Self::Unplaced(message) => Self::at_node(node, message),
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// The same for a key, which has no pointer of its own: that of its value.
+    /// Like [`Self::at`], but for a key, which has the same pointer as its value.
     pub(super) fn at_key(self, mapping: YamlNode<'_>, key: YamlNode<'_>) -> Self {
         let Self::Unplaced(message) = self else { return self };
         let pointer = mapping.to_pointer().zip(key.to_key().ok()).map(|(mut pointer, key)| {

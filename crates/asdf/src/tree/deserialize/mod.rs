@@ -1,28 +1,28 @@
-//! Nodes as values of Rust types, through `serde::Deserialize` (feature `serde`).
+//! Converting nodes to Rust types through `serde::Deserialize` (feature `serde`).
 //!
 //! | node | what the type sees |
 //! |---|---|
 //! | null | unit, `None` |
-//! | boolean, float, text | the same; text is borrowed from the document |
-//! | integer | an integer up to 128 bits; its decimal digits as text beyond that; a float if one is asked for |
-//! | date, date-time | text: `2001-12-14`, `2001-12-14T21:59:43.100000-05:00` |
+//! | boolean, float, string | the same; strings are borrowed from the document |
+//! | integer | an integer up to 128 bits, a string of digits beyond that; a float if the type requires one |
+//! | date, date-time | a string: `2001-12-14`, `2001-12-14T21:59:43.100000-05:00` |
 //! | `!!binary` | bytes, or a sequence of them |
 //! | sequence | sequence, tuple |
-//! | mapping | map, struct; merge keys applied |
-//! | key | text in its JSON form (`7`, `true`, `null`), or a number if one is asked for |
+//! | mapping | map, struct; merge keys are applied |
+//! | key | a string in its JSON form (`7`, `true`, `null`), or a number if the type requires one |
 //! | `!!set` | sequence of its keys, or map |
 //! | `!!omap`, `!!pairs` | sequence of pairs, or map |
 //! | `!core/complex` | sequence of real and imaginary part |
-//! | `!core/integer` of a file | the integer |
+//! | `!core/integer` in a file | the integer |
 //! | other tags | the content |
 //!
-//! An enum is tagged externally, as in JSON: the name of the variant as text, or a mapping of one
-//! entry from the name to the content. A name is taken as it is written, so that `on` is a variant,
-//! not a boolean. Arrays are what the tree says of them; their elements are read with
-//! [`Node::ndarray`](super::Node::ndarray).
+//! Enums are tagged externally, as in JSON: the variant is a string with its name, or a mapping with one
+//! entry from the name to the content. Names are used as written, so `on` is a variant, not a boolean. Arrays
+//! appear in the form that the tree has; use [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
-//! Aliases are followed. A node that holds itself, nesting, and aliases that expand to much more
-//! than the document has are errors at the node; what a type ignores is never visited.
+//! Aliases are followed. An error with the position of the node is returned if a node contains itself, if
+//! nodes are nested too deep, or if aliases expand to much more than the document contains. Nodes that a type
+//! ignores are never visited.
 
 mod access;
 mod failure;
@@ -46,13 +46,14 @@ const OMAP: &str = "tag:yaml.org,2002:omap";
 const PAIRS: &str = "tag:yaml.org,2002:pairs";
 
 binio::limits! {
-    /// What turning a node into a value may cost.
+    /// Limits for deserialization.
     pub struct DeserializeLimits {
-        /// Levels of nesting; each takes room on the stack. Default: 128.
+        /// Maximum nesting depth; each level uses stack space. Default: 128.
         max_depth: u32 = 128;
-        /// Nodes that aliases and merge keys may add to those of the document. Default: 1 million.
+        /// Maximum number of nodes that aliases and merge keys may add to those of the document. Default: 1
+        /// million.
         max_expanded: u64 = 1_000_000;
-        /// Bytes of text that they may add. Default: 32 MiB.
+        /// Maximum number of bytes of text that aliases and merge keys may add. Default: 32 MiB.
         max_expanded_bytes: u64 = 32 << 20;
     }
 }
@@ -66,10 +67,10 @@ macro_rules! forward {
 }
 
 impl<'a> YamlNode<'a> {
-    /// The node and what it holds as a value of a Rust type. What of the document becomes what of the
-    /// type is in the table of [`crate::tree::deserialize`].
+    /// Converts the node and everything below it to a Rust type. The table in [`crate::tree::deserialize`]
+    /// shows which nodes correspond to which types.
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which has the JSON Pointer, line and
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which contains the JSON Pointer, line and
     /// column of the node that does not fit.
     ///
     /// ```
@@ -97,7 +98,7 @@ impl<'a> YamlNode<'a> {
         self.deserialize_with(&DeserializeLimits::default())
     }
 
-    /// The same, with limits of the caller's.
+    /// Like [`Self::deserialize`], but with custom limits.
     pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self, None, *limits)
     }
@@ -125,7 +126,7 @@ impl<'a> super::Node<'a> {
         self.deserialize_with(&DeserializeLimits::default())
     }
 
-    /// The same, with limits of the caller's.
+    /// Like [`Self::deserialize`], but with custom limits.
     pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self.yaml(), Some(self.files()), *limits)
     }
@@ -141,12 +142,12 @@ fn deserialize<'a, T: Deserialize<'a>>(
     T::deserialize(root).map_err(|failure| failure.into_error(node))
 }
 
-/// What all nodes of a call share.
+/// State that is shared by all nodes in a call.
 struct Walk<'a> {
-    /// The file of the nodes, if they have one.
+    /// The file that contains the nodes, if there is one.
     files: Option<Files<'a>>,
     limits: DeserializeLimits,
-    /// Nodes visited, and bytes of their text.
+    /// The number of nodes visited, and the length of their text in bytes.
     nodes: Cell<u64>,
     bytes: Cell<u64>,
 }
@@ -169,7 +170,7 @@ impl Walk<'_> {
         Err(Failure::at_node(node, format!("aliases and merge keys expand to more than {what}")))
     }
 
-    /// Key and value of a mapping of one entry.
+    /// Returns the key and value of a mapping with one entry.
     fn only_entry<'a>(&self, node: YamlNode<'a>) -> Result<(YamlNode<'a>, YamlNode<'a>), Failure> {
         let mut entries = node.entries();
         let found = match (entries.len(), node.kind()) {
@@ -186,19 +187,19 @@ impl Walk<'_> {
     }
 }
 
-/// The collections that a node is in, as the walk came to it.
+/// The chain of collections through which a node was reached.
 struct Path<'p> {
     id: NodeId,
     depth: u32,
     parent: Option<&'p Path<'p>>,
 }
 
-/// How a node is read.
+/// The form in which a node is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Form {
     Value,
     Key,
-    /// A mapping of one entry, as key and value.
+    /// A mapping with one entry, as key and value.
     Pair,
 }
 
@@ -211,7 +212,7 @@ struct NodeDeserializer<'w, 'a> {
 }
 
 impl<'w, 'a> NodeDeserializer<'w, 'a> {
-    /// A place on the path for a collection.
+    /// Returns the path to the inside of a collection. Fails if it is nested too deep or contains itself.
     fn enter(&self) -> Result<Path<'w>, Failure> {
         let id = self.node.id();
         let depth = self.path.map_or(0, |path| path.depth) + 1;
@@ -233,7 +234,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         self.node.core_name() == Some(name)
     }
 
-    /// The value of the node and its place, for errors of the visitor.
+    /// Adds the position of the node to an error of the visitor.
     fn visit<T>(&self, visited: Result<T, Failure>) -> Result<T, Failure> {
         visited.map_err(|failure| failure.at(self.node))
     }
@@ -264,7 +265,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Entries::visit(entries, &path, self, visitor)
     }
 
-    /// The entries of a mapping; merged ones are held in memory.
+    /// Returns the entries of a mapping. Merged entries are collected in memory.
     fn entries(
         &self,
     ) -> Result<impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + use<'a>, Failure>
@@ -287,7 +288,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Items::visit(parts.into_iter(), self, visitor)
     }
 
-    /// The integer that the node is, if it is one.
+    /// Returns the integer, if the node is one.
     fn integer(&self) -> Result<Option<Number>, Failure> {
         if self.node.kind() == NodeKind::Int {
             return match self.value()? {
@@ -321,7 +322,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
             Content::Date(date) => visitor.visit_string(date.to_string()),
             Content::DateTime(time) => visitor.visit_string(time.to_string()),
             Content::Binary(bytes) => visitor.visit_byte_buf(bytes),
-            // The last three are visited elsewhere.
+            // Integers and collections are handled by the callers.
             Content::Null | Content::Int(_) | Content::Sequence | Content::Mapping => {
                 visitor.visit_unit()
             }
@@ -329,7 +330,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         self.visit(visited)
     }
 
-    /// Both parts of a complex number, if the node is one.
+    /// Returns both parts of a complex number, if the node is one.
     fn complex(&self) -> Result<Option<[f64; 2]>, Failure> {
         let Some(text) = self.node.text().filter(|_| self.is_tagged("complex")) else {
             return Ok(None);
@@ -344,7 +345,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         self.walk.spend(self.node, 1)?;
         match self.form {
             Form::Pair => return self.pair(visitor),
-            // A collection cannot be a key.
+            // A key must not be a collection.
             Form::Key if self.node.text().is_none() => {
                 self.node.to_key().map_err(Failure::Placed)?;
             }
@@ -356,7 +357,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if let Some(parts) = self.complex()? {
             return self.visit(visitor.visit_seq(SeqDeserializer::new(parts.into_iter())));
         }
-        // A tag of YAML's own that is for other nodes.
+        // The tag may be one of YAML's that does not suit this node, so ignore it.
         match self.value()? {
             Content::Sequence => self.sequence(visitor),
             Content::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
@@ -365,7 +366,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Items, also the bytes of a binary.
+    /// Visits items, including the bytes of binary data.
     fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         if self.node.kind() != NodeKind::Binary {
             return self.any(visitor);
@@ -379,7 +380,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Entries, also those of sets, and pairs.
+    /// Visits entries, including those of sets and pairs.
     fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let is_map = match self.value()? {
             Content::Mapping => true,
@@ -411,7 +412,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Text, also where the node is a key that is not.
+    /// Visits text, including the text form of other keys.
     fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let text = match self.form {
             Form::Key => self.node.to_key().map_err(Failure::Placed)?,
@@ -426,11 +427,11 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     }
 }
 
-/// The integer that a node is.
+/// An integer value.
 enum Number {
     Small(i128),
     Unsigned(u128),
-    /// Decimal digits with their sign.
+    /// Decimal digits with a sign.
     Large(String),
 }
 
