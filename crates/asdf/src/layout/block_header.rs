@@ -1,4 +1,4 @@
-//! The header of a binary block. All integers are big-endian; offsets count from the magic.
+//! The header of a binary block. All integers are big-endian; offsets are relative to the magic.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -9,13 +9,13 @@
 //! | 14 | 8 | `allocated_size` |
 //! | 22 | 8 | `used_size` |
 //! | 30 | 8 | `data_size`, the decoded size |
-//! | 38 | 16 | `checksum`, the MD5 of the used bytes, all zero for none |
-//! | 54 | `header_size` - 48 | reserved for later versions, skipped |
+//! | 38 | 16 | `checksum`, the MD5 digest of the used bytes; all zero for none |
+//! | 54 | `header_size` - 48 | reserved for later versions; ignored |
 //! | 6 + `header_size` | `used_size` | the data |
 //!
-//! The next block begins at 6 + `header_size` + `allocated_size`. Of a STREAMED block the three
-//! sizes and the checksum mean nothing: its data runs to the end of the file. Real files have an
-//! `allocated_size` that points past the end of the file in their last block, which is legal here.
+//! The next block begins at 6 + `header_size` + `allocated_size`. In a STREAMED block, the three sizes and
+//! the checksum have no meaning, because its data extends to the end of the file. In practice, the
+//! `allocated_size` of the last block may extend past the end of the file, which is accepted.
 //!
 //! See the ASDF standard, "Low-level file layout", Block header.
 
@@ -27,19 +27,19 @@ use binio::number::ByteReader;
 
 use crate::error::{BlockError, code_name};
 
-/// The four bytes that begin a block. `d3` wants a continuation byte in UTF-8 and `B` is none, so
-/// no valid tree holds them.
+/// The four bytes at the beginning of a block. They are not valid UTF-8, because `d3` requires a continuation
+/// byte, but `B` is not one. Therefore, they cannot occur in a valid tree.
 pub const BLOCK_MAGIC: [u8; 4] = [0xd3, 0x42, 0x4c, 0x4b];
 
-/// Bytes from the magic to the end of the checksum: the least that a block takes.
+/// The minimum length of a block in bytes: from the magic to the end of the checksum.
 pub const BLOCK_HEADER_LEN: usize = 54;
 
-/// The flag of a block that runs to the end of the file.
+/// The flag of a block that extends to the end of the file.
 pub const FLAG_STREAMED: u32 = 1;
 
-/// The least `header_size` that holds all fields.
+/// The minimum `header_size`, which includes all fields.
 const MIN_HEADER_SIZE: u16 = 48;
-/// Bytes before those that `header_size` counts.
+/// Number of header bytes that `header_size` does not include.
 const UNCOUNTED_LEN: usize = 6;
 
 /// The header of a block, as written.
@@ -48,35 +48,34 @@ const UNCOUNTED_LEN: usize = 6;
 pub struct BlockHeader {
     /// Offset of the magic in the file.
     pub offset: u64,
-    /// Bytes of the header after the `header_size` field itself.
+    /// Length of the header in bytes, not including the magic and this field.
     pub header_size: u16,
-    /// Bit field; see [`BlockHeader::is_streamed`].
+    /// Flags as a bit field; see [`BlockHeader::is_streamed`].
     pub flags: u32,
-    /// The compression code, four raw bytes; all zero for none.
+    /// The compression code, as four raw bytes; all zero for none.
     pub compression: [u8; 4],
-    /// Bytes that the file sets aside for the data.
+    /// Number of bytes reserved for the data.
     pub allocated_size: u64,
-    /// Bytes of data as stored.
+    /// Number of bytes of stored data.
     pub used_size: u64,
-    /// Bytes of data when decoded.
+    /// Number of bytes of decoded data.
     pub data_size: u64,
-    /// MD5 of the stored bytes; all zero for none.
+    /// MD5 digest of the stored bytes; all zero for none.
     pub checksum: [u8; 16],
 }
 
 impl BlockHeader {
-    /// Offset of `allocated_size` in a header.
+    /// Offset of `allocated_size` within a header.
     pub const ALLOCATED_SIZE_OFFSET: u64 = 14;
 
-    /// Offset of the checksum in a header.
+    /// Offset of the checksum within a header.
     pub const CHECKSUM_OFFSET: u64 = 38;
 
-    /// The largest unit that data can be aligned to: the longest header has 65,541 bytes.
+    /// The largest possible data alignment in bytes, because a header has at most 65,541 bytes.
     pub const MAX_ALIGN: u64 = 1 << 15;
 
-    /// Returns the header of a block at `offset`, without sizes and checksum. It is as long as
-    /// necessary for the data to begin at a multiple of `align`, a power of two up to
-    /// [`Self::MAX_ALIGN`].
+    /// Returns the header of a block at `offset`, without sizes and checksum. The header is just long enough
+    /// for the data to begin at a multiple of `align`, a power of two up to [`Self::MAX_ALIGN`].
     ///
     /// ```
     /// use asdf::layout::BlockHeader;
@@ -104,13 +103,13 @@ impl BlockHeader {
         }
     }
 
-    /// Returns the header of a streamed block at `offset`, which extends to the end of the file. Its
-    /// length is that of [`Self::aligned`].
+    /// Returns the header of a streamed block at `offset`, which extends to the end of the file. The header
+    /// has the same length as that of [`Self::aligned`].
     pub fn streamed(offset: u64, align: u64) -> Self {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }
 
-    /// Sets the sizes of a block without unused space, and its checksum, if it has one.
+    /// Sets the sizes of a block without unused space, and the checksum, if given.
     pub(crate) fn complete(&mut self, stored_size: u64, data_size: u64, checksum: Option<Digest>) {
         self.set_stored_size(stored_size);
         self.data_size = data_size;
@@ -119,20 +118,19 @@ impl BlockHeader {
         }
     }
 
-    /// Sets the number of stored bytes, without unused space after them.
+    /// Sets the number of stored bytes, with no unused space after them.
     pub fn set_stored_size(&mut self, size: u64) {
         (self.allocated_size, self.used_size) = (size, size);
     }
 
-    /// Returns the whole header as it is written; the bytes after the fields are zero.
+    /// Returns the bytes of the entire header. All bytes after the fields are zero.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.fields().to_vec();
         bytes.resize(self.len(), 0);
         bytes
     }
 
-    /// Returns the part of the header that holds the fields, to be written over the beginning of a
-    /// header that has the same length.
+    /// Returns the bytes of all fields. They can replace the beginning of a header of the same length.
     pub fn fields(&self) -> [u8; BLOCK_HEADER_LEN] {
         let fields: [&[u8]; 8] = [
             &BLOCK_MAGIC,
@@ -151,14 +149,14 @@ impl BlockHeader {
         bytes
     }
 
-    /// Length of the header in bytes, from the magic to the data.
+    /// Returns the length of the header in bytes, from the magic to the data.
     #[allow(clippy::len_without_is_empty, reason = "no header is empty")]
     pub fn len(&self) -> usize {
         UNCOUNTED_LEN + usize::from(self.header_size)
     }
 
-    /// Parses a header. `bytes` are what the file has from `offset` on, up to
-    /// [`BLOCK_HEADER_LEN`] bytes; fewer mean that the file ends there, at `file_len`.
+    /// Parses a header. `bytes` contains the first [`BLOCK_HEADER_LEN`] bytes at `offset`. If there are
+    /// fewer, the file must end after them, at `file_len`.
     ///
     /// ```
     /// use asdf::layout::BlockHeader;
@@ -195,34 +193,34 @@ impl BlockHeader {
         })
     }
 
-    /// The name of the compression for people: `zlib`, or the four bytes in hexadecimal.
+    /// Returns a readable name of the compression: `zlib`, or the four bytes in hexadecimal.
     pub fn compression_name(&self) -> String {
         code_name(self.compression)
     }
 
-    /// Whether the block runs to the end of the file.
+    /// Returns `true` if the block extends to the end of the file.
     pub fn is_streamed(&self) -> bool {
         self.flags & FLAG_STREAMED != 0
     }
 
-    /// Whether the block names a compression, known or not.
+    /// Returns `true` if the block has a compression code, known or not.
     pub fn is_compressed(&self) -> bool {
         self.compression != [0; 4]
     }
 
-    /// Flags that this crate does not know.
+    /// Returns the flags that this crate does not know.
     pub fn unknown_flags(&self) -> u32 {
         self.flags & !FLAG_STREAMED
     }
 
-    /// Offset of the first byte of data in the file.
+    /// Returns the offset of the first data byte in the file.
     pub fn data_start(&self) -> u64 {
         self.offset.saturating_add(self.len() as u64)
     }
 
-    /// The stored bytes that the header claims, in a file of `file_len` bytes: `used_size` from
-    /// the data's start on, or all that follows in a STREAMED block. It may reach past the end of
-    /// the file; its end saturates.
+    /// Returns the range of stored bytes according to the header, in a file of `file_len` bytes: `used_size`
+    /// bytes from the start of the data, or everything up to the end of the file in a STREAMED block. The
+    /// range may extend past the end of the file; its end saturates.
     pub fn claimed_range(&self, file_len: u64) -> Range<u64> {
         let start = self.data_start();
         let end = if self.is_streamed() {
@@ -233,25 +231,25 @@ impl BlockHeader {
         start..end
     }
 
-    /// Where the next block would begin; `None` when nothing can follow, because the block is
-    /// STREAMED or its sizes add up to more than 2^64.
+    /// Returns the offset at which the next block would begin. Returns `None` if no block can follow, because
+    /// this one is STREAMED or its end exceeds 2^64.
     pub fn next_offset(&self) -> Option<u64> {
         if self.is_streamed() { None } else { self.allocated_end() }
     }
 
-    /// Returns the end of the allocated bytes by the sizes in the header, which mean nothing in a
-    /// STREAMED block. `None` if the sizes add up to more than 2^64.
+    /// Returns the end of the allocated space according to the header, although this has no meaning in a
+    /// STREAMED block. Returns `None` if the end exceeds 2^64.
     pub(crate) fn allocated_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }
 
-    /// Whether the stored bytes lie inside a file of `file_len` bytes.
+    /// Returns `true` if all stored bytes lie within a file of `file_len` bytes.
     pub fn fits(&self, file_len: u64) -> bool {
         self.claimed_range(file_len).end <= file_len
     }
 
-    /// Whether this is likely a block and no accident: no unknown flags, and its data inside the
-    /// file. (`header_size` was checked by parsing.)
+    /// Returns `true` if this is probably a real block and not a chance occurrence: there are no unknown
+    /// flags, and the data lies within the file. (Parsing has already checked `header_size`.)
     pub fn is_plausible(&self, file_len: u64) -> bool {
         self.unknown_flags() == 0 && self.fits(file_len)
     }
@@ -262,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The 54 bytes of a header with `header_size` 48.
+    /// Returns the 54 bytes of a header whose `header_size` is 48.
     fn bytes(flags: u32, code: [u8; 4], sizes: [u64; 3]) -> Vec<u8> {
         let mut out = BLOCK_MAGIC.to_vec();
         out.extend(48u16.to_be_bytes());

@@ -7,9 +7,9 @@
 //! %YAML 1.1\n                 the tree, if there is one
 //! ```
 //!
-//! Lines end with LF or CR LF. A file may be the header line alone, even without a line end. What
-//! else comes before the tree (a byte-order mark, blank lines, padding) is skipped and reported,
-//! because a tree that is missed in silence is the worst outcome.
+//! Lines end with LF or CR LF. A file may consist of the header line alone, even without a line end. Anything
+//! else before the tree (a byte-order mark, blank lines, padding) is skipped and reported, because nothing
+//! would be worse than silently missing the tree.
 //!
 //! See the ASDF standard, "Low-level file layout", Header and Comments.
 
@@ -30,20 +30,20 @@ const ASDF_TOKEN: &[u8] = b"#ASDF";
 const STANDARD_TOKEN: &[u8] = b"#ASDF_STANDARD";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The one version of the file format so far.
+/// The only version of the file format so far.
 const FORMAT_VERSION: Version = Version::new(1, 0, 0);
 
-/// The first and the last minor version of the standard that are known.
+/// The range of known minor versions of the standard.
 const KNOWN_STANDARD_MINORS: std::ops::RangeInclusive<u32> = 0..=7;
 
-/// What follows the header and the comments.
+/// The content that follows the header and the comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// The tree.
     Tree,
     /// A block magic.
     Block,
-    /// The end of the text.
+    /// Nothing: the file ends.
     Nothing,
 }
 
@@ -56,26 +56,26 @@ pub(crate) struct Head {
     pub(crate) standard_version: Option<Version>,
     /// The other comments.
     pub(crate) comments: Vec<Comment>,
-    /// What comes next.
+    /// The content that follows.
     pub(crate) content: Content,
-    /// Where it begins.
+    /// Length of the header and the comments in bytes.
     pub(crate) len: usize,
-    /// Number of the line where it begins, from 1.
+    /// Number of the first line after the comments, counted from 1.
     pub(crate) line: u32,
-    /// What is irregular about them.
+    /// Irregularities in the header and the comments.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Returns the lines before the tree of a new file that follows a version of the standard.
+/// Returns the header lines of a new file that follows a version of the standard.
 pub(crate) fn to_text(standard: Version) -> String {
     format!("#ASDF {FORMAT_VERSION}\n#ASDF_STANDARD {standard}\n")
 }
 
-/// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns
-/// `None` if `text` is too short to decide.
+/// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns `None` if `text`
+/// is too short to decide.
 pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
     let Some(line) = Line::at(text, 0, complete) else {
-        // What is not an ASDF file need not be read to its first line end.
+        // If this is not an ASDF file, there is no need to read its first line to the end.
         return if text.starts_with(ASDF_TOKEN) { Ok(None) } else { Err(not_asdf(text)) };
     };
     let mut head = Head {
@@ -113,8 +113,8 @@ impl Head {
         Ok(())
     }
 
-    /// Reads lines until something else than comments begins; `false` when the text is too short
-    /// to decide.
+    /// Reads lines until something other than a comment begins. Returns `false` if the text is too short to
+    /// decide.
     fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
         let mut other_bytes = false;
         loop {
@@ -138,7 +138,7 @@ impl Head {
             if line.text.starts_with(b"#") {
                 self.read_comment(line.text);
             } else {
-                // One report is enough.
+                // Report this only once.
                 if !std::mem::replace(&mut other_bytes, true) {
                     self.report_other_bytes();
                 }
@@ -169,7 +169,7 @@ impl Head {
         self.comments.push(Comment { offset: self.len as u64, text });
     }
 
-    /// Reports bytes that are neither comment nor tree.
+    /// Reports bytes that are neither a comment nor part of the tree.
     fn report_other_bytes(&mut self) {
         let message = "bytes between the header and the tree or first block, not in a comment";
         self.report(Code::BytesBeforeTree, self.len, self.line, message);
@@ -181,23 +181,23 @@ impl Head {
     }
 }
 
-/// A line of the head.
+/// A line in the head.
 struct Line<'a> {
-    /// Without its end.
+    /// The line without its end.
     text: &'a [u8],
-    /// Where the next one begins.
+    /// The offset of the next line.
     next: usize,
 }
 
 impl<'a> Line<'a> {
-    /// The line at `start`, which ends with LF, before a block magic, or with the file. `None` if
-    /// the text ends before the line does.
+    /// Returns the line at `start`, which ends with LF, before a block magic, or with the file. Returns
+    /// `None` if the text ends before the line does.
     fn at(text: &'a [u8], start: usize, complete: bool) -> Option<Self> {
         let bytes = &text[start..];
         let (len, next) = match memchr(b'\n', bytes) {
             Some(end) => (end, end + 1),
             None if complete => (bytes.len(), bytes.len()),
-            // Padding before the first block has no line ends: the magic will do.
+            // Padding before the first block need not contain line ends, so look for the magic.
             None => memmem::find(bytes, &BLOCK_MAGIC).map(|at| (at, at))?,
         };
         let magic = memmem::find(&bytes[..len], &BLOCK_MAGIC);
@@ -207,7 +207,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether a line begins the tree; `Some(true)` with `%YAML`.
+/// Returns `Some(true)` if a line begins the tree with `%YAML`, `Some(false)` if it begins the tree in
+/// another way, and `None` otherwise.
 fn begins_tree(line: &[u8]) -> Option<bool> {
     let document = line == b"---" || line.starts_with(b"--- ") || line.starts_with(b"---\t");
     if line.starts_with(b"%YAML") {
@@ -236,8 +237,8 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
-/// `#ASDF` blanks version; returns the blanks, the version's text, and what trails as the rest. The
-/// rest may be blanks only.
+/// Parses `#ASDF`, white space and a version. Returns the white space, the text of the version and, as the
+/// rest, trailing white space.
 fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
     let (line, _) = tag(ASDF_TOKEN).parse(line)?;
     let (line, blanks) = take_while1(is_blank).parse(line)?;
@@ -246,14 +247,13 @@ fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
     Ok((trailing, (blanks, word)))
 }
 
-/// `#ASDF_STANDARD` blanks version; returns the version's text.
+/// Parses `#ASDF_STANDARD`, white space and a version. Returns the text of the version.
 fn standard_line(line: &[u8]) -> IResult<&[u8], &[u8]> {
     preceded((tag(STANDARD_TOKEN), take_while1(is_blank)), rest.map(<[u8]>::trim_ascii_end))
         .parse(line)
 }
 
-/// Three numbers with dots between. What follows is left, and can only be a suffix of a semantic
-/// version.
+/// Parses three numbers separated by dots. The rest may only be a suffix of a semantic version.
 fn version(word: &[u8]) -> IResult<&[u8], Version> {
     let (suffix, (major, _, minor, _, patch)) =
         (number, char('.'), number, char('.'), number).parse(word)?;

@@ -1,4 +1,4 @@
-//! The block index at the end of the file: where each block begins, as text.
+//! The block index at the end of the file, which lists the offset of each block as text.
 //!
 //! ```text
 //! #ASDF BLOCK INDEX\n
@@ -10,8 +10,8 @@
 //! 00 00 00                    NUL bytes may follow
 //! ```
 //!
-//! The index is a hint and nothing more. This module writes its text, and turns text into numbers,
-//! strictly; whether they agree with the blocks is found out where the blocks are read.
+//! The index is only a hint. This module writes and strictly parses its text; whether the offsets agree with
+//! the blocks is checked when these are read.
 //!
 //! See the ASDF standard, "Low-level file layout", Block index.
 
@@ -28,7 +28,7 @@ use nom::{IResult, Parser};
 /// The line that begins a block index.
 pub(crate) const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
 
-/// Returns the text of the index of blocks at these offsets.
+/// Returns the text of an index that lists these offsets.
 pub(crate) fn to_text(offsets: &[u64]) -> String {
     let mut text = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
     for offset in offsets {
@@ -38,15 +38,15 @@ pub(crate) fn to_text(offsets: &[u64]) -> String {
     text + "...\n"
 }
 
-/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is not
-/// a list of non-negative integers, or one of more than `max_entries`.
+/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. Returns `None` if it is not a
+/// list of non-negative integers, or has more than `max_entries`.
 pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     let (_, entries) = document(text, max_entries).ok()?;
     Some(entries)
 }
 
-/// Whether `text` could be a piece of an index and of nothing else: numbers and the marks around
-/// them. A longer tail of the file is worth reading only then.
+/// Returns `true` if `text` could be part of an index, because it only contains numbers and the characters
+/// around them. Otherwise, there is no need to read more of the end of the file.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(
@@ -84,9 +84,9 @@ fn comment_or_nothing(text: &[u8]) -> IResult<&[u8], ()> {
     value((), opt((char('#'), take_till(|b| b == b'\r' || b == b'\n')))).parse(text)
 }
 
-/// Blanks, line ends and comments.
+/// Skips white space, line ends and comments.
 fn gap(text: &[u8]) -> IResult<&[u8], ()> {
-    // After most entries there is a line feed and no more.
+    // Most entries are followed by nothing but a line feed.
     if let [b'\n', b'-', ..] = text {
         return Ok((&text[1..], ()));
     }
@@ -94,14 +94,14 @@ fn gap(text: &[u8]) -> IResult<&[u8], ()> {
     value((), space0).parse(text)
 }
 
-/// A decimal number. A leading zero would make it octal in YAML 1.1: no writer of an index means
-/// that, so it is rejected.
+/// Parses a decimal number. Leading zeros, which mean octal in YAML 1.1, are rejected, because no writer of
+/// an index intends that.
 fn entry(text: &[u8]) -> IResult<&[u8], u64> {
     let plain = verify(recognize(digit1), |digits: &[u8]| digits.len() == 1 || digits[0] != b'0');
     preceded(peek(plain), number).parse(text)
 }
 
-/// `- 1` lines, all at one place of the line.
+/// Parses lines of the form `- 1`.
 fn block_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     let line = (char('-'), one_of(" \t"), space0);
     let item =
@@ -111,7 +111,7 @@ fn block_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     Ok((text, entries))
 }
 
-/// `[1, 2,]`: one comma may trail, as some writers leave it.
+/// Parses `[1, 2,]`. A trailing comma is accepted, because some writers add it.
 fn flow_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     let (text, _) = (char('['), gap).parse(text)?;
     let item = terminated(entry, (gap, char(','), gap));
@@ -122,7 +122,7 @@ fn flow_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
     Ok((text, entries))
 }
 
-/// Items in a row, at most `max` of them.
+/// Parses consecutive items. Fails if there are more than `max`.
 fn collect<'a, P>(
     item: P,
     max: u64,
@@ -133,7 +133,7 @@ where
     let max = usize::try_from(max).unwrap_or(usize::MAX);
     let within = move |entries: &Vec<u64>| entries.len() <= max;
     let push = move |mut entries: Vec<u64>, entry| {
-        // One past the limit is kept, so that the check below sees it.
+        // Keep one item beyond the limit, so that the check below fails.
         if entries.len() <= max {
             entries.push(entry);
         }

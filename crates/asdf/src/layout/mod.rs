@@ -1,6 +1,5 @@
-//! The parts of a file as a model, the parsers that turn bytes into it, and the functions that turn it
-//! into bytes. Nothing here reads or writes a file: every parser takes a slice and returns what it
-//! found, or how far it got.
+//! A model of the parts of a file, with functions that convert between bytes and the model. Nothing here
+//! reads or writes files: every parser takes a slice and returns what it found, or where to continue.
 //!
 //! ```text
 //! #ASDF 1.0.0                 header      `head`
@@ -30,9 +29,9 @@ use crate::tag::Version;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// Offset of its `#` in the file.
+    /// Offset of the `#` in the file.
     pub offset: u64,
-    /// The line without the `#` and its end; bytes that are not UTF-8 are replaced.
+    /// The line without the `#` and the line end. Bytes that are not UTF-8 are replaced.
     pub text: String,
 }
 
@@ -42,14 +41,14 @@ pub struct Comment {
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file.
     pub offset: u64,
-    /// How many offsets it lists; `None` when it is not a list of offsets.
+    /// The number of offsets in the list, or `None` if the index is not a list of offsets.
     pub entries: Option<usize>,
-    /// Whether it agreed with the blocks when the file was opened. An index that did not is not
-    /// used: the blocks are found by their headers.
+    /// Whether the index agreed with the blocks when the file was opened. Otherwise, it is not used, and
+    /// blocks are found by their headers.
     pub accepted: bool,
 }
 
-/// Where the parts of a file are.
+/// The positions of the parts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layout {
@@ -61,12 +60,12 @@ pub struct Layout {
     pub standard_version: Option<Version>,
     /// The comments, without `#ASDF_STANDARD`.
     pub comments: Vec<Comment>,
-    /// The bytes of the tree, from `%YAML` to the end of the `...` line.
+    /// The range of the tree in the file, from `%YAML` to the end of the `...` line.
     pub tree: Option<Range<u64>>,
-    /// Number of the tree's first line in the file, from 1.
+    /// Number of the tree's first line in the file, counted from 1.
     pub tree_line: u32,
     /// Offset of the first block's magic.
     pub first_block: Option<u64>,
-    /// The block index, if the end of the file holds one.
+    /// The block index, if there is one at the end of the file.
     pub index: Option<IndexText>,
 }

@@ -1,20 +1,20 @@
-//! Where the tree ends.
+//! Finding the end of the tree.
 //!
-//! The size of the tree is written nowhere, so its end must be found: a line that begins with
-//! `...` in column 0, followed by the end of the file, a line end, or blanks and an optional
-//! comment up to the line end.
+//! The size of the tree is not stored, so its end must be searched for: a line that begins with `...` in
+//! column 0, followed by the end of the file, a line end, or white space and an optional comment up to the
+//! line end.
 //!
 //! ```text
 //! ...\n        ...\r\n        ...  \n        ... # end\n        ...<end of file>
 //! ```
 //!
-//! Column 0 `...` ends the document even inside a block scalar; an indented one is content, and so
-//! is `....` or `foo...bar`. Real files also have `...` directly before the block magic, or before
-//! a lone carriage return; these end the tree too, and are reported. Files without the line exist:
-//! their tree ends at the first plausible block.
+//! A `...` in column 0 ends the document even inside a block scalar; an indented one is content, and so are
+//! `....` and `foo...bar`. Some files have `...` immediately before the block magic or a lone carriage
+//! return; these also end the tree, but are reported. Some files lack the line; their tree ends at the first
+//! plausible block.
 //!
-//! The regular expression in the standard, `\r?\n...\r?\n`, is not used: its dots match any
-//! three characters.
+//! The regular expression in the standard, `\r?\n...\r?\n`, is not used, because its dots match any three
+//! characters.
 //!
 //! See the ASDF standard, "Low-level file layout", Tree.
 
@@ -22,32 +22,32 @@ use memchr::memmem;
 
 use super::block_header::BLOCK_MAGIC;
 
-/// What a look at the beginning of the tree found.
+/// The result of searching for the end of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeEnd {
-    /// The tree ends here.
+    /// The end of the tree was found.
     Found {
-        /// Bytes of the tree, with the line of the `...`.
+        /// Length of the tree in bytes, including the `...` line.
         len: usize,
-        /// Whether the `...` has one of the two forms that no writer should write.
+        /// Whether the `...` has one of the two forms that writers should not use.
         unusual: bool,
     },
-    /// A block magic comes before any `...` line. If it begins no plausible block, search on with
+    /// There is a block magic before any `...` line. If it does not begin a plausible block, continue with
     /// `search(text, at + 1, ..)`.
     Magic {
-        /// Its place in the text.
+        /// The offset of the magic in the text.
         at: usize,
     },
-    /// Neither is in the text so far.
+    /// The text contains neither so far.
     Unknown {
-        /// Where to go on when there is more of it.
+        /// The offset at which to continue when more text is available.
         resume: usize,
     },
 }
 
-/// Searches `text`, which begins with the tree, from byte `from` on. `complete` means that the file
-/// ends where `text` ends: without it the end of the text is never taken for the end of a line, so
-/// a search that is resumed with more text finds the same as one over the whole.
+/// Searches `text`, which begins with the tree, starting at byte `from`. `complete` means that the file ends
+/// where `text` ends. Otherwise, the end of the text does not count as a line end, so that resuming with more
+/// text has the same result as searching all of it.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
@@ -61,25 +61,25 @@ pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     }
     match magic {
         Some(at) => TreeEnd::Magic { at },
-        // The last bytes may begin "\n..." or the magic: look at them again.
+        // The last bytes may be the beginning of "\n..." or of the magic, so search them again.
         None => TreeEnd::Unknown { resume: text.len().saturating_sub(3).max(from) },
     }
 }
 
-/// Starts of the lines, from byte `from` on, that begin with `...`.
+/// Returns the offsets of all lines that begin with `...`, starting at byte `from`.
 fn line_starts_with_dots(text: &[u8], from: usize) -> impl Iterator<Item = usize> {
     let first = (from == 0 && text.starts_with(b"...")).then_some(0);
     let others = memmem::find_iter(&text[from..], b"\n...").map(move |at| from + at + 1);
     first.into_iter().chain(others)
 }
 
-/// What a line that begins with `...` is.
+/// The classification of a line that begins with `...`.
 enum Line {
-    /// The end of the document; `len` bytes with the line end.
+    /// The end of the document; `len` includes the line end.
     End { len: usize, unusual: bool },
-    /// Content.
+    /// Part of the content.
     Content,
-    /// It cannot be told before there is more text.
+    /// Undecided until more text is available.
     Cut,
 }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// Feeding the text in pieces finds what one look at the whole finds.
+        /// Searching piece by piece has the same result as searching the whole text.
         #[test]
         fn every_split_of_the_text_gives_the_same_end(
             text in proptest::collection::vec(

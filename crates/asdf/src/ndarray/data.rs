@@ -1,4 +1,4 @@
-//! The bytes of an array, in a block or in memory, and the one way to them.
+//! The bytes of an array, in a block or in memory. They can only be read after verification.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 
-/// Where the bytes of an array are.
+/// The location of an array's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrayData<'a> {
-    /// In a block, of the file of the array or of another.
+    /// In a block of the array's own file or of an external one.
     Block { block: Block<'a>, other: Option<&'a Asdf> },
-    /// In memory: an inline array, or a decoded block.
+    /// In memory: the elements of an inline array.
     Memory(Bytes),
 }
 
 impl ArrayData<'_> {
-    /// Size of all the data, decoded.
+    /// Returns the size of the decoded data in bytes.
     fn len(&self) -> Result<u64> {
         match self {
             Self::Block { block, .. } => block.data_len(),
@@ -30,14 +30,14 @@ impl ArrayData<'_> {
     }
 }
 
-/// An array and the data that its elements lie in.
+/// An array together with the data that contains its elements.
 ///
 /// Only [`read`](Self::read) gives access to the bytes, and it verifies the block first.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredArray<'a>(Array<VerifiedData<'a>>);
 
 impl<'a> StoredArray<'a> {
-    /// Combines data with the type and the layout of the elements in it. Nothing is read.
+    /// Combines data with the type and layout of the elements in it, without reading anything.
     pub(crate) fn new(
         data: ArrayData<'a>,
         datatype: impl Into<Arc<Datatype>>,
@@ -47,12 +47,12 @@ impl<'a> StoredArray<'a> {
         Array::new(VerifiedData(data), datatype, layout, limits).map(Self)
     }
 
-    /// Where the bytes are.
+    /// Returns the data.
     pub(super) fn data(&self) -> &ArrayData<'a> {
         &self.0.data().0
     }
 
-    /// Size of the data that the elements lie in.
+    /// Returns the size in bytes of the data that contains the elements.
     pub(super) fn data_len(&self) -> Result<u64> {
         self.data().len()
     }
@@ -85,7 +85,7 @@ impl<'a> StoredArray<'a> {
         self.0.reshape(shape).map(Self)
     }
 
-    /// Fails if elements are outside of the data, as they may be in a file that is salvaged.
+    /// Fails if elements lie outside the data, which can happen in a salvaged file.
     pub(super) fn check_inside(&self) -> Result<(), Failure> {
         let (extent, len) = (self.layout().extent(), self.data_len()?);
         if extent.end <= len {
@@ -95,7 +95,7 @@ impl<'a> StoredArray<'a> {
         Err(ElementsError::Outside { low, high, len }.into())
     }
 
-    /// Reads elements, after comparing the block with its checksum if the options ask for that.
+    /// Reads elements, after verifying the checksum of the block if the options require it.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Array<VerifiedData<'a>>) -> Result<T, Failure>,
@@ -106,7 +106,7 @@ impl<'a> StoredArray<'a> {
                 ArrayData::Block { block, .. } if !block.is_compressed() => {
                     block.verified_range()?;
                 }
-                // Decoding a block verifies it.
+                // Decoding a block verifies its checksum.
                 _ => {}
             }
         }
@@ -114,11 +114,11 @@ impl<'a> StoredArray<'a> {
     }
 }
 
-/// The data of an array whose block has been verified. Only [`StoredArray::read`] lends it.
+/// The data of an array whose block has been verified. It is only accessible through [`StoredArray::read`].
 #[derive(Clone, Debug)]
 pub(super) struct VerifiedData<'a>(ArrayData<'a>);
 
-/// Why elements cannot be read: what is wrong with the array, or with its block.
+/// The reason why elements cannot be read: an error in the array or in its block.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Array(ElementsError),

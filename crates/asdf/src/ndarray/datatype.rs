@@ -1,15 +1,15 @@
-//! Datatypes as the tree names them.
+//! The names of datatypes in the tree.
 //!
 //! | datatype | bytes | numpy | note |
 //! |---|---|---|---|
 //! | `int8` `int16` `int32` `int64` | 1 2 4 8 | `\|i1 <i2 <i4 <i8` | two's complement |
 //! | `uint8` `uint16` `uint32` `uint64` | 1 2 4 8 | `\|u1 <u2 <u4 <u8` | |
 //! | `float16` `float32` `float64` | 2 4 8 | `<f2 <f4 <f8` | IEEE 754 |
-//! | `complex64` `complex128` | 8 16 | `<c8 <c16` | real, then imaginary part, each swapped alone |
-//! | `bool8` | 1 | `\|b1` | zero is false, everything else true |
+//! | `complex64` `complex128` | 8 16 | `<c8 <c16` | real, then imaginary part; byte order applies to each |
+//! | `bool8` | 1 | `\|b1` | zero is false, anything else is true |
 //! | `[ascii, n]` | n | `\|Sn` | padded with NUL |
 //! | `[ucs4, n]` | 4 n | `<Un` | n code points, padded with NUL |
-//! | a list of fields | their sum | `[["a", "<i4"], ..]` | packed: no alignment, no gaps |
+//! | a list of fields | their sum | `[["a", "<i4"], ..]` | packed: neither alignment nor gaps |
 
 use std::fmt::Write as _;
 
@@ -33,21 +33,20 @@ const NUMERIC: [(&str, ScalarKind, u64); 14] = [
     ("bool8", ScalarKind::Bool, 1),
 ];
 
-/// The type of a name in the tree. Text types have no name alone: they need a length.
+/// Returns the type with this name in the tree. Text types are not included, because they need a length.
 pub(crate) fn from_name(name: &str, endian: Endian) -> Option<ScalarType> {
     let (_, kind, size) = NUMERIC.iter().find(|(known, ..)| *known == name)?;
     ScalarType::new(*kind, *size, endian).ok()
 }
 
-/// The type of `[ascii, n]`, or of `[ucs4, n]`, whose size stays below 2^63.
+/// Returns the type `[ascii, n]` or `[ucs4, n]`. Returns `None` if its size is not below 2^63 bytes.
 pub(crate) fn text(kind: ScalarKind, length: u64, endian: Endian) -> Option<ScalarType> {
     let width = if kind == ScalarKind::Unicode { 4 } else { 1 };
     ScalarType::new(kind, length.checked_mul(width)?, endian).ok()
 }
 
-/// A datatype as the tree spells it: `float64`, `[ascii, 5]`,
-/// `[{name: a, datatype: int32, byteorder: big}]`. What ASDF has no name for is spelled as numpy
-/// does.
+/// Returns the name of a datatype in the notation of the tree: `float64`, `[ascii, 5]`, `[{name: a, datatype:
+/// int32, byteorder: big}]`. Types that ASDF lacks are written as in numpy.
 ///
 /// ```
 /// use asdf::ndarray::{Datatype, datatype_name};

@@ -1,21 +1,21 @@
-//! Arrays written out in the tree: nested sequences to bytes.
+//! Converting inline arrays, which are nested sequences in the tree, to bytes.
 //!
 //! ```yaml
 //! data: [[1, 2, null], [4, 5, 6]]     # shape [2, 3], int64, one element masked
 //! ```
 //!
-//! | items, without a datatype | datatype |
+//! | items, if there is no datatype | datatype |
 //! |---|---|
-//! | booleans only | `bool8` |
-//! | integers, and booleans | `int64`, or `uint64` where needed |
-//! | a float among them | `float64` |
-//! | a `!core/complex` among them | `complex128` |
-//! | strings | `[ucs4, n]` of the longest |
-//! | nothing but nulls, or nothing | `float64` |
+//! | only booleans | `bool8` |
+//! | integers, possibly with booleans | `int64`, or `uint64` if necessary |
+//! | at least one float | `float64` |
+//! | at least one `!core/complex` | `complex128` |
+//! | strings | `[ucs4, n]`, where `n` is the length of the longest |
+//! | only nulls, or no items | `float64` |
 //!
-//! With a datatype each item must be a value of it: 300 is not a valid `uint8`, nor 1.7 an `int32`. Null is
-//! a masked element of any type; inside a record it masks the record. With a record type each
-//! record is a sequence of as many items as there are fields, so the shape ends there.
+//! If there is a datatype, each item must be valid for it: 300 is not a valid `uint8`, and 1.7 is not a valid
+//! `int32`. Null is a masked element of any type; inside a record, it masks the entire record. A record is a
+//! sequence with as many items as there are fields, so the shape does not extend into it.
 
 use binio::array::{Datatype, MAX_DIMENSIONS, Record, ScalarKind, ScalarType, byte_size};
 use binio::{Endian, Limits};
@@ -27,7 +27,7 @@ use crate::ndarray::number;
 use crate::ndarray::parse::{ArrayHeader, Shape};
 use crate::yaml::{Content, Integer, NodeKind, Numbers, YamlNode};
 
-/// Type and shape of an inline array.
+/// The type and shape of an inline array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Inferred {
     pub(crate) datatype: Datatype,
@@ -38,11 +38,11 @@ pub(crate) struct Inferred {
 #[derive(Clone, Debug)]
 pub(crate) struct InlineData {
     pub(crate) elements: Bytes,
-    /// A byte an element, not 0 where it is masked.
+    /// One byte per element, nonzero for masked elements.
     pub(crate) mask: Option<Bytes>,
 }
 
-/// Finds out type and shape. Every item is visited if either is not declared.
+/// Determines the type and shape. If the datatype is not declared, this visits every item.
 pub(crate) fn infer(
     header: &ArrayHeader<'_>,
     data: YamlNode<'_>,
@@ -56,7 +56,7 @@ pub(crate) fn infer(
     Ok(Inferred { datatype, shape })
 }
 
-/// Reads the elements.
+/// Reads the elements, whose type and shape have been determined.
 pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
@@ -93,7 +93,7 @@ fn error(node: YamlNode<'_>, message: impl Into<String>) -> Error {
     node.array_error(ArrayError::Inline(message.into()))
 }
 
-/// Takes the lengths of the first item of each level, unless declared.
+/// Determines the shape from the first item at each level. Fails if a different shape is declared.
 fn find_shape(
     data: YamlNode<'_>,
     datatype: Option<&Datatype>,
@@ -132,7 +132,7 @@ fn find_shape(
     Err(error(data, format!("`shape` is {wanted:?}, the data has {shape:?}")))
 }
 
-/// Whether a sequence has the form of one record.
+/// Returns `true` if a sequence has the form of a single record.
 fn is_record(node: YamlNode<'_>, record: &Record) -> bool {
     let fields = record.fields();
     node.len() == fields.len()
@@ -151,7 +151,8 @@ fn is_record(node: YamlNode<'_>, record: &Record) -> bool {
         })
 }
 
-/// How many items were visited: aliases can spell more than the tree has nodes.
+/// A count of visited items, which is limited because aliases can expand to more items than the tree has
+/// nodes.
 struct Budget<'l> {
     visited: u64,
     limits: &'l Limits,
@@ -165,7 +166,7 @@ impl Budget<'_> {
     }
 }
 
-/// One element, or a list of them.
+/// A single element, or a list of numbers.
 #[derive(Clone, Copy)]
 enum Leaf<'a> {
     Node(YamlNode<'a>),
@@ -182,7 +183,7 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// Calls `leaf` for the elements in C order; the data must have the shape exactly.
+/// Calls `leaf` with the elements in C order. Fails if the data does not have exactly the given shape.
 fn walk<'a>(
     data: YamlNode<'a>,
     shape: &[u64],
@@ -191,7 +192,7 @@ fn walk<'a>(
     if shape.contains(&0) { Ok(()) } else { descend(data, shape, leaf) }
 }
 
-/// One level of the nest; at most [`MAX_DIMENSIONS`] of them.
+/// Processes one nesting level. There are at most [`MAX_DIMENSIONS`] levels.
 fn descend<'a>(
     node: YamlNode<'a>,
     shape: &[u64],
@@ -211,18 +212,18 @@ fn descend<'a>(
     }
 }
 
-/// What was seen of the items of an array without a datatype.
+/// A summary of the items in an array without a datatype.
 #[derive(Default)]
 struct ItemSummary {
-    /// The widest of the numbers.
+    /// The widest type of number.
     widest: Option<Width>,
     lowest: i128,
     highest: i128,
-    /// Characters of the longest string.
+    /// Length of the longest string in characters.
     longest: Option<usize>,
 }
 
-/// Kinds of numbers, each of which holds those before it.
+/// Types of numbers, each of which includes the previous ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Width {
     Bool,
@@ -275,7 +276,7 @@ impl ItemSummary {
     fn add_numbers(&mut self, numbers: Numbers<'_>) {
         let width = if numbers.has_floats { Width::Float } else { Width::Int };
         self.widest = self.widest.max(Some(width));
-        // Among floats no integer decides the type.
+        // If there are floats, the type does not depend on the integers.
         if self.widest > Some(Width::Int) {
             return;
         }
@@ -293,7 +294,7 @@ impl ItemSummary {
             NodeKind::Null => return Ok(()),
             NodeKind::Bool => Width::Bool,
             NodeKind::Int => {
-                // Larger ones fit no integer type; as floats they are fine.
+                // Larger integers do not fit any integer type, but they are valid as floats.
                 let value = node.as_i128().unwrap_or(i128::MAX);
                 self.lowest = self.lowest.min(value);
                 self.highest = self.highest.max(value);
@@ -317,7 +318,7 @@ fn is_complex(node: YamlNode<'_>) -> bool {
     node.core_name() == Some("complex")
 }
 
-/// Appends one element; `false` when it is null, or has a null inside.
+/// Appends one element. Returns `false` if it is null or contains a null.
 fn push(
     node: YamlNode<'_>,
     datatype: &Datatype,
@@ -366,7 +367,7 @@ fn push_record(
     Ok(whole)
 }
 
-/// The size is within the limit that was checked for the whole array.
+/// Appends zeros. The size is within the limit that was checked for the whole array.
 fn push_zeros(size: u64, out: &mut Vec<u8>) {
     out.resize(out.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
 }
@@ -398,7 +399,7 @@ fn push_scalar(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Res
     Ok(true)
 }
 
-/// Appends the numbers of a list. Their nodes are made for messages only.
+/// Appends the numbers of a list. Nodes are only created for error messages.
 fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
     if !matches!(scalar.kind(), ScalarKind::Bytes | ScalarKind::Unicode) {
         let size = usize::try_from(scalar.size()).unwrap_or(0);
@@ -418,7 +419,7 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
         let number = number_in_list(text);
         let pushed = number.and_then(|number| number::push(number, scalar, out));
         if pushed.is_none() {
-            // The general way has the same result, and the message.
+            // Use the general case, which also produces the error message.
             match numbers.list.at(at) {
                 Some(node) => push_scalar(node, scalar, out).map(drop)?,
                 None => return Err(error(numbers.list, "a number is missing")),
@@ -428,7 +429,7 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// The value of a number in a list of numbers; of them there are simple forms only.
+/// Returns the value of a number in a list of numbers, which only contains simple forms.
 fn number_in_list(text: &str) -> Option<number::Number> {
     Some(match text {
         _ if !text.contains('.') => number::Number::Int(text.parse::<i64>().ok()?.into()),
@@ -439,7 +440,7 @@ fn number_in_list(text: &str) -> Option<number::Number> {
     })
 }
 
-/// The number that a node is.
+/// Returns the number that a node represents.
 pub(crate) fn number_of(node: YamlNode<'_>) -> Option<number::Number> {
     if is_complex(node) {
         return crate::complex::parse(node.text()?).map(number::Number::Complex);
@@ -448,7 +449,7 @@ pub(crate) fn number_of(node: YamlNode<'_>) -> Option<number::Number> {
         Content::Bool(truth) => Some(number::Number::Bool(truth)),
         Content::Int(integer) => Some(match &integer {
             Integer::Small(value) => number::Number::Int(*value),
-            // Fits no integer type, but a float.
+            // No integer type is large enough, but a float is.
             _ => number::Number::Float(integer.to_f64()),
         }),
         Content::Float(value) => Some(number::Number::Float(value)),
@@ -600,7 +601,7 @@ mod tests {
         }
     }
 
-    /// A comment among the numbers has the tree make a node of each.
+    /// A comment among the numbers causes the tree to create a node for each of them.
     #[test]
     fn lists_of_numbers_are_read_as_their_nodes_are() {
         for numbers in

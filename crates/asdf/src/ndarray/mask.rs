@@ -1,16 +1,16 @@
-//! Masks: which elements are masked.
+//! Masks, which specify the masked elements of an array.
 //!
-//! | `mask` | masked is |
+//! | `mask` | masked elements |
 //! |---|---|
-//! | a number | what is equal to it, in the array's type; a NaN masks all NaN |
-//! | a complex number | the same |
-//! | an array | where it is not zero; it is repeated to the array's shape as numpy does |
-//! | none, but `null` in inline data | those |
+//! | a number | those equal to it, after conversion to the array's type; NaN masks all NaNs |
+//! | a complex number | likewise |
+//! | an array | those for which it is nonzero, after broadcasting to the array's shape |
+//! | none, but inline data with `null` | the nulls |
 //!
-//! Inline data with both `null` and a mask has the elements of either masked, as numpy does it: Python
-//! writes masked arrays this way.
+//! If inline data contains `null` and there is also a mask, elements selected by either are masked, as in
+//! numpy: Python writes masked arrays this way.
 //!
-//! The mask of a mask is ignored, so that an array may name itself.
+//! The mask of a mask is ignored, so an array may be its own mask.
 
 use binio::array::{ByteOrder, Order, ScalarKind, ScalarType, Slice};
 use half::f16;
@@ -21,20 +21,20 @@ use crate::ndarray::datatype_name;
 use crate::ndarray::number::Number;
 use crate::ndarray::view::NdArray;
 
-/// What masks an array.
+/// The mask of an array.
 #[derive(Clone, Debug)]
 pub(crate) enum Mask<'a> {
     None,
-    /// Elements equal to this.
+    /// Masks all elements equal to this value.
     Value(Number),
-    /// An array of the same shape.
+    /// Masks the elements for which an array of the same shape is nonzero.
     Array(Box<NdArray<'a>>),
-    /// Elements that either mask selects: `null` in inline data, and the key `mask`.
+    /// Masks elements selected by either mask: `null` in inline data, and the key `mask`.
     Either(Box<[Self; 2]>),
 }
 
 impl<'a> Mask<'a> {
-    /// A mask of another shape, repeated to that of the array.
+    /// Creates a mask from an array, broadcasting it to the given shape.
     pub(crate) fn array(mask: &NdArray<'a>, shape: &[u64]) -> Result<Self> {
         match mask.datatype().as_scalar() {
             Some(scalar) if !scalar.is_text() => {}
@@ -62,7 +62,7 @@ impl<'a> Mask<'a> {
         })
     }
 
-    /// The mask of a field of records: it applies to all elements of the field.
+    /// Returns the mask for a field of records: it applies to all elements of the field.
     pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {
@@ -81,7 +81,7 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// For each element of `array`, whether it is masked.
+    /// Returns whether each element of `array` is masked, or `None` if there is no mask.
     pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
             Self::None => Ok(None),
@@ -100,12 +100,12 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Where the elements of an array of numbers are not zero.
+/// Returns whether each element of a numeric array is nonzero.
 fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
     let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
     if is_float(scalar) {
-        // Minus zero is zero: the sign is the first bit.
+        // Clear the sign, which is the first bit, because minus zero is zero.
         bytes.iter_mut().step_by(scalar.component_width()).for_each(|byte| *byte &= 0x7f);
     }
     let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX).max(1);
@@ -116,12 +116,12 @@ fn is_float(scalar: ScalarType) -> bool {
     matches!(scalar.kind(), ScalarKind::Float | ScalarKind::Complex)
 }
 
-/// Where the elements equal a value.
+/// Returns whether each element is equal to a value.
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
     match (value, scalar.kind()) {
         (_, ScalarKind::Bool | ScalarKind::Int | ScalarKind::Uint) => {
-            // No element is equal to what is not an integer.
+            // If the value is not an integer, no element is equal to it.
             let value = value.to_int();
             where_number(array, scalar, |element| value.is_some() && element.to_int() == value)
         }
@@ -140,7 +140,7 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     }
 }
 
-/// Where a condition holds for the number that an element is.
+/// Returns whether each element satisfies a condition.
 fn where_number(
     array: &NdArray<'_>,
     scalar: ScalarType,
@@ -152,7 +152,7 @@ fn where_number(
     numbers.map(|number| number.map(&condition).ok_or_else(|| no_numbers(array))).collect()
 }
 
-/// As numpy compares: the value is taken to the array's type first.
+/// Converts the value to the precision of the array before comparing, like numpy.
 #[allow(clippy::cast_possible_truncation, reason = "the nearest value is what is asked for")]
 fn nearest(value: Complex<f64>, width: usize) -> Complex<f64> {
     let part = |part: f64| match width {

@@ -1,6 +1,6 @@
-//! Arrays: `!core/ndarray` and plain sequences as typed elements.
+//! Arrays: the typed elements of `!core/ndarray` nodes and plain sequences.
 //!
-//! From the tree to the numbers:
+//! The steps from the tree to the numbers:
 //!
 //! ```text
 //! node --parse--> ArrayHeader    what is declared: datatype, shape, strides, source
@@ -8,8 +8,8 @@
 //!              -> NdArray        the two with the block: slices, fields, reads
 //! ```
 //!
-//! An [`NdArray`] is a view: making one, slicing it and taking a field reads no elements. What is
-//! not about ASDF is in [`binio::array`]: datatypes, strides, slices and all reading of elements.
+//! An [`NdArray`] is a view: creating or slicing it and accessing a field do not read elements. Everything
+//! that is not specific to ASDF is in [`binio::array`]: datatypes, strides, slices and reading elements.
 
 pub(crate) mod data;
 mod datatype;
@@ -37,7 +37,7 @@ pub use num_complex::Complex;
 use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
-/// Errors of arrays, at the node that has what is wrong.
+/// Errors about arrays, with the position of the affected node.
 impl YamlNode<'_> {
     pub(crate) fn array_error(self, kind: ArrayError) -> Error {
         let position = self.position();
@@ -49,7 +49,7 @@ impl YamlNode<'_> {
         self.array_error(ArrayError::Invalid { key, message: message.into() })
     }
 
-    /// An error of the elements of an array, which are of a type if that is known.
+    /// Converts an error about the elements of an array, whose datatype is given if it is known.
     pub(crate) fn elements_error(
         self,
         error: binio::array::ElementsError,

@@ -1,9 +1,9 @@
-//! A number of the tree as bytes of a datatype.
+//! Encoding numbers in the tree as bytes.
 
 pub(crate) use binio::array::Number;
 use binio::array::ScalarType;
 
-/// Appends a number as an element of a type; `None` if it is not a value of the type.
+/// Appends a number as an element of a type. Returns `None` if the type cannot represent it.
 pub(crate) fn push(number: Number, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
     let mut bytes = [0; 16];
     let bytes = bytes.get_mut(..usize::try_from(scalar.size()).ok()?)?;

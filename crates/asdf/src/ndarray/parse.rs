@@ -1,4 +1,4 @@
-//! An ndarray node of the tree: what it declares, checked key by key. No block is looked at.
+//! Parsing the declaration of an ndarray node, key by key. Blocks are not accessed.
 //!
 //! ```yaml
 //! !core/ndarray-1.1.0
@@ -11,8 +11,8 @@
 //! mask: -999.0              # masked elements: a value, or an array
 //! ```
 //!
-//! Inline arrays have `data`, nested sequences, instead of `source`; a bare sequence is short for
-//! `{data: [..]}`.
+//! Inline arrays have `data`, which is a nested sequence, instead of `source`; a plain sequence is an
+//! abbreviation for `{data: [..]}`.
 
 use binio::Endian;
 use binio::array::{
@@ -25,36 +25,37 @@ use crate::ndarray::datatype;
 use crate::ndarray::source::Source;
 use crate::yaml::{NodeKind, YamlNode};
 
-/// The most fields that a datatype may have, those of nested records counted.
+/// Maximum number of fields in a datatype, including those of nested records.
 const MAX_FIELDS: usize = 65_536;
 
-/// The shape that an array declares.
+/// The declared shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Whether there is one dimension more before the others, as long as the block allows: `'*'`.
+    /// Whether the shape begins with an additional open dimension, `'*'`, whose length depends on the size of
+    /// the block.
     pub(crate) streamed: bool,
     /// The other dimensions, outermost first.
     pub(crate) dimensions: Vec<u64>,
 }
 
-/// What an ndarray node declares.
+/// The declaration of an ndarray node.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayHeader<'a> {
-    /// Where the elements are.
+    /// The location of the elements.
     pub(crate) source: Source<'a>,
-    /// What an element is; only inline arrays may leave it open.
+    /// The type of the elements, which only inline arrays may omit.
     pub(crate) datatype: Option<Datatype>,
-    /// The shape; only inline arrays may leave it open.
+    /// The shape, which only inline arrays may omit.
     pub(crate) shape: Option<Shape>,
-    /// Bytes from the start of the block to the first element.
+    /// Offset of the first element in the data of the block, in bytes.
     pub(crate) offset: u64,
-    /// Bytes from one element to the next, one a dimension.
+    /// Distances between adjacent elements in bytes, one per dimension.
     pub(crate) strides: Option<Vec<i64>>,
-    /// Which elements are masked.
+    /// The mask, if any.
     pub(crate) mask: Option<YamlNode<'a>>,
 }
 
-/// The values of the keys of an array.
+/// The values for the keys of an array.
 #[derive(Default)]
 struct ArrayKeys<'a> {
     source: Option<YamlNode<'a>>,
@@ -68,7 +69,7 @@ struct ArrayKeys<'a> {
 }
 
 impl<'a> ArrayKeys<'a> {
-    /// Takes them in one pass: a tree may have very many arrays.
+    /// Finds all keys in a single pass, because a tree may contain a large number of arrays.
     fn of(node: YamlNode<'a>) -> Self {
         let mut given = Self::default();
         for (key, value) in node.entries() {
@@ -90,7 +91,7 @@ impl<'a> ArrayKeys<'a> {
 }
 
 impl<'a> ArrayHeader<'a> {
-    /// Reads a mapping or a bare sequence, whatever its tag.
+    /// Parses a mapping or a plain sequence, regardless of its tag.
     pub(crate) fn parse(node: YamlNode<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
         match node.kind() {
             NodeKind::Sequence => Ok(Self::inline(node)),
@@ -129,7 +130,7 @@ impl<'a> ArrayHeader<'a> {
         };
         let is_inline = matches!(source, Source::Inline(_));
         let declared = present(given.byteorder).map(parse_byteorder).transpose()?;
-        // Inline numbers are not bytes: any order will do.
+        // Inline numbers are not stored as bytes, so any byte order will do.
         let byteorder = declared.or(is_inline.then_some(Endian::Little));
         let datatype = present(given.datatype)
             .map(|node| DatatypeParser { fields: 0 }.parse(node, byteorder, 0))
@@ -166,7 +167,7 @@ impl<'a> ArrayHeader<'a> {
 }
 
 impl ArrayHeader<'_> {
-    /// Type and shape, which an array in a block always declares.
+    /// Returns the type and shape, which are required for arrays in blocks.
     pub(crate) fn type_and_shape(&self, node: YamlNode<'_>) -> Result<(&Datatype, &Shape)> {
         let datatype = self.datatype.as_ref();
         let datatype = datatype.ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
@@ -188,7 +189,7 @@ fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().ok_or_else(|| node.invalid("offset", "expected a number of bytes, 0 or more"))
 }
 
-/// The items of a list of numbers, one a dimension.
+/// Returns the items of a list with one number per dimension.
 fn dimensions<'a>(
     node: YamlNode<'a>,
     key: &'static str,
@@ -230,19 +231,19 @@ fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     })
 }
 
-/// Reads a datatype that stands for itself.
+/// Parses a datatype on its own.
 #[cfg(feature = "schema")]
 pub(crate) fn parse_datatype(node: YamlNode<'_>) -> Result<Datatype> {
     DatatypeParser { fields: 0 }.parse(node, Some(Endian::Little), 0)
 }
 
-/// Reads datatypes and limits their fields: a few aliases can make very many.
+/// Parses datatypes and limits the number of fields, because a few aliases can expand to a huge number.
 struct DatatypeParser {
     fields: usize,
 }
 
 impl DatatypeParser {
-    /// `byteorder` is that of what encloses the type; `None` when it is not stated.
+    /// Parses a datatype. `byteorder` is that of the enclosing type, or `None` if it is not declared.
     fn parse(
         &mut self,
         node: YamlNode<'_>,
@@ -287,7 +288,7 @@ impl DatatypeParser {
         Record::packed(fields).map_err(|error| node.elements_error(error, None))
     }
 
-    /// A bare datatype, or a mapping `{name, datatype, byteorder, shape}`.
+    /// Parses a field: a plain datatype, or a mapping `{name, datatype, byteorder, shape}`.
     fn parse_field(
         &mut self,
         node: YamlNode<'_>,
@@ -330,7 +331,7 @@ fn unknown_name(node: YamlNode<'_>) -> String {
     }
 }
 
-/// `[ascii, 5]` or `[ucs4, 5]`. Any other list is a record.
+/// Parses `[ascii, 5]` or `[ucs4, 5]`. Returns `None` for any other list, which is a record.
 fn parse_string_type(node: YamlNode<'_>, endian: Endian) -> Result<Option<ScalarType>> {
     let (2, Some(name), Some(length)) = (node.len(), node.at(0), node.at(1)) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Arrays of a file: type and shape, parts, and all ways of reading.
+//! Arrays in a file: type, shape, views of parts, and reading elements.
 
 use std::io::Write;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::error::{ArrayError, Error, Result};
 use crate::file::blocks::Block;
 use crate::yaml::YamlNode;
 
-/// An array: its type, its shape, and where its elements are.
+/// An array in a file: its type, its shape, and the location of its elements.
 ///
-/// It is a view. Making one, [slicing](Self::slice) it and taking a [field](Self::field) of it
-/// reads nothing; parts of parts are parts of the whole. The mask goes along.
+/// It is a view: creating one, [slicing](Self::slice) it and accessing a [field](Self::field) do not read
+/// elements. The result of slicing can be sliced again. The mask is preserved.
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -38,60 +38,60 @@ pub struct NdArray<'a> {
     pub(crate) node: YamlNode<'a>,
 }
 
-/// Where the elements of an array come from.
+/// The location of an array's elements.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Origin<'a> {
     /// A block of the file that holds the array.
     Block(Block<'a>),
-    /// A block of another file.
+    /// A block of an external file.
     External(&'a Asdf, Block<'a>),
     /// The tree.
     Inline,
 }
 
-/// Elements, and which of them are masked.
+/// Elements together with their mask.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Masked<T> {
-    /// All elements in C order, masked ones as they are stored.
+    /// All elements in C order. Masked elements have their stored values.
     pub values: Vec<T>,
-    /// For each element, whether it is masked; `None` if the array has no mask.
+    /// Whether each element is masked, or `None` if the array has no mask.
     pub mask: Option<Vec<bool>>,
 }
 
 impl<'a> NdArray<'a> {
-    /// What one element is.
+    /// Returns the type of the elements.
     pub fn datatype(&self) -> &Datatype {
         self.array.datatype()
     }
 
-    /// Lengths of the dimensions, outermost first; empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. Empty for a single element.
     pub fn shape(&self) -> &[u64] {
         self.layout().shape()
     }
 
-    /// Bytes from one element to the next, outermost first.
+    /// Returns the distances between adjacent elements in bytes, outermost dimension first.
     pub fn strides(&self) -> &[i64] {
         self.layout().strides()
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> u64 {
         self.layout().len()
     }
 
-    /// Whether the array has no elements.
+    /// Returns `true` if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.layout().is_empty()
     }
 
-    /// Where the elements lie in the data of their block.
+    /// Returns the layout of the elements in the data of their block.
     pub fn layout(&self) -> &Strided {
         self.array.layout()
     }
 
-    /// Where the elements come from.
+    /// Returns the location of the elements.
     pub fn source(&self) -> Origin<'a> {
         match self.array.data() {
             ArrayData::Block { block, other: None } => Origin::Block(block.clone()),
@@ -100,19 +100,19 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    /// Whether the array has a mask, which may turn out to mask nothing.
+    /// Returns `true` if the array has a mask, even if it masks no elements.
     pub fn is_masked(&self) -> bool {
         !matches!(self.mask, Mask::None)
     }
 
-    /// A part of the array; nothing is read.
+    /// Returns a slice of the array without reading elements.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         let array = self.array.slice(slices).map_err(|error| self.elements_error(error))?;
         Ok(Self { array, mask: self.mask.slice(slices)?, node: self.node })
     }
 
-    /// One field of an array of records, with the dimensions of the field after those of the
-    /// array; nothing is read.
+    /// Returns one field of an array of records without reading elements. The dimensions of the field follow
+    /// those of the array.
     pub fn field(&self, name: &str) -> Result<Self> {
         let fields = self.datatype().as_record().map(Record::fields);
         let fields = fields.ok_or_else(|| {
@@ -128,14 +128,14 @@ impl<'a> NdArray<'a> {
         Ok(Self { mask: self.mask.for_field(array.layout().shape()), array, node: self.node })
     }
 
-    /// The elements in C order, without a copy where they lie in memory just so: in native byte
-    /// order, side by side and aligned, in a block that is mapped, in memory or decoded. Otherwise
-    /// one pass over them. The mask is ignored.
+    /// Returns the elements in C order. They are not copied if they are in memory (mapped, loaded or decoded)
+    /// as an aligned contiguous range in native byte order; otherwise, they are read in one pass. The mask is
+    /// ignored.
     pub fn view<T: Element>(&self) -> Result<Elements<T>> {
         self.read_by(Array::view)
     }
 
-    /// Compares the block with its checksum, unless that has been done or the elements are in the tree.
+    /// Verifies the checksum of the block, unless this has already been done or the elements are in the tree.
     pub(crate) fn check_block(&self) -> Result<()> {
         match self.array.data() {
             ArrayData::Block { block, .. } => block.check_once(),
@@ -143,31 +143,32 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    /// The elements in C order. The mask is ignored.
+    /// Returns the elements in C order. The mask is ignored.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_by(Array::read)
     }
 
-    /// The elements in C order into a slice of exactly their number; see [`Self::read`].
+    /// Reads the elements in C order into a slice of exactly the same length; see [`Self::read`].
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.read_by(|array| array.read_into(out))
     }
 
-    /// The bytes of the elements, packed in C or Fortran order, each number in the byte order asked
-    /// for: the parts of complex numbers, the characters of `ucs4` and the fields of records, too.
+    /// Returns the bytes of the elements, packed in C or Fortran order. Every number is converted to the
+    /// given byte order, including the parts of complex numbers, the characters of `ucs4` and the fields of
+    /// records.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>> {
         self.read_by(|array| array.read_bytes(order, numbers))
     }
 
-    /// The same into a slice of exactly their size. Large reads, of slices too, run in parallel in
-    /// the caller's rayon pool (feature `rayon`).
+    /// Like [`Self::read_bytes`], but reads into a slice of exactly the same size. Large reads, including
+    /// those of slices, run in parallel in the caller's rayon pool (feature `rayon`).
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.read_by(|array| array.read_bytes_into(out, order, numbers))
     }
 
-    /// The bytes from the first element in the data to the last, and where the elements lie in
-    /// them. The bytes are shared with the file or with its decoded block if they are in memory,
-    /// and read otherwise. For code that works with strides of its own, such as numpy.
+    /// Returns the bytes from the first to the last element, with the layout of the elements in them. If the
+    /// bytes are in memory, they are shared with the file or its decoded block, otherwise they are read. This
+    /// is useful for code that handles strides itself, such as numpy.
     ///
     /// ```
     /// # let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -198,12 +199,12 @@ impl<'a> NdArray<'a> {
         Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
-    /// For each element in C order, whether it is masked; `None` if the array has no mask.
+    /// Returns whether each element is masked, in C order, or `None` if the array has no mask.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
 
-    /// The [mask](Self::mask) of an array that has one, as an array.
+    /// Returns the [mask](Self::mask) of a masked array as an array.
     pub(crate) fn mask_array(&self) -> Result<Self> {
         let mask = self.mask()?.unwrap_or_default();
         let bytes: Vec<u8> = mask.into_iter().map(u8::from).collect();
@@ -217,48 +218,49 @@ impl<'a> NdArray<'a> {
         Ok(Self { array, mask: Mask::None, node: self.node })
     }
 
-    /// Writes the elements as text for people: of a large array only the first and the last of each
-    /// dimension. Masked elements are `--`.
+    /// Writes the elements as human-readable text; in each dimension of a large array, only the first and the
+    /// last ones are included. Masked elements are written as `--`.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
     }
 
-    /// The elements and their mask.
+    /// Returns the elements with their mask.
     pub fn masked<T: Element>(&self) -> Result<Masked<T>> {
         Ok(Masked { values: self.read()?, mask: self.mask()? })
     }
 
-    /// The elements of an array of strings, in C order, without the padding. NUL characters at the
-    /// end are padding; those before stay. Fails at an element that is not text: a byte above 7f in
-    /// `ascii`, a surrogate or a number above 10ffff in `ucs4`. [`Self::view`] as `u8` or `u32`
-    /// returns them as they are.
+    /// Returns the elements of an array of strings in C order. NULs at the end of a string are padding and
+    /// removed; all others are preserved. Fails if an element is not valid text: a byte above 7f in `ascii`,
+    /// or a surrogate or a number above 10ffff in `ucs4`. Use [`Self::view`] with `u8` or `u32` to get the
+    /// raw elements.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.read_by(Array::strings)
     }
 
-    /// Writes the array as a `.npy` file, in the byte order that it is stored in. The elements
-    /// are read and written in pieces, so that arrays of any size can be written. The mask is left
-    /// out: the format has none.
+    /// Writes the array as a `.npy` file in the stored byte order. The elements are read and written in
+    /// pieces, so the array may be of any size. The mask is omitted, because the format does not support
+    /// masks.
     pub fn write_npy(&self, mut out: impl Write) -> Result<()> {
         self.check_total()?;
         self.read_by(|array| array.write_npy(&mut out, Order::C))
     }
 
-    /// Writes the elements as JSON, text or CSV; masked elements are missing.
+    /// Writes the elements as JSON, text or CSV. Masked elements are written as missing values.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))
     }
 
-    /// The elements as an array of the `ndarray` crate. Where one element is several of the type,
-    /// as in strings, they are the last dimension.
+    /// Returns the elements as an array of the `ndarray` crate. If one element consists of several values of
+    /// type `T`, as in strings, these form the last dimension.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         self.read_by(|array| array.to_ndarray(Order::C))
     }
 
-    /// Elements that overlap can be more than the block has bytes, without end.
+    /// Checks the total size, because overlapping elements can add up to much more than the size of the
+    /// block.
     fn check_total(&self) -> Result<()> {
         let size = self.layout().byte_size().unwrap_or(u64::MAX);
         if size > self.array.data_len()? {
@@ -267,10 +269,10 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
-    /// The positions on the first dimension whose elements are all in the block. These are all
-    /// positions, unless the block is cut and the file was opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading others fails. A single element
-    /// is taken for a dimension of 1.
+    /// Returns the positions along the first dimension whose elements are all in the block. These are all
+    /// positions, unless the block is truncated and the file was opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading the others fails. A single element counts
+    /// as a dimension of length 1.
     pub fn available(&self) -> Result<Range<u64>> {
         let len = self.array.data_len()?;
         if self.layout().extent().end <= len {
@@ -290,7 +292,7 @@ impl<'a> NdArray<'a> {
         })
     }
 
-    /// Fails if elements are outside of the block, as they may be in a file that is salvaged.
+    /// Fails if elements lie outside the block, which can happen in a salvaged file.
     pub(crate) fn check_inside(&self) -> Result<()> {
         self.array.check_inside().map_err(|failure| self.failure(failure))
     }
