@@ -1,18 +1,18 @@
 //! `blsc`: Blosc-1 buffers, in either of two framings.
 //!
-//! One buffer alone, as asdf-compression writes it, which begins with its version, 2:
+//! A single buffer, as written by asdf-compression. It begins with its version, 2:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | ctbytes | the buffer |
 //!
-//! Chunks, usually of 4 MiB of data, as the Abacus simulations write them. A length that begins with
-//! the byte 2 would be 32 MiB, so the first byte distinguishes the two.
+//! Chunks, usually of 4 MiB of data, as written by the Abacus simulations. Since a length that begins with
+//! the byte 2 would be at least 32 MiB, the first byte distinguishes the two framings.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | n, **big**-endian: length of the buffer |
-//! | 4 | n | the buffer, whose own `ctbytes` is n |
+//! | 0 | 4 | n, **big**-endian: length of the buffer in bytes |
+//! | 4 | n | the buffer, whose own `ctbytes` is also n |
 
 use std::ops::Range;
 
@@ -28,12 +28,12 @@ use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use super::{BLOSC_VERSION, Failure};
 use crate::error::{CodecError, Error, Result};
 
-/// Bytes of the length before a buffer.
+/// Number of bytes for the length before a buffer.
 const PREFIX_LEN: usize = 4;
-/// The number of bytes of data in a chunk that we write.
+/// Number of data bytes per chunk when writing.
 const CHUNK: usize = 4 << 20;
 
-/// The framing that stored bytes have.
+/// The framing of the stored bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Blosc {
     Single,
@@ -88,7 +88,7 @@ impl Chunked for Blosc {
         decoded.map_err(corrupt)
     }
 
-    /// Decodes only the blocks that are touched.
+    /// Decodes only the blocks that overlap `part`.
     fn decode_part(
         &self,
         buffer: &[u8],
@@ -103,8 +103,8 @@ impl Chunked for Blosc {
     }
 }
 
-/// Converts an error of the Blosc decoder. Damage keeps its offset in the buffer; an I/O error, such as a
-/// failed allocation, stays one.
+/// Converts an error of the Blosc decoder. Errors in the data keep their offset in the buffer; I/O errors,
+/// such as a failed allocation, are passed on.
 fn corrupt(error: binio::Error) -> Failure {
     match error.kind() {
         ErrorKind::Io(_) => error.into(),
@@ -115,7 +115,7 @@ fn corrupt(error: binio::Error) -> Failure {
     }
 }
 
-/// Writes one buffer, which needs all data in memory.
+/// Writes a single buffer, which requires all data in memory.
 pub(super) fn encode(
     source: &mut dyn Source,
     Parameters { level, itemsize }: Parameters,
@@ -129,7 +129,7 @@ pub(super) fn encode(
     sink(&compress(&source.next(len)?.unwrap_or_default(), &options(level, itemsize))?)
 }
 
-/// Writes chunks of 4 MiB of data, which are compressed in parallel.
+/// Writes chunks of 4 MiB of data, compressing them in parallel.
 pub(super) fn encode_chunks(
     source: &mut dyn Source,
     Parameters { level, itemsize }: Parameters,

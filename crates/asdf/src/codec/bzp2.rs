@@ -1,4 +1,4 @@
-//! `bzp2`: one bzip2 stream.
+//! `bzp2`: a bzip2 stream.
 //!
 //! ```text
 //! "BZh9"             the digit is the block size in units of 100 kB
@@ -7,10 +7,9 @@
 //! 17 72 45 38 50 90  the end, and the CRCs of the blocks combined
 //! ```
 //!
-//! We write blocks that are compressed by themselves, in parallel. A piece of data is cut so that
-//! it fills one block, which is what is left of the data after runs are shortened. Compressed by
-//! itself it is a stream of one block, whose bits are added to those of the blocks before it. To
-//! readers this is a stream like any other.
+//! Blocks are compressed independently and in parallel. The data is split such that each piece exactly fills
+//! one block after run-length encoding. Each piece is compressed to a stream with one block, whose bits are
+//! then appended to those of the previous blocks. To readers, the result looks like any other stream.
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
@@ -47,9 +46,10 @@ impl SliceDecoder for Decompress {
 }
 
 const END: u64 = 0x1772_4538_5090;
-/// Data of a block, at most: runs of a byte are shortened 51 times.
+/// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
+/// most 51.
 const MAX_PIECE: usize = 2 << 20;
-/// What the library leaves free at the end of a block, and a run.
+/// Number of bytes that the library leaves free at the end of a block, plus the length of a run.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(
@@ -82,13 +82,13 @@ pub(super) fn encode(
     sink(&stream.finish())
 }
 
-/// How many bytes of the data fill a block.
+/// Returns the number of data bytes that fill a block.
 fn block_len(data: &[u8], level: u8) -> usize {
     let limit = 100_000 * usize::from(level) - RESERVE;
     let (mut at, mut filled) = (0, 0);
     let runs = data.chunk_by(|byte, next| byte == next);
     for run in runs.flat_map(|run| run.chunks(255)) {
-        // Four of a byte are followed by a count of the others.
+        // Four equal bytes are followed by the number of further repetitions.
         filled += if run.len() < 4 { run.len() } else { 5 };
         if filled > limit {
             break;
@@ -98,7 +98,7 @@ fn block_len(data: &[u8], level: u8) -> usize {
     at
 }
 
-/// A stream of one block.
+/// Compresses a piece to a stream with one block.
 fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
     let mut compress = Compress::new(Compression::new(level.into()), 0);
     let mut out = Vec::with_capacity(piece.len() / 2 + 1024);
@@ -113,8 +113,8 @@ fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
     }
 }
 
-/// Where the bits of the only block of a stream end, and its CRC. The stream ends at any bit of its
-/// last byte.
+/// Returns the position of the bit after the only block of a stream, and the CRC of the block. The stream may
+/// end at any bit of its last byte.
 fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
     let crc = u32::try_from(bits(stream, 32 + 48, 32)).ok()?;
     let ends = (0..8).filter_map(|padding| (stream.len() * 8).checked_sub(padding + 80));
@@ -125,7 +125,7 @@ fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
     Some((end, crc))
 }
 
-/// A number of up to 56 bits.
+/// Reads a number of up to 56 bits.
 fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     (start..start + count).fold(0, |number, at| {
         let bit = bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
@@ -133,16 +133,16 @@ fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
     })
 }
 
-/// Bits that become bytes.
+/// A writer of bits.
 struct Bits {
     out: Vec<u8>,
-    /// Bits that do not fill a byte yet, the last of them the lowest.
+    /// Bits that do not yet fill a byte, aligned to the lowest bit.
     partial: u8,
     live: u32,
 }
 
 impl Bits {
-    /// Adds bits from a byte on.
+    /// Appends a range of bits, which must begin at a byte boundary.
     fn push(&mut self, bytes: &[u8], range: std::ops::Range<usize>) {
         let whole = bytes.get(range.start / 8..range.end / 8).unwrap_or_default();
         self.out.reserve(whole.len() + 2);

@@ -1,7 +1,7 @@
-//! Data in chunks, each compressed on its own and with its lengths before it: `lz4\0` and `blsc`.
+//! Data in chunks, which are compressed independently and preceded by their lengths: `lz4\0` and `blsc`.
 //!
-//! The lengths make a table, so that chunks are decoded in parallel and a range decodes only the
-//! chunks that it touches.
+//! The lengths are collected in a table, so that chunks can be decoded in parallel, and a range only requires
+//! the chunks that overlap it.
 
 use std::ops::Range;
 
@@ -15,32 +15,33 @@ use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Data in chunks is decoded in pieces of about this size, which have several chunks to decode in
-/// parallel.
+/// Approximate size in bytes of the pieces in which chunked data is decoded, large enough for decoding
+/// several chunks in parallel.
 const PIECE: usize = 8 << 20;
 
-/// A framing by chunks. Offsets in errors are relative to the bytes to decode.
+/// A framing with chunks. Offsets in errors are relative to the payload.
 pub(super) trait Chunked: Send + Sync {
-    /// Memory that decoding uses again from chunk to chunk.
+    /// Memory that is reused from chunk to chunk during decoding.
     type Scratch: Default;
 
-    /// Length of the header of a chunk, which has its lengths.
+    /// Returns the length of a chunk's header in bytes. The header contains the lengths.
     fn header_len(&self) -> usize;
 
-    /// The lengths of a chunk that begins with this header.
+    /// Returns the lengths of the chunk that begins with this header.
     fn lengths(&self, header: &[u8]) -> Result<Lengths, String>;
 
-    /// How many bytes of data one byte of a payload decodes to at most, if the format has a bound.
+    /// Returns the maximum number of data bytes to which one payload byte can be decoded, if the format has
+    /// such a limit.
     fn max_expansion(&self) -> u64 {
         u64::MAX
     }
 
-    /// Whether there is only one chunk, so that what follows it is not another.
+    /// Returns `true` if there is only one chunk, so that any bytes after it are not another chunk.
     fn is_single(&self) -> bool {
         false
     }
 
-    /// Decodes a payload, whose data must fill `out` exactly.
+    /// Decodes a payload. Fails if its data does not exactly fill `out`.
     fn decode(
         &self,
         payload: &[u8],
@@ -48,7 +49,8 @@ pub(super) trait Chunked: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), Failure>;
 
-    /// Decodes the bytes `part` of a payload that decodes to `len` bytes; `out` is as long as `part`.
+    /// Decodes the range `part` of a payload with `len` bytes of data. `out` must have the same length as
+    /// `part`.
     fn decode_part(
         &self,
         payload: &[u8],
@@ -64,39 +66,39 @@ pub(super) trait Chunked: Send + Sync {
     }
 }
 
-/// The lengths in the header of a chunk.
+/// The lengths in a chunk's header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lengths {
-    /// What is to be decoded, from the start of the chunk; the chunk ends with it.
+    /// The range of the payload within the chunk, up to the chunk's end.
     pub(super) payload: Range<u64>,
-    /// Length of the decoded data.
+    /// Length of the decoded data in bytes.
     pub(super) data_len: u64,
 }
 
-/// Memory of a thread: that of the framing, and for a payload read from a file.
+/// Reusable memory of a thread: scratch space for the framing, and a buffer for payloads read from a file.
 type Memory<C> = (<C as Chunked>::Scratch, Vec<u8>);
 
-/// Data in chunks, of which it is known where they are in the stored bytes and in the data.
+/// Chunked data with a table of its chunks.
 pub(super) struct ChunkedData<'a, C> {
     framing: C,
     stored: &'a dyn ReadAt,
     chunks: Vec<Chunk>,
-    /// End of the last chunk in the stored bytes, and how many bytes follow it.
+    /// End of the last chunk in the stored bytes, and the number of bytes after it.
     end: u64,
     trailing: u64,
-    /// Index of the chunk to decode next.
+    /// Index of the chunk that is decoded next.
     next: usize,
-    /// Data of the chunk before it, which was asked for in parts.
+    /// Remaining data of the previous chunk, which was only partially requested.
     spare: Bytes,
 }
 
-/// A chunk of a block that is compressed in chunks.
+/// A chunk of a compressed block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// Where its payload is stored, without the lengths before it: an LZ4 block or a Blosc buffer.
+    /// The range of the stored payload, without the lengths before it: an LZ4 block or a Blosc buffer.
     pub stored: Range<u64>,
-    /// Which bytes of the decoded data it holds.
+    /// The range of the decoded data that the chunk contains.
     pub decoded: Range<u64>,
 }
 
@@ -155,20 +157,20 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         Ok(Self { framing, stored, chunks, end: at, trailing, next: 0, spare })
     }
 
-    /// The chunks, of which `stored` is relative to the stored bytes.
+    /// Returns the chunks. Their `stored` ranges are relative to the stored bytes of the block.
     pub(super) fn into_chunks(self) -> Vec<Chunk> {
         self.chunks
     }
 
-    /// How many of the next chunks fit into `len` bytes.
+    /// Returns the number of subsequent chunks that fit into `len` bytes.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
         self.chunks.iter().skip(self.next).take_while(fits).count()
     }
 
-    /// Decodes the next `count` chunks, as far as they are wanted, to the beginning of `out`.
-    /// Returns the number of bytes decoded.
+    /// Decodes the wanted data of the next `count` chunks into the beginning of `out`. Returns the number of
+    /// bytes decoded.
     fn decode_next(
         &mut self,
         count: usize,
@@ -190,7 +192,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         Ok(len)
     }
 
-    /// Decodes parts of chunks, each from an offset in the data on, in parallel.
+    /// Decodes parts of chunks in parallel, each from the given offset in the data.
     fn decode_parts(&self, parts: Vec<(&Chunk, u64, &mut [u8])>) -> Result<(), Failure> {
         let decode = |memory: &mut Memory<C>, (chunk, from, part): (&Chunk, u64, &mut [u8])| {
             let decoded = self.decode_part(chunk, from, part, memory);
@@ -204,8 +206,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         parts.into_iter().try_for_each(|part| decode(&mut memory, part))
     }
 
-    /// Decodes the data of a chunk from an offset in the data on. From a file the chunks are read
-    /// one by one, so that the stored bytes of a block need no buffer.
+    /// Decodes data of a chunk, starting at the offset `from` in the data. Chunks in a file are read one at a
+    /// time, so that the stored block need not fit into memory.
     fn decode_part(
         &self,
         chunk: &Chunk,
@@ -233,7 +235,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
 }
 
 impl Chunk {
-    /// The bytes of the chunk that are still wanted.
+    /// Returns the range of the chunk's data that is still wanted.
     fn wanted(&self, progress: &Progress<'_>) -> Range<u64> {
         let Range { start, end } = self.decoded;
         start.max(progress.decoded)..end.min(progress.wanted)
@@ -263,7 +265,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         Ok(())
     }
 
-    /// As many whole chunks as fit, but at least one.
+    /// Returns the length of as many whole chunks as fit, but at least one.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();
@@ -273,7 +275,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         batch.map(|chunk| len_of(&chunk.wanted(progress))).sum()
     }
 
-    /// Decodes none of the chunks that are skipped.
+    /// Skips chunks without decoding them.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         self.spare.clear();
         self.next = self.chunks.partition_point(|chunk| chunk.decoded.end <= position);
@@ -290,7 +292,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
     }
 }
 
-/// Length of a range of bytes that are in memory or will be.
+/// Returns the length of a range of bytes that fits into memory.
 fn len_of(range: &Range<u64>) -> usize {
     usize::try_from(range.end - range.start).unwrap_or(usize::MAX)
 }

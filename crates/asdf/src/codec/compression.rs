@@ -1,9 +1,9 @@
-//! The compressions that can be written, by name and level.
+//! The supported compressions, with their names and levels.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How the data of a block are compressed.
+/// The compression of a block's data.
 ///
 /// ```
 /// use asdf::Compression;
@@ -15,29 +15,28 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compression {
-    /// None.
+    /// No compression.
     #[default]
     None,
-    /// One zlib stream of a level from 0 to 9; all readers know it.
+    /// A zlib stream with a level from 0 to 9, supported by all readers.
     Zlib(u8),
-    /// One bzip2 stream of a level from 1 to 9; all readers know it.
+    /// A bzip2 stream with a level from 1 to 9, supported by all readers.
     Bzip2(u8),
-    /// Chunks of LZ4; fast.
+    /// Chunks of LZ4, which is fast.
     Lz4,
-    /// One LZ4 frame (feature `lz4f`).
+    /// An LZ4 frame (feature `lz4f`).
     Lz4Frame,
-    /// One Zstandard frame of a level from 1 to 22 (feature `zstd`).
+    /// A Zstandard frame with a level from 1 to 22 (feature `zstd`).
     Zstd(u8),
-    /// One Blosc buffer of shuffled LZ4 of a level from 1 to 9, of at most 2 GiB (feature `blsc`). This is
-    /// the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
+    /// A single Blosc buffer of at most 2 GiB, using shuffled LZ4 with a level from 1 to 9 (feature `blsc`).
+    /// This is the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
     Blosc(u8),
-    /// Like [`Blosc`](Self::Blosc), but one buffer for every 4 MiB of data, each with its length in front.
-    /// This is the framing of the Abacus simulations and of `abacusutils`. Both framings have the code
-    /// `blsc`.
+    /// Like [`Blosc`](Self::Blosc), but with one buffer per 4 MiB of data, each preceded by its length. This
+    /// is the framing of the Abacus simulations and of `abacusutils`. Both framings have the code `blsc`.
     BloscChunked(u8),
 }
 
-/// The names of the compressions, each with its default level and its levels.
+/// The names of the compressions, with their default levels and ranges of levels.
 const NAMES: [(&str, u8, std::ops::RangeInclusive<u8>); 8] = [
     ("none", 0, 0..=0),
     ("zlib", 6, 0..=9),
@@ -50,7 +49,7 @@ const NAMES: [(&str, u8, std::ops::RangeInclusive<u8>); 8] = [
 ];
 
 impl Compression {
-    /// The four bytes that name it in a block's header.
+    /// Returns the four bytes that identify the compression in a block header.
     pub fn code(self) -> [u8; 4] {
         match self {
             Self::None => [0; 4],
@@ -63,7 +62,7 @@ impl Compression {
         }
     }
 
-    /// The level, if the compression has levels.
+    /// Returns the level, if the compression has levels.
     pub(crate) fn level(self) -> Option<u8> {
         self.parts().1
     }
@@ -91,7 +90,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// The text is not the name of a compression.
+/// The error for text that is not the name of a compression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ParseCompressionError(String);

@@ -1,8 +1,8 @@
-//! Decoding the data of a block in order, as many bytes at a time as the caller asks for.
+//! Decoding the data of a block in order, in pieces of any size.
 //!
-//! This is the only way in which data is decoded: into a buffer that grows, into the caller's
-//! buffer, a part of it, or piece by piece to compress it again. The framing decides how the next
-//! bytes are decoded: `stream` for one stream, `chunks` for data in chunks.
+//! All data is decoded in this way: into a growing buffer, into a buffer of the caller, in part, or piece by
+//! piece for recompression. How the next bytes are decoded depends on the framing: `stream` for a single
+//! stream, `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};
 
@@ -10,34 +10,34 @@ use super::{Failure, Irregularity};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// Decodes the data of a block from its beginning to its end.
+/// Decodes the data of a block from beginning to end.
 ///
-/// The bytes are right only if [`finish`](Self::finish) succeeds: the end of a stream shows whether
-/// it is whole.
+/// The data is only valid if [`finish`](Self::finish) succeeds, because damage may only be detected at the
+/// end of a stream.
 pub(crate) struct Decoder<'a> {
     stored: Box<dyn FramedDecoder + 'a>,
     progress: Progress<'a>,
 }
 
-/// Stored bytes of some framing, of which the data is decoded in order.
+/// Stored bytes with a framing that allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
-    /// Decodes the next `out.len()` bytes of the data. The caller asks for no more than are wanted.
+    /// Decodes the next `out.len()` bytes of the data. The caller does not request more than are wanted.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Returns how many bytes to ask for next, so that they are decoded without a copy and, if
-    /// possible, in parallel: about `about` bytes, but no fewer than the framing works with.
+    /// Returns the number of bytes to request next so that they can be decoded without copying and, if
+    /// possible, in parallel: roughly `about` bytes, but at least one unit of the framing.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
-    /// Continues at `position`, which is not before the current one.
+    /// Continues at `position`, which must not be before the current one.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Checks what follows the data.
+    /// Checks the bytes that follow the data.
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure>;
 }
 
-/// How far decoding got.
+/// The progress of decoding.
 pub(super) struct Progress<'a> {
-    /// The number of bytes decoded or skipped.
+    /// The number of bytes that were decoded or skipped.
     pub(super) decoded: u64,
     /// The number of bytes to decode.
     pub(super) wanted: u64,
@@ -51,7 +51,7 @@ impl Progress<'_> {
         self.notes.push(Irregularity { code, offset, message });
     }
 
-    /// The error of stored bytes that end too early.
+    /// Returns the error for stored bytes that end too early.
     pub(super) fn short(&self) -> CodecError {
         CodecError::ShortStream { got: self.decoded, want: self.wanted }
     }
@@ -66,26 +66,25 @@ impl<'a> Decoder<'a> {
         Self { stored, progress: Progress { decoded: 0, wanted, notes } }
     }
 
-    /// The number of bytes that are still to be decoded.
+    /// Returns the number of bytes that remain to be decoded.
     pub(crate) fn left(&self) -> u64 {
         self.progress.wanted - self.progress.decoded
     }
 
-    /// Decodes the next bytes of the data, until `out` is full or the data ends. Returns the number
-    /// of bytes decoded.
+    /// Decodes the next bytes of the data until `out` is full or the data ends. Returns the number of bytes
+    /// decoded.
     pub(crate) fn fill(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
         let len = self.at_most_left(out.len());
         self.stored.fill(&mut out[..len], &mut self.progress)?;
         Ok(len)
     }
 
-    /// Returns how many bytes to ask for next: about `about`, or more if the framing needs them to
-    /// be fast.
+    /// Returns the number of bytes to request next: roughly `about`, or more if this makes decoding faster.
     pub(crate) fn piece_len(&self, about: usize) -> usize {
         self.at_most_left(self.stored.piece_len(about, &self.progress))
     }
 
-    /// Decodes the next piece of the data into a buffer that is used for all pieces. The piece is
+    /// Decodes the next piece of the data into `buffer`, which can be reused for all pieces. The piece is
     /// empty at the end of the data.
     pub(crate) fn next_piece<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<&'b [u8], Failure> {
         let len = self.piece_len(0);
@@ -101,11 +100,11 @@ impl<'a> Decoder<'a> {
         self.stored.skip_to(position.min(self.progress.wanted), &mut self.progress)
     }
 
-    /// Decodes the rest of the data into a buffer that grows with what is decoded, so that a
-    /// `data_size` that lies costs nothing.
+    /// Decodes the rest of the data into a buffer that grows with the decoded data, so that a false
+    /// `data_size` does not allocate memory.
     ///
-    /// The buffer begins with the `plausible` number of bytes, since a buffer that is moved loses
-    /// its large pages. Memory is only used once it is written to.
+    /// The buffer initially has a length of `plausible` bytes, because moving it to a larger allocation would
+    /// lose its large pages. Memory is not used until it is written to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
         let mut data = zeroed(usize::try_from(plausible).unwrap_or(usize::MAX).min(wanted))?;
@@ -122,7 +121,7 @@ impl<'a> Decoder<'a> {
         Ok(data)
     }
 
-    /// Checks that the stored bytes end where the data does. All data must have been decoded.
+    /// Checks that the stored bytes end with the data. All data must have been decoded.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.stored.finish(&mut self.progress)
     }
@@ -132,7 +131,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// A buffer of zeros, which takes up memory only where it is written to.
+/// Allocates a buffer of zeros, which does not use memory until it is written to.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
     let buffer = bytemuck::allocation::try_zeroed_vec(len);
     let mut buffer = buffer.map_err(|()| out_of_memory(len as u64))?;

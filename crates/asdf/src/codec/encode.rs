@@ -1,15 +1,15 @@
-//! Compression of the data of a block, in pieces and by the threads of the caller's rayon pool.
+//! Compressing the data of a block in pieces, in parallel in the caller's rayon pool.
 //!
 //! | code | pieces |
 //! |---|---|
 //! | none | as they are read |
-//! | `zlib` | deflated by themselves, each with the 32 KiB before it as dictionary: one stream |
-//! | `bzp2` | blocks of a stream, joined bit by bit: one stream |
+//! | `zlib` | deflated independently, each with the preceding 32 KiB as its dictionary: a single stream |
+//! | `bzp2` | blocks of a stream, joined bit by bit: a single stream |
 //! | `lz4\0` | chunks of 4 MiB |
-//! | `lz4f`, `zstd` | one frame, compressed by one thread |
-//! | `blsc` | one buffer of all data, or chunks of 4 MiB |
+//! | `lz4f`, `zstd` | a single frame, compressed by one thread |
+//! | `blsc` | a single buffer with all data, or chunks of 4 MiB |
 //!
-//! What is written does not depend on how many threads there are.
+//! The output does not depend on the number of threads.
 
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 use std::io::{self, Write};
@@ -23,20 +23,20 @@ use super::decoder::{Decoder, zeroed};
 use super::{Codec, Compression, Failure};
 use crate::error::{Error, Result};
 
-/// Uncompressed data are read in pieces of this size.
+/// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Bytes that are compressed at a time, at most. As many are read meanwhile, and those before are
-/// passed on.
+/// Maximum number of bytes that are compressed at a time. During that time, the same amount is read, and the
+/// previous results are written.
 const BATCH: usize = 12 << 20;
 
-/// Takes the stored bytes, in their order.
+/// A function that receives the stored bytes in order.
 pub(crate) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
-/// A function that compresses the data of a source.
+/// A function that compresses the data from a source.
 pub(super) type Encode = fn(&mut dyn Source, Parameters, &mut Sink<'_>) -> Result<()>;
 
-/// Compresses the data of a source. `itemsize` is that of the elements.
+/// Compresses the data from a source. `itemsize` is the size of an array element in bytes.
 pub(crate) fn encode(
     source: &mut dyn Source,
     compression: Compression,
@@ -57,22 +57,22 @@ pub(crate) fn encode(
     encode(source, Parameters { level, itemsize }, sink)
 }
 
-/// What the codecs choose their methods by.
+/// Parameters of the compression.
 #[derive(Clone, Copy)]
 pub(super) struct Parameters {
-    /// The level of the compression, or 0 for those without levels.
+    /// The level, or 0 for compressions without levels.
     pub(super) level: u8,
-    /// Length of an element in bytes.
+    /// Size of an array element in bytes.
     #[cfg_attr(not(feature = "blsc"), expect(dead_code, reason = "only Blosc uses it"))]
     pub(super) itemsize: u64,
 }
 
-/// Data to compress, from its beginning to its end.
+/// Data to compress, read from beginning to end.
 pub(crate) trait Source {
-    /// The number of bytes that are still to be compressed.
+    /// Returns the number of bytes that remain to be read.
     fn left(&self) -> u64;
 
-    /// Returns the next `len` bytes, or fewer at the end of the data, or `None` after it.
+    /// Returns the next `len` bytes, fewer if the data ends, or `None` after its end.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
 
     /// Passes the rest of the data to a function in pieces.
@@ -84,7 +84,7 @@ pub(crate) trait Source {
     }
 }
 
-/// The bytes of a source, in order.
+/// Uncompressed bytes that are read in order.
 pub(crate) struct UncompressedSource<'a> {
     data: &'a dyn ReadAt,
     offset: u64,
@@ -112,12 +112,12 @@ impl Source for UncompressedSource<'_> {
     }
 }
 
-/// The data of a compressed block, decoded as it is compressed again.
+/// The data of a compressed block, which is decoded while it is being recompressed.
 pub(crate) struct DecodedSource<'a, 'd, F> {
     decoder: &'a mut Decoder<'d>,
-    /// Turns a failure of the decoder into an error that names the block.
+    /// Converts a failure of the decoder to an error with the number of the block.
     failure: F,
-    /// Bytes that are decoded but were not asked for yet.
+    /// Bytes that are decoded, but have not been requested yet.
     rest: Bytes,
 }
 
@@ -126,7 +126,7 @@ impl<'a, 'd, F: Fn(Failure) -> Error + Send> DecodedSource<'a, 'd, F> {
         Self { decoder, failure, rest: Bytes::new() }
     }
 
-    /// Decodes at least `len` more bytes.
+    /// Decodes at least `len` further bytes.
     fn decode(&mut self, len: usize) -> Result<(), Failure> {
         let old = self.rest.len();
         let mut piece = zeroed(old + self.decoder.piece_len(len).max(len))?;
@@ -150,7 +150,7 @@ impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
         Ok(Some(self.rest.split_to(len)).filter(|piece| !piece.is_empty()))
     }
 
-    /// Decodes a piece while the function handles the one before.
+    /// Decodes the next piece while `take` processes the current one.
     fn pieces(&mut self, take: &mut Sink<'_>) -> Result<()> {
         let mut piece = self.next(PIECE)?;
         while let Some(current) = piece {
@@ -162,8 +162,8 @@ impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
     }
 }
 
-/// Compresses pieces of up to `size` bytes, some at a time over threads, and passes the results on in
-/// the order of the pieces. Meanwhile the next pieces are read.
+/// Compresses pieces of up to `size` bytes, several at a time in parallel, and passes the results on in the
+/// original order. The next pieces are read during compression.
 pub(super) fn pipeline<T: Send, R: Send>(
     size: usize,
     mut read: impl FnMut() -> Result<Option<T>>,
@@ -202,7 +202,7 @@ pub(crate) fn threads() -> usize {
     return 1;
 }
 
-/// Calls the first function on other threads, if there are any, and the second on this one.
+/// Calls the first function on another thread, if available, and the second one on this thread.
 pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
@@ -215,11 +215,11 @@ pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R)
     second()
 }
 
-/// Work for another thread.
+/// A task for another thread.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
-/// Calls `work` with a function that hands tasks to other threads in order, or with `None` if there is only
-/// this thread. Returns when all tasks are done.
+/// Calls `work` with a function that submits tasks to other threads in order, or with `None` if there is only
+/// one thread. Returns when all tasks are finished.
 pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Task)>) -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
@@ -230,8 +230,7 @@ pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Task)>) -> R) -> 
     work(None)
 }
 
-/// Calls the function for each item, over threads if there are any: a single other one would only
-/// have to be waited for.
+/// Calls a function for each item, in parallel if there is more than one thread.
 pub(crate) fn map<T: Send, R: Send>(
     items: Vec<T>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,
@@ -243,12 +242,12 @@ pub(crate) fn map<T: Send, R: Send>(
     items.into_iter().map(compress).collect()
 }
 
-/// A failure of a compressor, which happens to none on any input.
+/// Returns the error for a failure in a compressor, which should not happen for any input.
 pub(super) fn encoder_error(codec: &str, error: impl std::fmt::Display) -> Error {
     Error::unwritable(format!("{codec}: {error}"))
 }
 
-/// A sink that an encoder writes to. An error of the sink passes through `io::Error`.
+/// A writer that passes the output of an encoder to a sink. Errors of the sink are wrapped in `io::Error`.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 pub(super) struct Writer<'a, 's>(pub(super) &'a mut Sink<'s>);
 
@@ -264,7 +263,7 @@ impl Write for Writer<'_, '_> {
     }
 }
 
-/// The error of the sink, or of the encoder itself.
+/// Returns the original error of the sink, or that of the encoder.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 pub(super) fn write_error(codec: &str, error: impl Into<io::Error>) -> Error {
     let error = error.into().downcast::<Error>();

@@ -1,15 +1,16 @@
-//! `lz4\0`: chunks, each an LZ4 block with two lengths before it.
+//! `lz4\0`: chunks that consist of an LZ4 block preceded by two lengths.
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 4 | n, **big**-endian: length of what follows in this chunk |
+//! | 0 | 4 | n, **big**-endian: number of bytes that follow in this chunk |
 //! | 4 | 4 | decoded length, **little**-endian |
 //! | 8 | n - 4 | LZ4 block |
 //!
-//! Most writers put 4 MiB of data in a chunk, some 8 MiB; chunks may be uneven and may decode to
-//! nothing. One to three bytes that trail the last chunk are met and ignored.
+//! Most writers use chunks of 4 MiB of data, some of 8 MiB. Chunks may have different sizes and may be empty.
+//! In practice, up to three bytes may follow the last chunk; they are ignored.
 //!
-//! The lengths make the table of `chunks`. We write chunks of 4 MiB of data, in parallel.
+//! The lengths are collected in the table of `chunks`. We write chunks of 4 MiB of data, compressing them in
+//! parallel.
 
 use binio::number::ByteReader;
 use binio::{Endian, ReadAt};
@@ -21,20 +22,20 @@ use super::chunks::{Chunked, Lengths};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Result};
 
-/// The bytes that begin an LZ4 frame, which is something else than these chunks. As the length of
-/// a chunk they would be 69 MB.
+/// The first bytes of an LZ4 frame, which is a different format. As the length of a chunk, they would mean 69
+/// MB.
 pub(super) const FRAME_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 
-/// Bytes before the LZ4 block of a chunk.
+/// Number of bytes before the LZ4 block in a chunk.
 const HEADER_LEN: usize = 8;
 
-/// What one byte of an LZ4 block can add to the output, at most: it is a length byte of 255. This
-/// is arithmetic, not a guess, so a chunk that claims more is damaged.
+/// The maximum number of output bytes per byte of an LZ4 block, reached by length bytes of 255. A chunk that
+/// claims more is certainly damaged.
 const MAX_EXPANSION: u64 = 255;
 
 pub(super) struct Lz4;
 
-/// Whether the stored bytes begin as an LZ4 frame does.
+/// Returns `true` if the stored bytes begin like an LZ4 frame.
 pub(super) fn is_frame<S: ReadAt + ?Sized>(stored: &S) -> Result<bool, Failure> {
     Ok(stored.len() >= 4 && stored.bytes_at(0, 4)? == FRAME_MAGIC[..])
 }
@@ -75,7 +76,7 @@ impl Chunked for Lz4 {
     }
 }
 
-/// Data of a chunk.
+/// Number of data bytes per chunk when writing.
 const CHUNK: usize = 4 << 20;
 
 pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {

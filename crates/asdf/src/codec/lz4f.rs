@@ -1,4 +1,4 @@
-//! `lz4f`: one LZ4 frame. Some writers put it under `lz4\0`.
+//! `lz4f`: an LZ4 frame. Some writers use the code `lz4\0` for it.
 
 use std::io::{self, Read, Write as _};
 
@@ -10,9 +10,9 @@ use super::lz4::FRAME_MAGIC;
 use super::stream::{FillOutcome, Format, Input, Stream, StreamState};
 use crate::error::{CodecError, Result};
 
-/// The flag of a frame that ends with a checksum of its content, in the byte after the magic.
+/// The flag for a content checksum at the end of a frame, in the byte after the magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
-/// The end mark of a frame, and the longest checksum after it.
+/// Length in bytes of the end mark of a frame and the longest checksum after it.
 const TAIL: usize = 8;
 
 pub(super) struct Lz4Frame;
@@ -34,12 +34,12 @@ impl Format for Lz4Frame {
     }
 }
 
-/// The input, which knows whether the decoder wanted more than there is: the decoder itself takes
-/// a frame that is cut between two blocks for a whole one.
+/// An input that records whether the decoder requested more bytes than there are, because the decoder itself
+/// does not detect that a frame is truncated between two blocks.
 struct FrameReader<'a> {
     input: Input<'a>,
     has_checksum: bool,
-    /// What was read last.
+    /// The last bytes that were read.
     tail: [u8; TAIL],
     ran_out: bool,
 }
@@ -48,7 +48,8 @@ impl Read for FrameReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            // Of the kind `Other`: the decoder takes the end of the input for that of the frame.
+            // Use the kind `Other`, because the decoder would take the end of the input for the end of the
+            // frame.
             let piece = self.input.piece().map_err(io::Error::other)?;
             if piece.is_empty() {
                 self.ran_out = true;
@@ -67,7 +68,7 @@ impl Read for FrameReader<'_> {
 }
 
 impl FrameReader<'_> {
-    /// Whether the end mark of the frame is what was read last.
+    /// Returns `true` if the end mark of the frame was the last thing to be read, apart from a checksum.
     fn is_after_end_mark(&self) -> bool {
         let end = if self.has_checksum { TAIL - 4 } else { TAIL };
         self.tail[..end].ends_with(&[0; 4])

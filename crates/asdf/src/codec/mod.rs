@@ -1,22 +1,22 @@
-//! The compressions of blocks: decoding and encoding.
+//! Decoding and encoding compressed blocks.
 //!
 //! | code | framing | module |
 //! |---|---|---|
-//! | `zlib` | one RFC 1950 stream | `zlib` |
-//! | `bzp2` | one bzip2 stream | `bzp2` |
-//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4` |
-//! | `lz4f` | one LZ4 frame; also met under `lz4\0` | `lz4f` (feature) |
-//! | `zstd` | one Zstandard frame | `zstd` (feature) |
-//! | `blsc` | one Blosc-1 buffer, or chunks of them with their lengths | `blsc` (feature) |
+//! | `zlib` | an RFC 1950 stream | `zlib` |
+//! | `bzp2` | a bzip2 stream | `bzp2` |
+//! | `lz4\0` | chunks of LZ4 blocks, each preceded by its stored and decoded lengths | `lz4` |
+//! | `lz4f` | an LZ4 frame; sometimes also under `lz4\0` | `lz4f` (feature) |
+//! | `zstd` | a Zstandard frame | `zstd` (feature) |
+//! | `blsc` | a Blosc-1 buffer, or chunks of them preceded by their lengths | `blsc` (feature) |
 //!
-//! Each module decodes and encodes one format. What they share is in `decoder` (decoding in order),
-//! `stream` and `chunks` (the two framings), and `encode` (sources, threads).
+//! Each module decodes and encodes one format. Shared code is in `decoder` (decoding in order), `stream` and
+//! `chunks` (the two framings), and `encode` (sources, threads).
 //!
-//! The rules of decoding are the same for all. The output grows in steps, so that a lying
-//! `data_size` costs nothing; it must be exactly `data_size` bytes at the end, no fewer
-//! ([`CodecError::ShortStream`]) and no more ([`CodecError::LongStream`]). Bytes after the end of
-//! the stream are ignored and reported. A second stream in the block is decoded when `data_size`
-//! asks for it, and reported. The checksums inside the streams are verified.
+//! The same decoding rules apply to all formats. The output buffer grows gradually, so that a false
+//! `data_size` does not allocate memory. At the end, there must be exactly `data_size` bytes, neither fewer
+//! ([`CodecError::ShortStream`]) nor more ([`CodecError::LongStream`]). Bytes after the end of the stream are
+//! ignored, but reported. A second stream in the block is decoded if `data_size` requires it, and reported.
+//! Checksums inside the streams are verified.
 
 #[cfg(feature = "blsc")]
 mod blsc;
@@ -52,18 +52,18 @@ use stream::{Format, Streams};
 /// The version of Blosc-1, which is the first byte of every buffer.
 pub(crate) const BLOSC_VERSION: u8 = 2;
 
-/// What to decode.
+/// A job of decoding a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeJob {
     /// The compression code.
     pub(crate) code: [u8; 4],
     /// The decoded size that the block header states.
     pub(crate) data_size: u64,
-    /// Whether the data of a stream that is cut inside its checksum is returned.
+    /// Whether to return the data of a stream that is truncated inside its checksum.
     pub(crate) salvage: bool,
 }
 
-/// An irregularity of a stream that was decoded all the same.
+/// An irregularity of a stream that could still be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Irregularity {
     pub(crate) code: Code,
@@ -72,16 +72,16 @@ pub(crate) struct Irregularity {
     pub(crate) message: String,
 }
 
-/// Why decoding failed: the data, or the machine.
+/// The reason why decoding failed: either the data or the system.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Codec(CodecError),
-    /// The source failed, or the output cannot be allocated.
+    /// An error from the source, or a failed allocation.
     Binio(binio::Error),
 }
 
 impl Failure {
-    /// The failure of a part that begins at `start`, seen from the whole.
+    /// Converts the failure of a part that begins at `start` to one of the whole, by moving its offset.
     fn moved_by(self, start: u64) -> Self {
         match self {
             Self::Codec(CodecError::Corrupt { message, offset }) => {
@@ -108,19 +108,20 @@ impl From<binio::Error> for Failure {
 struct Codec {
     code: [u8; 4],
     framing: Framing,
-    /// How many bytes one stored byte may well decode to: the most for deflate and LZ4, and some
-    /// factor for the formats that have no such bound. It sizes a first buffer and rejects nothing.
+    /// The number of bytes to which one stored byte may be decoded: the maximum for deflate and LZ4, and a
+    /// plausible factor for formats without a maximum. It determines the initial size of a buffer, but
+    /// nothing is rejected because of it.
     expansion: u64,
     encode: Encode,
 }
 
-/// How the stored bytes are framed.
+/// The framing of the stored bytes.
 enum Framing {
-    /// One stream.
+    /// A single stream.
     Stream(&'static dyn Format),
-    /// Chunks of LZ4, or a frame that belongs under another code.
+    /// Chunks of LZ4, or an LZ4 frame, which should have a different code.
     Lz4,
-    /// One buffer or chunks of buffers.
+    /// A single buffer, or chunks of buffers.
     #[cfg(feature = "blsc")]
     Blosc,
 }
@@ -157,11 +158,11 @@ static CODECS: &[Codec] = &[
     Codec { code: *b"blsc", framing: Framing::Blosc, expansion: 16, encode: blsc::encode },
 ];
 
-/// The codes that need a feature of the same name.
+/// The codes that require a feature with the same name.
 const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
 
 impl Codec {
-    /// Finds the codec of a code, or says which feature this build lacks.
+    /// Finds the codec for a code. If this build does not support it, the error names the missing feature.
     fn find(code: [u8; 4]) -> Result<&'static Self, CodecError> {
         let codec = CODECS.iter().find(|codec| codec.code == code);
         codec.ok_or_else(|| match FEATURES.iter().find(|name| *name.as_bytes() == code) {
@@ -176,12 +177,12 @@ impl Codec {
 }
 
 impl DecodeJob {
-    /// Whether parts of the data can be decoded without what is before them.
+    /// Returns `true` if parts of the data can be decoded without the data before them.
     pub(crate) fn is_chunked(&self) -> bool {
         Codec::find(self.code).is_ok_and(Codec::is_chunked)
     }
 
-    /// The chunks of the stored bytes, in the order of the data; `None` if they are one stream.
+    /// Returns the chunks of the stored bytes in order, or `None` if these are a single stream.
     pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
         let size = self.data_size;
         Ok(match Codec::find(self.code)?.framing {
@@ -195,7 +196,7 @@ impl DecodeJob {
         })
     }
 
-    /// A decoder of the whole data. Adds irregularities to `notes`.
+    /// Returns a decoder for the entire data. Irregularities are added to `notes`.
     pub(crate) fn open<'a>(
         &self,
         stored: &'a dyn ReadAt,
@@ -204,8 +205,8 @@ impl DecodeJob {
         self.open_to(stored, self.data_size, notes)
     }
 
-    /// A decoder of the first `wanted` bytes of the data. Of data in chunks, the lengths of those
-    /// chunks are read.
+    /// Returns a decoder for the first `wanted` bytes of the data. In chunked data, the lengths of all chunks
+    /// that contain them are read.
     fn open_to<'a>(
         &self,
         stored: &'a dyn ReadAt,
@@ -230,7 +231,7 @@ impl DecodeJob {
         Ok(Decoder::new(framed, wanted, notes))
     }
 
-    /// Decodes the whole data into a buffer that grows as it is decoded.
+    /// Decodes the entire data into a growing buffer.
     pub(crate) fn decode(
         &self,
         stored: &dyn ReadAt,
@@ -242,7 +243,7 @@ impl DecodeJob {
         Ok(data)
     }
 
-    /// Decodes the whole data into a buffer of `data_size` bytes.
+    /// Decodes the entire data into a buffer of `data_size` bytes.
     pub(crate) fn decode_into(
         &self,
         stored: &dyn ReadAt,
@@ -254,8 +255,8 @@ impl DecodeJob {
         decoder.finish()
     }
 
-    /// Decodes the bytes of the data in `range`, which lies inside `data_size`. Chunks outside it
-    /// are not decoded; streams are decoded up to its end, and what follows is not looked at.
+    /// Decodes the bytes of the data in `range`, which must lie within `data_size`. Chunks outside the range
+    /// are not decoded. Streams are decoded up to the end of the range, and the rest is ignored.
     pub(crate) fn decode_range(
         &self,
         stored: &dyn ReadAt,
@@ -267,7 +268,7 @@ impl DecodeJob {
         decoder.rest(self.plausible(stored))
     }
 
-    /// The number of bytes that the stored bytes may well decode to.
+    /// Returns the number of bytes to which the stored bytes can plausibly be decoded.
     fn plausible(&self, stored: &dyn ReadAt) -> u64 {
         let expansion = Codec::find(self.code).map_or(1, |codec| codec.expansion);
         stored.len().saturating_mul(expansion)

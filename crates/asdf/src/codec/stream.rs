@@ -1,4 +1,4 @@
-//! The rules that hold for every format whose data is one stream.
+//! Decoding streams, with rules that apply to all formats with a single stream.
 
 use binio::ReadAt;
 use bytes::Bytes;
@@ -8,40 +8,40 @@ use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// How many of the first bytes of a stream show what it is.
+/// Number of bytes at the beginning of a stream that are examined to identify its format.
 const PREFIX: u64 = 256;
-/// Stored bytes that are not in memory are read in pieces of this size.
+/// Size of the pieces in which stored bytes are read, unless they are in memory.
 const STORED_PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
-/// Data that is not decoded as a whole is decoded in pieces of this size.
+/// Size of the pieces in which data is decoded, unless it is decoded as a whole.
 const PIECE: usize = 1 << 20;
 
 /// A compressed format.
 pub(super) trait Format: Sync {
-    /// Whether a stream of this format begins with these bytes.
+    /// Returns `true` if a stream of this format may begin with these bytes.
     fn begins(&self, prefix: &[u8]) -> bool;
 
-    /// A decoder of the stream at the beginning of `input`, which begins with `prefix`; an error that
-    /// names what is there instead, if it can be told.
+    /// Opens the stream at the beginning of `input`, whose first bytes are `prefix`. If the bytes do not
+    /// belong to this format, the error describes them if possible.
     fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure>;
 }
 
 /// A stream that is being decoded.
 pub(super) trait Stream: Send {
-    /// Decodes into `output`, which is not empty, as much as fits or as there is.
+    /// Decodes as much as possible into `output`, which must not be empty.
     fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure>;
 
-    /// Bytes of the input that were used.
+    /// Returns the number of input bytes that were used.
     fn consumed(&self) -> u64;
 }
 
-/// The stored bytes from a place on, in pieces.
+/// The stored bytes from a given offset, in pieces.
 pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
-    /// Where the stream begins.
+    /// Offset at which the stream begins.
     start: u64,
-    /// Bytes that were used.
+    /// Number of bytes that were used.
     used: u64,
-    /// Bytes that follow these, as far as they have been read.
+    /// The subsequent bytes, as far as they have been read.
     piece: Bytes,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
         Self { stored, start, used: 0, piece: Bytes::new() }
     }
 
-    /// Bytes that follow; none only at the end.
+    /// Returns the next bytes, which are only empty at the end.
     pub(super) fn piece(&mut self) -> Result<&[u8], binio::Error> {
         if self.piece.is_empty() {
             let at = self.start + self.used;
@@ -62,7 +62,7 @@ impl<'a> Input<'a> {
         Ok(&self.piece)
     }
 
-    /// Marks the first bytes of the piece as used.
+    /// Marks the first `len` bytes of the piece as used.
     pub(super) fn advance(&mut self, len: usize) {
         let len = len.min(self.piece.len());
         self.piece = self.piece.slice(len..);
@@ -78,36 +78,36 @@ impl<'a> Input<'a> {
     }
 }
 
-/// What [`Stream::fill`] did.
+/// The result of [`Stream::fill`].
 pub(super) struct FillOutcome {
     pub(super) len: usize,
     pub(super) state: StreamState,
 }
 
-/// How a stream goes on.
+/// The state of a stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum StreamState {
     Running,
-    /// The stream is whole, its checksum was right.
+    /// The stream is complete and its checksum is correct.
     Ended,
     /// The input ended before the stream did.
     Truncated,
 }
 
-/// Data in one stream, or in several that follow each other.
+/// Data in a single stream, or in several consecutive streams.
 pub(super) struct Streams<'a> {
     format: &'static dyn Format,
     stored: &'a dyn ReadAt,
-    /// Whether the data of a stream that is cut inside its checksum is returned.
+    /// Whether to return the data of a stream that is truncated inside its checksum.
     salvage: bool,
-    /// The stream that is being decoded, and where it begins.
+    /// The current stream, and the offset at which it begins.
     stream: Box<dyn Stream + 'a>,
     start: u64,
     state: StreamState,
 }
 
 impl<'a> Streams<'a> {
-    /// Opens the first stream. `wanted` bytes are to be decoded.
+    /// Opens the first stream, for decoding `wanted` bytes.
     pub(super) fn open(
         format: &'static dyn Format,
         stored: &'a dyn ReadAt,
@@ -115,13 +115,13 @@ impl<'a> Streams<'a> {
         salvage: bool,
     ) -> Result<Self, Failure> {
         let stream = format.open(&prefix(stored, 0)?, Input::new(stored, 0))?;
-        // No bytes are a stream of nothing.
+        // Empty input counts as a complete stream without data.
         let is_nothing = stored.is_empty() && wanted == 0;
         let state = if is_nothing { StreamState::Ended } else { StreamState::Running };
         Ok(Self { format, stored, salvage, stream, start: 0, state })
     }
 
-    /// The end of what was decoded of the stored bytes.
+    /// Returns the offset in the stored bytes up to which they were decoded.
     fn end(&self) -> u64 {
         self.start + self.stream.consumed()
     }
@@ -138,7 +138,7 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the stream after one that ended before there was enough data.
+    /// Opens the next stream, after one that ended before there was enough data.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;
@@ -174,7 +174,7 @@ impl FramedDecoder for Streams<'_> {
         about.max(PIECE)
     }
 
-    /// Decodes what is skipped.
+    /// Decodes the data to be skipped.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let skipped = |progress: &Progress<'_>| {
             usize::try_from(position.saturating_sub(progress.decoded)).unwrap_or(PIECE).min(PIECE)
@@ -189,7 +189,7 @@ impl FramedDecoder for Streams<'_> {
 
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         while self.state == StreamState::Running {
-            // One byte more is enough to know that the stream is too long.
+            // A single further byte shows that the stream is too long.
             if self.advance(&mut [0])? > 0 {
                 return Err(CodecError::LongStream { want: progress.wanted }.into());
             }
@@ -211,20 +211,20 @@ impl FramedDecoder for Streams<'_> {
     }
 }
 
-/// The bytes at `at` that show which format a stream has.
+/// Returns the bytes at `at` that identify the format of a stream.
 fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
     let len = PREFIX.min(stored.len().saturating_sub(at));
     stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
 }
 
-/// A decoder that takes its input in slices.
+/// A decoder that processes its input in slices.
 pub(super) trait SliceDecoder: Send {
-    /// Decodes what it can. Returns the bytes read and written, and whether the stream has ended or
-    /// what is wrong with it.
+    /// Decodes as much as possible. Returns the number of bytes read and written, and either whether the
+    /// stream has ended or an error message.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);
 }
 
-/// The stream of such a decoder.
+/// A stream for a [`SliceDecoder`].
 pub(super) struct SliceStream<'a, D> {
     decoder: D,
     input: Input<'a>,
@@ -257,7 +257,7 @@ impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
     }
 }
 
-/// How far a decoder's counter went, within a slice of `max` bytes.
+/// Returns the difference between two values of a decoder's counter, limited to the slice length `max`.
 pub(super) fn counted(before: u64, after: u64, max: usize) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(max).min(max)
 }

@@ -1,4 +1,4 @@
-//! `zlib`: one RFC 1950 stream.
+//! `zlib`: an RFC 1950 stream.
 //!
 //! ```text
 //! 78 9c    method and window, flags; as a big-endian number a multiple of 31
@@ -6,9 +6,9 @@
 //! 4 bytes  adler32 of the decoded data
 //! ```
 //!
-//! Some writers put a gzip member or raw deflate data under this code; the error names it.
+//! Some writers use this code for a gzip member or raw deflate data; the error says so.
 //!
-//! We write pieces that are deflated by themselves, in parallel:
+//! Pieces are deflated independently and in parallel:
 //!
 //! ```text
 //! 78 9c    header
@@ -19,7 +19,8 @@
 //! 4 bytes  adler32 of all data, combined from those of the pieces
 //! ```
 //!
-//! To readers this is a stream like any other. It is 0.1% larger than that of one compressor.
+//! To readers, the result looks like any other stream. It is 0.1% larger than the output of a single
+//! compressor.
 
 use binio::checksum::Algorithm;
 use bytes::Bytes;
@@ -47,7 +48,7 @@ impl Format for Zlib {
     }
 }
 
-/// A name for what is found instead of a zlib stream.
+/// Describes data that was found instead of a zlib stream.
 fn what_it_is(prefix: &[u8]) -> &'static str {
     if prefix.starts_with(&[0x1f, 0x8b]) {
         return "a gzip member";
@@ -76,17 +77,17 @@ impl SliceDecoder for Decompress {
     }
 }
 
-/// Data of a piece.
+/// Number of data bytes per piece.
 pub(super) const PIECE: usize = 512 << 10;
-/// How far back a match may reach.
+/// Maximum distance of a match in bytes.
 const WINDOW: usize = 32 << 10;
-/// The modulus of adler32.
+/// The modulus of Adler-32.
 const BASE: u32 = 65_521;
 
-/// Data that are deflated by themselves.
+/// Data that is deflated independently.
 struct Piece {
     data: Bytes,
-    /// The end of the piece before.
+    /// The end of the previous piece.
     dictionary: Bytes,
     is_last: bool,
 }
@@ -101,7 +102,7 @@ pub(super) fn encode(
     let read = || {
         let data = match source.next(PIECE)? {
             Some(data) => data,
-            // Empty data are one piece.
+            // Empty data consists of one empty piece.
             None if dictionary.is_none() => Bytes::new(),
             None => return Ok(None),
         };
@@ -122,7 +123,8 @@ pub(super) fn encode(
     sink(&adler.to_be_bytes())
 }
 
-/// Method 8 with a window of 32 KiB; the level as zlib names it; a multiple of 31.
+/// Returns the header: method 8 with a window of 32 KiB, and the level as in zlib. As a number, it is a
+/// multiple of 31.
 fn header(level: u8) -> [u8; 2] {
     match level {
         0 | 1 => [0x78, 0x01],
@@ -147,7 +149,7 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
         let is_done = if piece.is_last {
             status == Status::StreamEnd
         } else {
-            // With room left, all of the flush is there.
+            // If there is space left in the buffer, the flush is complete.
             rest.len() as u64 == compress.total_in() - read as u64 && out.len() < out.capacity()
         };
         if is_done {
@@ -157,7 +159,8 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
     }
 }
 
-/// The adler32 of data from those of its two parts and the length of the second.
+/// Returns the Adler-32 of two parts of data, from the values for the parts and the length of the second
+/// part.
 fn combine(first: u32, second: u32, len: u64) -> u32 {
     let len = u32::try_from(len % u64::from(BASE)).unwrap_or(0);
     let (a1, b1) = (first & 0xffff, first >> 16);

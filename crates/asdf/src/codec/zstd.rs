@@ -1,4 +1,4 @@
-//! `zstd`: one Zstandard frame (RFC 8878).
+//! `zstd`: a Zstandard frame (RFC 8878).
 
 use std::io::{self, Write as _};
 

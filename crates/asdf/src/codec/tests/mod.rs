@@ -8,7 +8,7 @@ fn job(code: [u8; 4], data_size: usize) -> DecodeJob {
     DecodeJob { code, data_size: data_size as u64, salvage: false }
 }
 
-/// What all ways of decoding return; they must agree.
+/// Returns the result of decoding, which must be the same for all ways to decode.
 fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(&stored, &mut notes));
@@ -29,7 +29,7 @@ fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>),
     result.map(|data| (data, notes))
 }
 
-/// The whole data, decoded as it is to be compressed again.
+/// Decodes all data piece by piece, as for recompression.
 fn in_pieces(
     job: DecodeJob,
     stored: &dyn ReadAt,
@@ -44,7 +44,7 @@ fn in_pieces(
     Ok(data)
 }
 
-/// A source that is not memory, which is read in pieces.
+/// A source that is not in memory and therefore read in pieces.
 struct OnDisk<'a>(&'a [u8]);
 
 impl ReadAt for OnDisk<'_> {
@@ -80,7 +80,7 @@ fn bzip2(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// One chunk of the `lz4` framing.
+/// Creates a chunk of the `lz4` framing.
 fn chunk(data: &[u8]) -> Vec<u8> {
     let block = if data.is_empty() { Vec::new() } else { lz4_flex::block::compress(data) };
     let len = u32::try_from(block.len() + 4).unwrap();
@@ -101,7 +101,7 @@ fn lz4_frame_of(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Each code, with a function that encodes data for it.
+/// The codes, each with a function that encodes data.
 type Encoder = fn(&[u8]) -> Vec<u8>;
 const CODECS: &[([u8; 4], Encoder)] = &[
     (*b"zlib", zlib),
@@ -117,7 +117,7 @@ const CODECS: &[([u8; 4], Encoder)] = &[
     (*b"blsc", |data| data.chunks(1000).flat_map(blosc_chunk).collect()),
 ];
 
-/// One Blosc buffer, of several blocks if there is data for them.
+/// Creates a single Blosc buffer, with several blocks if there is enough data.
 #[cfg(feature = "blsc")]
 fn blosc(data: &[u8]) -> Vec<u8> {
     use binio::blosc::{CompressOptions, Compressor, compress};
@@ -125,19 +125,19 @@ fn blosc(data: &[u8]) -> Vec<u8> {
     compress(data, &options).unwrap()
 }
 
-/// The same in the other framing.
+/// Creates a chunk with a Blosc buffer.
 #[cfg(feature = "blsc")]
 fn blosc_chunk(data: &[u8]) -> Vec<u8> {
     let buffer = blosc(data);
     [&u32::try_from(buffer.len()).unwrap().to_be_bytes()[..], &buffer].concat()
 }
 
-/// Codes whose data is in chunks, so that a second one is not a second stream.
+/// Returns `true` for codes with chunked data, in which a second chunk is not a second stream.
 fn is_chunked(code: [u8; 4]) -> bool {
     matches!(&code, b"lz4\0" | b"blsc")
 }
 
-/// Data that compresses, but not to nothing.
+/// Returns data that can be compressed, but not to almost nothing.
 fn sample(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from(i * i / 7 % 251).unwrap()).collect()
 }
@@ -224,7 +224,7 @@ fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
 
 #[test]
 fn a_damaged_checksum_in_the_stream_is_an_error() {
-    // The adler32 is last in zlib, the CRC within the last bytes of bzip2 and LZ4 frames.
+    // The Adler-32 is at the end of a zlib stream, and the CRC is in the last bytes of bzip2 and LZ4 frames.
     let has_checksum = |code: [u8; 4]| !is_chunked(code) && code != *b"zstd";
     for &(code, encode) in CODECS.iter().filter(|(code, _)| has_checksum(*code)) {
         let mut stored = encode(&sample(1000));
@@ -306,7 +306,7 @@ fn a_range_before_the_damage_is_decoded() {
 mod blsc {
     use super::*;
 
-    /// Data that shrinks in every block, so that buffers have a table of them.
+    /// Returns data of which every block shrinks, so that buffers have a table of blocks.
     fn steps(len: usize) -> Vec<u8> {
         (0..len).map(|i| u8::try_from(i / 9 % 251).unwrap()).collect()
     }
@@ -439,7 +439,7 @@ fn impossible_lz4_chunk_lengths_are_errors_before_anything_is_allocated() {
         assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
     }
     assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { got: 0, want: size });
-    // A block of no bytes that claims 4 GiB.
+    // A block without bytes that claims to contain 4 GiB.
     assert!(matches!(error(&raw(4, u32::MAX)), CodecError::Corrupt { .. }));
     let claims = job(*b"lz4\0", 100);
     assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { want: 100 });
@@ -462,7 +462,7 @@ fn lz4_blocks_without_the_decoded_length_are_an_error() {
     assert!(decode(job(*b"lz4\0", 1000), &stored).is_err());
 }
 
-/// An LZ4 frame whose only block is not compressed: descriptor, block, end mark. Needs no encoder.
+/// An LZ4 frame with a single uncompressed block: descriptor, block, end mark. Needs no encoder.
 const STORED_FRAME: &[u8] = b"\x04\x22\x4d\x18\x60\x40\x82\x03\x00\x00\x80abc\0\0\0\0";
 
 #[test]
@@ -475,7 +475,7 @@ fn an_lz4_frame_under_lz4_is_decoded_with_the_feature_and_named_without() {
 }
 
 proptest::proptest! {
-    /// A damaged stream is an error or data of the right size, whichever function decodes it.
+    /// A damaged stream results in an error or in data of the right size, whichever function decodes it.
     #[test]
     fn damaged_streams_never_panic(
         changes in proptest::collection::vec((proptest::arbitrary::any::<proptest::sample::Index>(), proptest::arbitrary::any::<u8>()), 1..5),
@@ -498,7 +498,7 @@ proptest::proptest! {
     }
 }
 
-/// As `decode`, without comparing errors: of several damaged chunks any may be the one named.
+/// Like `decode`, but does not compare errors, because any of several damaged chunks may be reported.
 fn decode_lenient(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), ()> {
     let mut notes = Vec::new();
     let result = job.decode(&stored, &mut notes).map_err(drop);

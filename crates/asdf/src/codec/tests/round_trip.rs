@@ -1,4 +1,4 @@
-//! Every codec at every level: what is encoded decodes to the same data in every way.
+//! Round trips for every codec at every level: encoded data decodes to the same data in every way.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use super::super::encode::{DecodedSource, Source, UncompressedSource, encode};
 use super::*;
 use crate::error::{Error, Result};
 
-/// Every codec in this build, each at one level.
+/// Returns every codec in this build with one of its levels.
 fn codecs() -> Vec<Compression> {
     let all = [
         Compression::Zlib(1),
@@ -20,7 +20,7 @@ fn codecs() -> Vec<Compression> {
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
 
-/// Every level of every codec in this build, but only four of the 22 levels of zstd.
+/// Returns every codec in this build with all of its levels, except that zstd has only four of its 22.
 fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
@@ -41,7 +41,7 @@ fn encoded(source: &mut dyn Source, compression: Compression) -> Result<Vec<u8>>
     Ok(stored)
 }
 
-/// The whole data, decoded in pieces of odd sizes.
+/// Decodes all data in pieces of odd sizes.
 fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregularity>) {
     let (mut data, mut notes) = (Vec::new(), Vec::new());
     let mut decoder = job.open(stored, &mut notes).unwrap();
@@ -61,7 +61,7 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 #[test]
 fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
     for compression in compressions() {
-        // One byte more than a piece of zlib, and some blocks of bzip2 and of Blosc.
+        // One byte more than a piece of zlib, which is several blocks of bzip2 and Blosc.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
             let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();
@@ -82,7 +82,7 @@ fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
 
 #[test]
 fn pieces_and_ranges_that_cross_chunks_are_those_of_the_whole() {
-    // Chunks of 4 MiB, of which a piece of 8 MiB holds two.
+    // Chunks have 4 MiB, so a piece of 8 MiB consists of two.
     let data = sample((10 << 20) + 5);
     let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();
     let job = job(*b"lz4\0", data.len());
@@ -110,7 +110,7 @@ fn chunks_are_decoded_whole_and_without_a_copy_if_the_caller_asks_for_a_piece_le
 
 #[test]
 fn a_decoder_as_source_compresses_to_the_same_bytes_as_the_data_itself() {
-    // A little more than a piece of a stream.
+    // Slightly more than a piece of a stream.
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
     for to in codecs().into_iter().chain([Compression::None]) {
@@ -149,7 +149,7 @@ fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
 fn an_error_of_the_sink_is_reported_as_it_is() {
     let data = sample(1_100_000);
     for compression in codecs().into_iter().chain([Compression::None]) {
-        // Encodes into a sink whose call number `failing` returns an error, and counts the calls.
+        // Encodes into a sink that fails on call number `failing`, and counts the calls.
         let encode_until = |failing: usize| {
             let mut calls = 0;
             let result =
@@ -178,7 +178,7 @@ impl ReadAt for Failing<'_> {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         if offset + buffer.len() as u64 > self.1 {
-            // The same kind of error as an early end of the stream, which it must not be taken for.
+            // This is the same kind of error as for a truncated stream, which it must not be mistaken for.
             return Err(binio::Error::truncated(7, 6).at(offset));
         }
         self.0.read_exact_at(buffer, offset)
