@@ -103,8 +103,8 @@ pub struct Chunk {
 }
 
 impl<'a, C: Chunked> ChunkedData<'a, C> {
-    /// Reads the lengths of the chunks up to byte `wanted` of the data; with `wanted` =
-    /// `data_size`, all of them. What it allocates goes by the chunks that are really there.
+    /// Reads the lengths of the chunks that contain the first `wanted` bytes of the data, or of all chunks if
+    /// `wanted` is equal to `data_size`. Only allocates memory for chunks that exist.
     pub(super) fn read(
         framing: C,
         stored: &'a dyn ReadAt,

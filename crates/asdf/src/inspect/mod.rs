@@ -1,4 +1,4 @@
-//! Finding nodes in a tree, comparing two trees, and checking a file and its tree.
+//! Searching a tree, comparing two trees, and checking a file and its tree.
 
 mod compare;
 mod pattern;
@@ -15,7 +15,7 @@ pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 use crate::tree::Node;
 use crate::yaml::Token;
 
-/// Returns the children of a node, which know its file.
+/// Iterates over the children of a node, including the file that they belong to.
 fn children(parent: Node<'_>) -> impl Iterator<Item = (Token<'_>, Node<'_>)> {
     let children = parent.yaml().children();
     children.map(move |(token, child)| (token, Node::new(parent.files(), child)))

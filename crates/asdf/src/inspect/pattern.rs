@@ -4,11 +4,11 @@ use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
 
-/// Tokens of a pattern, each of which is a bit of [`Progress`].
+/// Maximum number of tokens in a pattern, each of which corresponds to a bit of [`Progress`].
 const MAX_TOKENS: usize = 63;
 
-/// A pattern of JSON Pointers: in a key `*` stands for any characters and `?` for one, and the key `**` stands
-/// for any number of keys.
+/// A pattern of JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one; the key
+/// `**` matches any number of keys.
 ///
 /// ```
 /// use asdf::inspect::Pattern;
@@ -28,13 +28,13 @@ enum Token {
     Glob(String),
 }
 
-/// How many tokens of a pattern the tokens of a pointer have matched so far: bit n for the first n. There may
-/// be several ways.
+/// The progress of matching a pattern with a pointer. Bit n is set if the first n tokens of the pattern match
+/// the tokens so far; since there may be several ways to match, several bits may be set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress(u64);
 
 impl Pattern {
-    /// Parses a pattern. Fails if it is not a pointer, or has more than 63 keys.
+    /// Parses a pattern. Fails if it is not a valid pointer, or has more than 63 keys.
     pub fn parse(pattern: &str) -> Result<Self> {
         let invalid = |message: String| Error::reference(pattern, ReferenceError::Syntax(message));
         let tokens = pointer::tokens(pattern).map_err(|error| invalid(error.to_string()))?;
@@ -48,7 +48,7 @@ impl Pattern {
         Ok(Self(tokens.into_iter().map(token).collect()))
     }
 
-    /// Whether a pointer is one of the pattern. What is not a pointer is none.
+    /// Returns `true` if a pointer matches the pattern. Invalid pointers never match.
     pub fn matches(&self, pointer: &str) -> bool {
         let Ok(tokens) = pointer::tokens(pointer) else { return false };
         let progress = tokens.iter().fold(self.start(), |at, token| self.step(at, token));
@@ -59,7 +59,7 @@ impl Pattern {
         self.closed(1)
     }
 
-    /// The progress after one more token.
+    /// Returns the progress after one more token.
     pub(super) fn step(&self, from: Progress, token: &str) -> Progress {
         let mut next = 0;
         for (at, expected) in self.0.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Pattern {
         progress.0 >> self.0.len() & 1 == 1
     }
 
-    /// Adds that `**` may stand for nothing.
+    /// Adds the states that are reached if `**` matches no tokens.
     fn closed(&self, mut bits: u64) -> Progress {
         for (at, token) in self.0.iter().enumerate() {
             if matches!(token, Token::Any) && bits >> at & 1 == 1 {
@@ -92,17 +92,17 @@ impl Pattern {
     }
 }
 
-/// What wildcards stand for.
+/// The wildcards in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wildcards {
-    /// `*` stands for any characters and `?` for one.
+    /// `*` matches any characters, and `?` matches a single one.
     Text,
-    /// `*` stands for any characters but `/`, and `**` for any.
+    /// `*` matches any characters except `/`, and `**` matches any characters.
     #[cfg(feature = "schema")]
     Path,
 }
 
-/// A character of a pattern, or what stands for some.
+/// A character of a pattern, or a wildcard.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Character(char),
@@ -110,8 +110,8 @@ enum Piece {
     AnyBut(Option<char>),
 }
 
-/// Returns `true` if a text matches a pattern with wildcards. The time is at most the product of
-/// their lengths.
+/// Returns `true` if a text matches a pattern with wildcards. The running time is at most proportional to the
+/// product of their lengths.
 pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     let is_text = wildcards == Wildcards::Text;
     let Some(literal) = pattern.find(|c| c == '*' || (c == '?' && is_text)) else {
@@ -129,7 +129,8 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
             _ => Piece::Character(character),
         });
     }
-    // Which pieces may match the next character; the last state is the end of the pattern.
+    // `states[i]` is true if piece `i` may match the next character; the last state is the end of the
+    // pattern.
     let mut states = vec![false; pieces.len() + 1];
     states[0] = true;
     skip_any(&pieces, &mut states);
@@ -152,7 +153,7 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     states[pieces.len()]
 }
 
-/// Adds that `*` may stand for nothing.
+/// Adds the states that are reached if `*` matches no characters.
 fn skip_any(pieces: &[Piece], states: &mut [bool]) {
     for (at, piece) in pieces.iter().enumerate() {
         if states[at] && matches!(piece, Piece::AnyBut(_)) {

@@ -1,4 +1,4 @@
-//! Nodes of a tree by key, value, type and pointer.
+//! Finding nodes of a tree by key, value, type and pointer.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,16 +14,17 @@ use crate::error::Result;
 use crate::ndarray::datatype_name;
 use crate::yaml::{Content, NodeKind, Order, Walk};
 
-/// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
+/// Maximum number of entries and items that are visited. With merge keys, a small file may have far more of
+/// them than a large one without.
 const MAX_VISITED: u64 = 1 << 23;
 
-/// Bytes of the pointers that are found: each may be as long as the tree.
+/// Maximum total length in bytes of the pointers that are found. Each of these may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
 
-/// What to search for. A node is found if all that is set here holds for it. An array is one node, whatever it
-/// is made of.
+/// The conditions of a search. A node is found if it satisfies all conditions that are set. An array counts
+/// as a single node, whatever it consists of.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -56,18 +57,18 @@ impl Default for Search<'_> {
     }
 }
 
-/// What the value of a node must be.
+/// A condition on the value of a node.
 #[non_exhaustive]
 pub enum ValueTest<'t> {
-    /// A scalar whose text, or whose JSON form, passes this test.
+    /// Matches scalars whose text or JSON form passes the test.
     Text(Test<'t>),
-    /// A node that is equal to this; numbers by value.
+    /// Matches nodes that are equal to this value, with numbers compared by value.
     Equal(Json),
-    /// A number that compares with this number as the relation says.
+    /// Matches numbers that have the given relation to this number.
     Compare(Relation, Number),
 }
 
-/// How a number must compare with a given one.
+/// The relation of a number to a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Less than the given number.
@@ -95,15 +96,15 @@ impl Relation {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Match<'a> {
-    /// The pointer that led to it, of the shortest one of those.
+    /// The pointer through which the node was found, which has the smallest number of levels.
     pub pointer: String,
     /// The node.
     pub node: Node<'a>,
 }
 
 impl Match<'_> {
-    /// Returns the value in one short line: a scalar as JSON, the type and shape of an array, the number of items of
-    /// a collection.
+    /// Describes the value in one short line: a scalar as JSON, the type and shape of an array, or the number
+    /// of items in a collection.
     pub fn summary(&self) -> String {
         match self.node.is_ndarray().then(|| self.node.ndarray()) {
             Some(Ok(array)) => {
@@ -126,29 +127,29 @@ impl fmt::Debug for Search<'_> {
 }
 
 impl<'t> Search<'t> {
-    /// All nodes.
+    /// Creates a search that finds all nodes.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nodes whose key, or index in a sequence, passes a test.
+    /// Only finds nodes whose key, or index in a sequence, passes a test.
     #[must_use]
     pub fn key(mut self, test: impl Fn(&str) -> bool + 't) -> Self {
         self.key = Some(Box::new(test));
         self
     }
 
-    /// Nodes of a value.
+    /// Only finds nodes with a matching value.
     #[must_use]
     pub fn value(mut self, wanted: ValueTest<'t>) -> Self {
         self.value = Some(wanted);
         self
     }
 
-    /// Nodes of a type: `int`, `float`, `str`, `bool`, `NoneType`, `list`, `dict`, `NDArrayType` and so on as
-    /// Python's asdf prints them, also with their module; `integer`, `string`, `boolean`, `null`, `sequence`,
-    /// `mapping`, `array`; or a tag, whole, or its last parts, with or without version. `*` stands for any
-    /// characters.
+    /// Only finds nodes of a certain type. The name may be `int`, `float`, `str`, `bool`, `NoneType`, `list`,
+    /// `dict`, `NDArrayType` and so on, as printed by the Python library asdf, with or without the module; or
+    /// `integer`, `string`, `boolean`, `null`, `sequence`, `mapping`, `array`; or a tag or its last parts,
+    /// with or without the version. `*` matches any characters.
     #[must_use]
     pub fn type_name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -159,15 +160,15 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Finds nodes with a tag: the whole tag or its last parts, with or without the version. `*` stands for any
-    /// characters.
+    /// Only finds nodes with a certain tag: the whole tag or its last parts, with or without the version. `*`
+    /// matches any characters.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
         self
     }
 
-    /// Nodes whose pointer is one of a pattern.
+    /// Only finds nodes whose pointer matches a pattern.
     #[must_use]
     pub fn pointers(mut self, pattern: Pattern) -> Self {
         self.pointers = Some(pattern);
@@ -186,10 +187,10 @@ impl<'t> Search<'t> {
 }
 
 impl<'a> Node<'a> {
-    /// Calls `found` with the nodes that a search takes, those of few levels first, until it breaks. The items
-    /// of a collection are searched once, however often aliases mention it.
+    /// Calls `found` with the nodes that match a search until it breaks. Nodes on higher levels are found
+    /// first. The items of a collection are searched once, regardless of the number of aliases.
     ///
-    /// Fails with [`Limit`](crate::ErrorKind::Limit) if merge keys make the tree very large.
+    /// Fails with [`Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large.
     pub fn search(
         self,
         search: &Search<'_>,
@@ -220,7 +221,7 @@ impl<'a> Node<'a> {
                 }
             }
             let is_collection = matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
-            // What an array declares is not searched, nor are its elements.
+            // Neither the declaration nor the elements of an array are searched.
             if is_collection && !node.is_ndarray() && walk.is_new(node.id()) {
                 walk.open(children(node), progress);
             }
@@ -245,7 +246,7 @@ impl ValueTest<'_> {
     }
 }
 
-/// Whether a node is equal to a JSON value, whose depth bounds this.
+/// Returns `true` if a node is equal to a JSON value. The recursion is limited by the depth of that value.
 fn is_equal(node: Node<'_>, json: &Json) -> bool {
     if node.is_ndarray() {
         return false;
@@ -277,7 +278,7 @@ fn order(node: Node<'_>, number: &Number) -> Option<Ordering> {
     }
 }
 
-/// A scalar as JSON, if JSON has it.
+/// Returns a scalar as JSON, if JSON can represent it.
 fn scalar_json(node: Node<'_>) -> Option<Json> {
     Some(match node.value().ok()? {
         Content::Null => Json::Null,
@@ -289,7 +290,7 @@ fn scalar_json(node: Node<'_>) -> Option<Json> {
     })
 }
 
-/// Whether a name is one of those of a node's type.
+/// Returns `true` if a name is one of the names for a node's type.
 fn is_of_type(node: Node<'_>, name: &str) -> bool {
     let of_tag = node.core_name();
     let names: &[&str] = match (of_tag, node.kind()) {
@@ -317,7 +318,7 @@ fn is_of_type(node: Node<'_>, name: &str) -> bool {
         || node.tag().is_some_and(|tag| is_tag(name, tag))
 }
 
-/// Whether a name is a tag, or its last parts, with or without the version.
+/// Returns `true` if a name is a tag or its last parts, with or without the version.
 fn is_tag(name: &str, tag: &str) -> bool {
     let unversioned = tag.rsplit_once('-').map(|(tag, _)| tag);
     [Some(tag), unversioned].into_iter().flatten().any(|tag| {

@@ -1,4 +1,4 @@
-//! Checking a file: its layout, its tree, its arrays, and every block with its checksum.
+//! Checking a file: its layout, tree and arrays, and every block with its checksum.
 
 use std::fmt;
 
@@ -8,22 +8,23 @@ use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::file::blocks::ChecksumVerdict;
 use crate::tree::Node;
 
-/// Called with the number of stored bytes of each block that was checked, from any thread.
+/// A function that is called with the stored size in bytes of each block that has been checked, from any
+/// thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
-/// How to check a file.
+/// Options for checking a file.
 #[derive(Clone, Copy, Default)]
 pub struct VerifyOptions<'a> {
     progress: Option<Progress<'a>>,
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// The default options: all is checked, without reporting progress.
+    /// Creates options with the default values, which do not report progress.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What to call with the number of stored bytes of each block that was checked.
+    /// Sets a function that is called with the stored size in bytes of each block that has been checked.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'a>) -> Self {
         self.progress = Some(progress);
@@ -37,49 +38,48 @@ impl fmt::Debug for VerifyOptions<'_> {
     }
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Everything that is irregular or wrong, by its place in the file.
+    /// All errors and irregularities, ordered by offset in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// The blocks, in the order of the file, then those of other files that arrays are in.
+    /// The blocks in file order, followed by those of external files that arrays use.
     pub blocks: Vec<CheckedBlock>,
 }
 
-/// A block that was checked.
+/// The result of checking a block.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
-    /// The file that it is in, if that is another than the one that was checked.
+    /// The path of the file that contains the block, if it is an external file.
     pub path: Option<String>,
-    /// Number of the block in its file, from 0.
+    /// Number of the block in its file, counted from 0.
     pub index: usize,
     /// Size of the stored data in bytes; 0 if the block cannot be read.
     pub stored_len: u64,
-    /// The verdict on its checksum; `None` if the block cannot be read.
+    /// The result of verifying the checksum, or `None` if the block cannot be read.
     pub checksum: Option<ChecksumVerdict>,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong: no diagnostic is of [`Severity::Error`].
+    /// Returns `true` if the file is valid: there are no diagnostics with [`Severity::Error`].
     pub fn is_fine(&self) -> bool {
         self.errors().next().is_none()
     }
 
-    /// The diagnostics of [`Severity::Error`].
+    /// Iterates over the diagnostics with [`Severity::Error`].
     pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error)
     }
 }
 
 impl Asdf {
-    /// Checks the whole file: every block is decoded and compared with its checksum, in parallel,
-    /// the tree is parsed, and each node must be what its tag says, each array inside its block.
-    /// Blocks of other files that arrays are in are checked too; where the policy for external files
-    /// forbids it, or where such a file is missing, the report has [`Code::NotChecked`].
-    /// Fails only if the source fails while the block headers are read: what is wrong with the
-    /// file is in the report.
+    /// Checks the whole file. Every block is decoded and its checksum verified, in parallel. The tree must be
+    /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
+    /// Blocks of external files that arrays use are checked as well; if such a file is missing or the policy
+    /// for external files forbids opening it, the report contains [`Code::NotChecked`]. Problems in the file
+    /// are listed in the report; this only fails if the source fails while reading block headers.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -96,8 +96,8 @@ impl Asdf {
         let mut found = Vec::new();
         let mut blocks = check_blocks(self, None, options, &mut found)?;
         check_tree(self, &mut found);
-        // Decoding and parsing have added to the diagnostics. Why a block is bad was just found
-        // out, in more words.
+        // Decoding and parsing have added diagnostics to the file. Remove those about bad blocks for which
+        // there is now a more detailed one.
         let mut diagnostics = self.diagnostics();
         let is_known = |diagnostic: &Diagnostic| {
             diagnostic.code == Code::BadBlock
@@ -122,7 +122,7 @@ impl Asdf {
     }
 }
 
-/// Decodes every block of a file and compares its checksum.
+/// Decodes every block of a file and verifies its checksum.
 fn check_blocks(
     file: &Asdf,
     path: Option<&String>,
@@ -159,13 +159,14 @@ fn check_blocks(
     Ok(blocks)
 }
 
-/// The tree parses, its values are what their tags say, and each array lies in its block.
+/// Checks that the tree can be parsed, that its values are valid for their tags, and that each array lies
+/// within its block.
 fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
     let nodes = match file.nodes() {
         Ok(nodes) => nodes,
         Err(error) => return found.push(at_error(Code::BadTree, &error)),
     };
-    // Where the blocks are not where the index has them, that was said once.
+    // If blocks are not at the offsets listed in the index, this has already been reported.
     let has_drifted = file.reports().sorted().iter().any(|d| d.code == Code::IndexDrift);
     for node in nodes {
         let Err(error) = check_node(node) else { continue };
@@ -192,7 +193,7 @@ fn check_node(node: Node<'_>) -> Result<()> {
     }
 }
 
-/// An error of the tree as a diagnostic.
+/// Converts an error about the tree to a diagnostic.
 fn at_error(code: Code, error: &Error) -> Diagnostic {
     let mut place = error.offset().map(Place::at).unwrap_or_default();
     if let ErrorKind::Yaml { line, column, .. } = *error.kind() {
@@ -201,7 +202,7 @@ fn at_error(code: Code, error: &Error) -> Diagnostic {
     Diagnostic::new(code, place, without_place(error))
 }
 
-/// The text of an error of a node, without its place.
+/// Returns the message of an error about a node, without its position.
 fn without_place(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Yaml { message, .. } => message.clone(),

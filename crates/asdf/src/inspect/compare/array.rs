@@ -1,4 +1,4 @@
-//! Arrays: their types, shapes, masks and elements.
+//! Comparing arrays: their types, shapes, masks and elements.
 
 use std::fmt;
 
@@ -15,27 +15,27 @@ use crate::error::{Error, Result};
 use crate::file::blocks::{has_checksum, join};
 use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 
-/// Bytes of each array that are compared at a time.
+/// Number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
 
-/// The most elements that are compared where they are the same bytes again and again.
+/// Maximum number of elements that are compared if they repeat the same bytes over and over.
 const MAX_REPEATED: u64 = 1 << 24;
 
-/// How the elements of two arrays differ.
+/// The differences between the elements of two arrays.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ElementsDifference {
-    /// How many elements differ.
+    /// Number of elements that differ.
     pub count: u64,
-    /// How many there are.
+    /// Total number of elements.
     pub total: u64,
-    /// The index of the first that differs.
+    /// Index of the first element that differs.
     pub first: Vec<u64>,
-    /// That element in the first array; `--` if it is masked.
+    /// That element in the first array, or `--` if it is masked.
     pub from: String,
-    /// That element in the second array.
+    /// That element in the second array, or `--` if it is masked.
     pub to: String,
-    /// The largest absolute difference of those that differ; `None` if they are not numbers, or masked.
+    /// The largest absolute difference, or `None` if the elements that differ are masked or not numbers.
     pub largest: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ElementsDifference {
 }
 
 impl Run<'_, '_> {
-    /// Compares two nodes of which one is an array by its tag.
+    /// Compares two nodes of which at least one has the tag of an array.
     pub(super) fn arrays(
         &mut self,
         pointer: &str,
@@ -97,8 +97,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns `true` if two arrays are the same view of compressed blocks with the same stored bytes.
-    /// Neither is decoded, which halves the time of comparing a file with a copy.
+    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored bytes. Then
+    /// neither block is decoded, which takes half the time when comparing a file with a copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);
@@ -115,14 +115,14 @@ impl Run<'_, '_> {
             return Ok(is_same);
         }
         let is_same = one.is_stored_like(&two)?;
-        // Without a checksum that matches, only decoding shows whether the data is sound.
+        // Without a matching checksum, the data must be decoded to find out whether it is intact.
         let is_sound = || Ok::<_, Error>(one.verify()?.is_pass() && has_checksum(one.header()?));
         let is_same = is_same && is_sound()?;
         self.same_blocks.insert(key, is_same);
         Ok(is_same)
     }
 
-    /// Compares the fields of records, each as an array of its own.
+    /// Compares the fields of records as individual arrays.
     fn fields(
         &mut self,
         pointer: &str,
@@ -150,7 +150,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// The differences between the elements of arrays of one shape and of scalar types.
+/// Compares the elements of two arrays with the same shape and scalar types.
 fn elements(
     tolerance: super::Tolerance,
     before: &NdArray<'_>,
@@ -159,7 +159,7 @@ fn elements(
     let scalars = [before, after].map(|array| array.datatype().as_scalar());
     let [Some(from), Some(to)] = scalars else { return Ok(None) };
     check_repeated(before, after)?;
-    // As long as somebody holds a decoded block, it is not decoded again.
+    // Hold the decoded blocks, so that they are not decoded again for each piece.
     let (one, two) = join(|| decoded(before), || decoded(after));
     let _decoded = [one?, two?];
     let pieces = Pieces::of(before.shape(), PIECE / from.size().max(to.size()).max(1));
@@ -212,7 +212,8 @@ fn elements(
     Ok(found)
 }
 
-/// Elements that overlap can be more than the file has bytes, without end.
+/// Limits the number of elements if these overlap, because there can be vastly more of them than bytes in the
+/// file.
 fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     let is_repeated = |array: &NdArray<'_>| {
         let extent = array.layout().extent();
@@ -225,7 +226,7 @@ fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The decoded block of an array, if it is compressed.
+/// Returns the decoded block of an array, if it is compressed.
 fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     match array.source() {
         Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
@@ -235,7 +236,7 @@ fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     }
 }
 
-/// Whether texts are equal without their padding; other bytes if they are the same.
+/// Returns `true` if two texts are equal, apart from padding. Other values must have the same bytes.
 fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
     if from.kind() != to.kind() {
         return false;
@@ -252,7 +253,7 @@ fn element(scalar: ScalarType, bytes: &[u8], is_masked: bool) -> String {
     shortened(&json::element(&native, bytes).to_string())
 }
 
-/// The index of an element of a shape by its place in C order.
+/// Converts a position in C order to the index of an element.
 fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
     let mut rest = place;
     let mut index: Vec<u64> = shape
@@ -268,13 +269,14 @@ fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
     index
 }
 
-/// The parts of a shape, in C order and of a bounded number of elements: the place of the first, and the slices.
+/// An iterator over the parts of a shape in C order, each with a limited number of elements. Yields the
+/// position of the first element of a part, and its slices.
 struct Pieces<'s> {
     shape: &'s [u64],
-    /// The axis that is cut in ranges; those before it are cut in single elements.
+    /// The axis that is split into ranges. Axes before it are split into single elements.
     axis: usize,
     rows: u64,
-    /// Elements of a row of the axis.
+    /// Number of elements per row of the axis.
     row: u64,
     next: u64,
     total: u64,
@@ -284,7 +286,7 @@ impl<'s> Pieces<'s> {
     fn of(shape: &'s [u64], most: u64) -> Self {
         let total = shape.iter().fold(1_u64, |all, &len| all.saturating_mul(len));
         let (mut axis, mut row) = (shape.len(), 1_u64);
-        // From the last axis on, as many as fit.
+        // Combine as many axes as possible, starting with the last.
         while axis > 0 {
             axis -= 1;
             let whole = row.saturating_mul(shape[axis]);

@@ -1,19 +1,19 @@
-//! Records of the library that wrote a file: the entry `asdf_library`, and the extensions in the
-//! history whose software is that library.
+//! Records of the library that wrote a file: the entry `asdf_library`, and those extensions in the history
+//! whose software is that library.
 
 use std::collections::HashSet;
 
 use crate::Node;
 use crate::yaml::{NodeId, NodeKind};
 
-/// Nodes that only record which library wrote a file, each with the collection that it is in: an alias
-/// elsewhere may use the same node for something else.
+/// Nodes that only record which library wrote a file. Each is stored with the collection that contains it,
+/// because an alias may use the same node elsewhere for another purpose.
 #[derive(Debug, Default)]
 pub(super) struct LibraryRecords(HashSet<(NodeId, NodeId)>);
 
 impl LibraryRecords {
-    /// Finds the records below the roots of two trees. Each file may keep what the library of the other
-    /// one has recorded, so the names of both libraries count in both trees.
+    /// Finds the records below the roots of two trees. Since each file may contain records of the library
+    /// that wrote the other one, the names of both libraries apply to both trees.
     pub(super) fn of_both(before: Node<'_>, after: Node<'_>) -> [Self; 2] {
         let names: Vec<&str> = [before, after]
             .into_iter()
@@ -36,8 +36,8 @@ impl LibraryRecords {
                 records.add(extensions, extension);
             }
         }
-        // A list of nothing but records is itself a record, and so is a history that holds only
-        // this list.
+        // A list that contains only records is itself a record, and so is a history that contains only such a
+        // list.
         if extensions.kind() == NodeKind::Sequence
             && extensions.items().all(|item| records.contains(extensions, item))
         {
@@ -53,7 +53,7 @@ impl LibraryRecords {
         self.0.insert((container.id(), child.id()));
     }
 
-    /// Returns `true` if the child of a collection is a record of the library.
+    /// Returns `true` if `child` is a record of the library in the collection `container`.
     pub(super) fn contains(&self, container: Node<'_>, child: Node<'_>) -> bool {
         !self.0.is_empty() && self.0.contains(&(container.id(), child.id()))
     }

@@ -1,4 +1,4 @@
-//! The differences of two trees and of their arrays.
+//! Finding the differences between two trees, including their arrays.
 
 mod array;
 mod library;
@@ -19,15 +19,15 @@ pub use array::ElementsDifference;
 use library::LibraryRecords;
 pub(super) use value::{shortened, shown};
 
-/// Pairs of nodes that are compared: with aliases and merge keys a small tree may have far more than a large one
-/// without.
+/// Maximum number of pairs of nodes to compare. With aliases and merge keys, a small tree may have far more
+/// of them than a large one without.
 const MAX_PAIRS: u64 = 1 << 22;
 
-/// Bytes of the keys on the way to nodes that may differ, and of the pointers of differences: each may be as long
-/// as the tree.
+/// Maximum total length in bytes of the keys of nodes that may differ, and of the pointers to differences.
+/// Each of these may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
-/// How two trees are compared: what is ignored, and which numbers are equal.
+/// Options for comparing two trees: which nodes are ignored, and which numbers are equal.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -68,7 +68,8 @@ impl Default for Compare {
     }
 }
 
-/// Numbers are equal if they differ by at most `atol`, and `rtol` times the second.
+/// Numbers are equal if they differ by at most `atol` plus `rtol` times the absolute value of the second
+/// number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tolerance {
     rtol: f64,
@@ -79,35 +80,35 @@ struct Tolerance {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The pointer to the node, in the tree that has it.
+    /// The pointer to the node, in the tree that contains it.
     pub pointer: String,
-    /// How it differs.
+    /// The kind of difference, with details.
     pub kind: DifferenceKind,
 }
 
-/// How a node differs.
+/// The way in which a node differs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// Only the second tree has it: its value in short.
+    /// Only the second tree contains the node. Its value is abbreviated.
     Added(String),
-    /// Only the first tree has it.
+    /// Only the first tree contains the node. Its value is abbreviated.
     Removed(String),
-    /// The value or its type differs.
+    /// The values or their types differ.
     Value(String, String),
-    /// The tag differs.
+    /// The tags differ.
     Tag(Option<String>, Option<String>),
-    /// Arrays of different types.
+    /// The arrays have different types.
     Datatype(String, String),
-    /// Arrays of different shapes.
+    /// The arrays have different shapes.
     Shape(Vec<u64>, Vec<u64>),
-    /// Arrays some of whose elements differ.
+    /// Some elements of the arrays differ.
     Elements(ElementsDifference),
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The root has no key.
+        // The pointer to the root is empty.
         let pointer = if self.pointer.is_empty() { "\"\"" } else { &self.pointer };
         let tag = |tag: &Option<String>| tag.clone().unwrap_or_else(|| "none".to_owned());
         match &self.kind {
@@ -124,12 +125,12 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Takes differences, until it breaks.
+/// A function that receives differences until it breaks.
 type Take<'t> = dyn FnMut(Difference) -> ControlFlow<()> + 't;
 
-/// Why a comparison ends.
+/// The reason why a comparison ended early.
 enum Stop {
-    /// Whoever takes the differences wants no more.
+    /// The function that receives differences has stopped it.
     Taken,
     Failed(crate::Error),
 }
@@ -147,12 +148,12 @@ impl From<binio::Error> for Stop {
 }
 
 impl Compare {
-    /// Compares everything, and numbers by value.
+    /// Creates a comparison that includes all nodes and compares numbers by their exact value.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the relative tolerance of numbers, of the second tree's. Default: 0.
+    /// Sets the tolerance of numbers, relative to the number in the second tree. Default: 0.
     #[must_use]
     pub fn rtol(mut self, rtol: f64) -> Self {
         self.tolerance.rtol = rtol;
@@ -166,7 +167,7 @@ impl Compare {
         self
     }
 
-    /// Ignores the nodes of a pattern, and all below them.
+    /// Ignores the nodes that match a pattern, and everything below them.
     #[must_use]
     pub fn ignore(mut self, pattern: Pattern) -> Self {
         self.ignore.push(pattern);
@@ -174,21 +175,22 @@ impl Compare {
     }
 
     /// Ignores what the libraries that wrote the files record about themselves: the key `asdf_library`, and
-    /// the extensions of the history whose software is one of these libraries. They differ whenever another
-    /// program, or another version of it, has written the same content.
+    /// the extensions in the history whose software is one of these libraries. These records differ whenever
+    /// the same content was written by a different program, or by a different version of it.
     #[must_use]
     pub fn ignore_library(mut self) -> Self {
         self.without_library = true;
         self
     }
 
-    /// Calls `take` with the differences of two nodes, which may be of different files, until it breaks.
+    /// Compares two nodes, which may be in different files, and calls `take` with each difference until it
+    /// breaks.
     ///
-    /// Keys are compared whatever their order. Numbers are compared by value, `1` is `1.0`, and not-a-number is
-    /// equal to itself. Arrays are compared by type, shape, mask and elements, whatever their byte order, strides,
-    /// compression and block. Each pair of nodes is compared once, however often aliases mention it.
+    /// The order of keys is ignored. Numbers are compared by value: `1` is equal to `1.0`, and NaN is equal
+    /// to itself. Arrays are compared by type, shape, mask and elements, regardless of byte order, strides,
+    /// compression and block. Each pair of nodes is compared once, regardless of the number of aliases.
     ///
-    /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree very large.
+    /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree too large.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
         let records = if self.without_library {
@@ -205,26 +207,26 @@ impl Compare {
     }
 }
 
-/// A comparison that is going on.
+/// A comparison in progress.
 struct Run<'r, 't> {
     compare: &'r Compare,
-    /// What the libraries have recorded in the first and in the second tree.
+    /// The records of the libraries in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Whether blocks of both files, by their offsets, have the same stored bytes.
+    /// Whether blocks of the two files have the same stored bytes, by their offsets.
     same_blocks: HashMap<(u64, u64), bool>,
     take: &'r mut Take<'t>,
     pairs: u64,
     bytes: u64,
 }
 
-/// A pair of nodes that is yet to be compared.
+/// A pair of nodes that has not been compared yet.
 struct Pair<'a, 'b> {
     before: Node<'a>,
     after: Node<'b>,
     progress: Vec<Progress>,
 }
 
-/// The walk through pairs of collections, each pair of which is compared once.
+/// The traversal of pairs of collections. Each pair is compared once.
 type PairWalk<'a, 'b> =
     Walk<'a, (NodeId, NodeId), std::vec::IntoIter<(Token<'a>, Pair<'a, 'b>)>, ()>;
 
@@ -270,7 +272,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Compares the keys of collections, and leaves what both have for later.
+    /// Compares the keys of two collections. Values that both contain are compared later.
     fn collections<'a, 'b>(
         &mut self,
         pair: &Pair<'a, 'b>,
@@ -286,7 +288,7 @@ impl Run<'_, '_> {
         let is_kept =
             |records: &LibraryRecords, container, child| !records.contains(container, child);
         let is_sequence = pair.before.kind() == NodeKind::Sequence;
-        // The items of a second sequence are taken in step with those of the first.
+        // Advance through the items of the second sequence in step with those of the first.
         let mut others =
             children(pair.after).filter(|(_, child)| is_kept(after_records, pair.after, *child));
         let mut in_both = 0;

@@ -1,11 +1,11 @@
-//! Numbers, and when they are equal.
+//! Comparing numbers with a tolerance.
 
 pub(super) use binio::array::Number;
 
 use super::Tolerance;
 
 impl Tolerance {
-    /// Whether numbers are equal. Not-a-number is equal to itself.
+    /// Returns `true` if two numbers are equal within the tolerance. NaN is equal to itself.
     pub(super) fn allows(self, before: Number, after: Number) -> bool {
         if before == after {
             return true;
@@ -13,12 +13,12 @@ impl Tolerance {
         if let (Number::Int(_), Number::Int(_), true) = (before, after, self.is_exact()) {
             return false;
         }
-        // A difference is as exact as a float.
+        // With a tolerance, the precision of floats is sufficient.
         let (before, after) = (before.to_complex(), after.to_complex());
         if before.is_nan() || after.is_nan() {
             return before.is_nan() && after.is_nan();
         }
-        // Infinities are equal to themselves, and no tolerance reaches them.
+        // Infinities are only equal to themselves, whatever the tolerance.
         before == after || {
             let difference = (before - after).norm();
             difference.is_finite() && difference <= self.atol + self.rtol * after.norm()
@@ -30,7 +30,7 @@ impl Tolerance {
     }
 }
 
-/// How far numbers are apart.
+/// Returns the absolute difference of two numbers.
 pub(super) fn distance(before: Number, after: Number) -> f64 {
     (before.to_complex() - after.to_complex()).norm()
 }

@@ -1,15 +1,15 @@
-//! Scalars: whether they are equal, and how they are shown.
+//! Comparing scalars, and displaying values.
 
 use super::Tolerance;
 use super::number::Number;
 use crate::Node;
 use crate::yaml::{Content, NodeKind};
 
-/// Characters of a value that are shown.
+/// Maximum number of characters of a value that are displayed.
 const MAX_SHOWN: usize = 60;
 
-/// Whether two nodes are equal scalars; numbers within the tolerance. A scalar whose text does not fit its tag is
-/// equal to one of the same text.
+/// Returns `true` if two nodes are equal scalars, with numbers compared within the tolerance. Scalars that
+/// are invalid for their tag are equal if their texts are.
 pub(super) fn is_equal(before: Node<'_>, after: Node<'_>, tolerance: Tolerance) -> bool {
     match (number(before), number(after)) {
         (Some(before), Some(after)) => return tolerance.allows(before, after),
@@ -25,7 +25,7 @@ pub(super) fn is_equal(before: Node<'_>, after: Node<'_>, tolerance: Tolerance) 
     }
 }
 
-/// The number that a node is; an integer of very many digits is none.
+/// Returns the number that a node represents. Integers beyond 128 bits are not included.
 fn number(node: Node<'_>) -> Option<Number> {
     if let Some(integer) = node.as_i128() {
         return Some(Number::Int(integer));
@@ -33,11 +33,11 @@ fn number(node: Node<'_>) -> Option<Number> {
     if let Some(float) = node.as_f64() {
         return Some(Number::Float(float));
     }
-    // Only of a complex tag, since real numbers are done.
+    // Real numbers have already been handled, so only the tag for complex numbers is left.
     node.complex().ok().map(Number::Complex)
 }
 
-/// A node in short: a scalar as JSON, and how much is in a collection.
+/// Displays a node briefly: the value of a scalar, or the size of a collection.
 pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     let count = |one: &str| match node.len() {
         1 => format!("1 {one}"),
@@ -57,7 +57,7 @@ pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     }
 }
 
-/// The start of a long text.
+/// Shortens a long text to its beginning.
 pub(in crate::inspect) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}..", &text[..end]),

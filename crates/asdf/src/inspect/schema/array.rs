@@ -1,4 +1,4 @@
-//! The keywords for arrays: `ndim`, `max_ndim`, `datatype`, `exact_datatype`.
+//! Schema keywords for arrays: `ndim`, `max_ndim`, `datatype`, `exact_datatype`.
 
 use binio::Limits;
 use binio::array::{Datatype, ScalarKind, ScalarType};
@@ -8,7 +8,7 @@ use crate::ndarray::source::Source;
 use crate::ndarray::{datatype_name, inline};
 use crate::yaml::YamlNode;
 
-/// Why an array does not match a keyword. Nodes whose tag is not that of an array match.
+/// Returns the reason why an array does not match a keyword. Nodes without the tag of an array always match.
 pub(super) fn mismatch(
     node: YamlNode<'_>,
     schema: YamlNode<'_>,
@@ -35,7 +35,7 @@ pub(super) fn mismatch(
     (!fits).then(|| format!("expected {most}{wanted} dimensions, found {found}"))
 }
 
-/// What an array says of itself, or what its elements in the tree show.
+/// The declared properties of an array, or those inferred from its elements in the tree.
 struct Declared {
     dimensions: u64,
     datatype: Option<Datatype>,
@@ -84,7 +84,7 @@ fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option
     (!fits).then(|| format!("expected the datatype {how}{wanted}, found {found}"))
 }
 
-/// Whether numbers of one type can be those of another without a loss, as numpy's safe casts.
+/// Returns `true` if one numeric type can be converted to another without loss, like numpy's safe casts.
 fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     use ScalarKind::{Bool, Bytes, Complex, Float, Int, Uint, Unicode};
 
@@ -95,7 +95,7 @@ fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     if is_exact {
         return false;
     }
-    // Bytes of a float that holds integers of this width.
+    // The size in bytes of a float that can represent integers of this width.
     let float_for = |width: u64| match width {
         1 => 2,
         2 => 4,

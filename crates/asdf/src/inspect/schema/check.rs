@@ -1,4 +1,4 @@
-//! A node against a schema: the keywords that lead to other schemas.
+//! Checking a node against a schema, including keywords that contain or refer to other schemas.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -15,28 +15,28 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// How deep schemas may lead to others: far more than any nest, and what a thread's stack holds.
+/// Maximum nesting depth of schemas: far more than any reasonable nesting, and still within a thread's stack.
 const MAX_DEPTH: usize = 200;
 
-/// The most pairs of nodes and schemas that are remembered. Further pairs are checked each time
-/// they occur, within the limit on steps.
+/// Maximum number of pairs of nodes and schemas that are remembered. Further pairs are checked each time they
+/// occur, within the limit on steps.
 const MAX_KNOWN: usize = 1 << 21;
 
-/// A node and a schema that it is checked against.
+/// A node together with a schema against which it is checked.
 type Pair = (NodeId, usize, NodeId);
 
-/// What is known of a pair.
+/// The result of checking a pair, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairState {
-    /// It is being checked further out: the node is inside itself.
+    /// The check is not finished, which means that the node contains itself.
     Open,
     Valid,
-    /// What is wrong was reported.
+    /// The mismatch was reported.
     Reported,
     Invalid,
 }
 
-/// Checks nodes, and remembers what it has checked.
+/// Checks nodes and remembers the results.
 pub(super) struct Checker<'s> {
     pub(super) schemas: &'s Schemas,
     pub(super) limits: Limits,
@@ -49,7 +49,7 @@ pub(super) struct Checker<'s> {
     max_steps: u64,
     steps: u64,
     depth: usize,
-    /// Whether mismatches are reported, or only looked for.
+    /// Whether mismatches are reported; otherwise, only the result matters.
     reporting: bool,
 }
 
@@ -71,13 +71,13 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Treats keys that have a default as present.
+    /// Treats keys with a default as present.
     pub(super) fn with_defaults(mut self, defaults: Defaults<'s>) -> Self {
         self.defaults = Rc::new(defaults);
         self
     }
 
-    /// Checks a node against the schema of a URI, and reports what does not match.
+    /// Checks a node against the schema with this URI, and reports mismatches.
     pub(super) fn check_by_uri(&mut self, node: YamlNode<'_>, uri: &str) -> Result<()> {
         if let Some(schema) = self.schemas.find(uri) {
             return self.check(node, schema).map(drop);
@@ -90,15 +90,15 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    /// Whether a node matches a schema.
+    /// Returns `true` if a node matches a schema.
     fn check(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        // To tell an ordered mapping from a sequence, all of its items are looked at.
+        // Distinguishing an ordered mapping from a sequence requires examining all of its items.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
-        // A pair can occur twice only if an alias leads to the node or a reference to the schema.
+        // A pair can only occur twice if there is an alias to the node or a reference to the schema.
         let is_shared = schema.is_target || node.anchor().is_some();
         let pair = (node.id(), schema.number, schema.node.id());
         match self.known.get(&pair) {
@@ -136,7 +136,7 @@ impl<'s> Checker<'s> {
         Ok(binio::check_limit(WHAT, self.max_steps, self.steps)?)
     }
 
-    /// Whether a node matches, without a report.
+    /// Returns `true` if a node matches a schema, without reporting mismatches.
     pub(super) fn is_match(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         let reporting = std::mem::replace(&mut self.reporting, false);
         let result = self.check(node, schema);
@@ -145,7 +145,7 @@ impl<'s> Checker<'s> {
     }
 
     fn check_keywords(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
-        // Keys next to it are ignored.
+        // Other keys next to `$ref` are ignored.
         if let Some(reference) = schema.node.get("$ref").and_then(YamlNode::as_str) {
             let uri = uri::join(schema.uri, reference);
             if let Some(target) = self.schemas.find(&uri) {
@@ -231,7 +231,7 @@ impl<'s> Checker<'s> {
     ) -> Result<bool> {
         let mut is_valid = true;
         if node.is_ordered_mapping() {
-            // Finding a member by its key would walk through all of them.
+            // Finding a member by its key would traverse all of them.
             for (key, child) in node.members() {
                 if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
                     is_valid &= self.check(child, schema.at(below))?;
@@ -270,7 +270,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Reports a mismatch, if they are to be reported.
+    /// Reports a mismatch, unless reporting is turned off. Returns `false`.
     fn fail(
         &mut self,
         code: Code,
@@ -299,7 +299,7 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    /// `anyOf` and `oneOf`.
+    /// Checks `anyOf` or `oneOf`.
     fn some_of(
         &mut self,
         node: YamlNode<'_>,
@@ -324,7 +324,7 @@ impl<'s> Checker<'s> {
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
 
-    /// Why a node matches none of some schemas: what is wrong by each, as far as it is short.
+    /// Explains why a node matches none of several schemas, with the mismatch for each one if this is short.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -344,7 +344,7 @@ impl<'s> Checker<'s> {
             let mut other = Checker::new(self.schemas, self.limits, self.max_steps);
             other.defaults = Rc::clone(&self.defaults);
             (other.steps, other.depth) = (self.steps, self.depth);
-            // What lies inside of it is left out, or every level would look at all below once more.
+            // Ignore nested values; otherwise, every level would check everything below it again.
             other.check_shallow(node, schema.at(choice))?;
             let first = other.found.into_iter().next();
             reasons.extend(first.map(|found| found.diagnostic.message));
@@ -356,7 +356,7 @@ impl<'s> Checker<'s> {
         Ok(message)
     }
 
-    /// Checks the keywords that need no other schema but those of references.
+    /// Checks only keywords that do not contain other schemas, after following references.
     fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {
@@ -374,7 +374,8 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    /// `patternProperties`, and `additionalProperties`: those that neither it nor `properties` names.
+    /// Checks `patternProperties`, or `additionalProperties` for keys that are mentioned in neither
+    /// `properties` nor `patternProperties`.
     fn other_properties(
         &mut self,
         node: YamlNode<'_>,
@@ -513,7 +514,8 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Whether a regular expression matches a part of a text; `None` if it is none that is known.
+    /// Returns `true` if a regular expression matches part of a text, or `None` if the expression is not
+    /// supported.
     fn finds(&mut self, pattern: &str, text: &str) -> Option<bool> {
         if !self.patterns.contains_key(pattern) {
             self.patterns.insert(pattern.to_owned(), Regex::new(pattern).ok());
@@ -522,14 +524,14 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The value of a key of a mapping.
+/// Returns the value for a key of a mapping, or `None` for other nodes.
 fn node_at<'n>(node: YamlNode<'n>, key: &str) -> Option<YamlNode<'n>> {
     if node.kind() == NodeKind::Mapping { node.get(key) } else { None }
 }
 
-/// Returns `true` if the content of the node is in another file or part of this one, so that it cannot
-/// be checked: `{$ref: URI}` without other keys. The root is never a reference, because nothing would
-/// be left to check.
+/// Returns `true` for a node of the form `{$ref: URI}` without other keys, which cannot be checked because
+/// its content is elsewhere. The root never counts as a reference, because there would be nothing left to
+/// check.
 fn is_reference(node: YamlNode<'_>) -> bool {
     let target = node_at(node, "$ref").and_then(YamlNode::as_str);
     target.is_some() && node.len() == 1 && node.id() != node.document().root().id()

@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// The number of steps that a comparison of two collections counts as.
+/// Number of steps that the comparison of two collections counts as.
 const STEPS_PER_COMPARISON: u64 = 8;
 
-/// The number of bytes of a text that are looked up in one step.
+/// Number of bytes of a text that can be looked up in one step.
 const BYTES_PER_STEP: usize = 256;
 
-/// The values of an `enum`. Scalars are looked up by value, however many there are.
+/// The values of an `enum`. Scalars are looked up by value, so their number does not matter.
 #[derive(Debug)]
 pub(super) struct Constants<'s> {
     scalars: HashSet<(u8, String)>,
-    /// Collections and times, which are compared one by one.
+    /// Collections and times, which are compared one at a time.
     others: Vec<YamlNode<'s>>,
 }
 
@@ -31,7 +31,7 @@ impl<'s> Constants<'s> {
         Self { scalars, others }
     }
 
-    /// Returns `true` if a node has one of the values, together with the number of steps taken.
+    /// Returns whether a node has one of the values, and the number of steps taken.
     pub(super) fn find(&self, node: YamlNode<'_>) -> (bool, u64) {
         if let Some(key) = key(node) {
             let steps = 1 + key.1.len() / BYTES_PER_STEP;

@@ -1,7 +1,7 @@
-//! Keys that have a default in a schema.
+//! Keys that have a default value in a schema.
 //!
-//! Up to standard 1.5.0 the reference adds them to a tree before it checks it, so that a key with a default
-//! is never missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not through
+//! Up to standard 1.5.0, the reference implementation adds such keys to a tree before checking it, so they
+//! never count as missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not through
 //! alternatives.
 
 use std::collections::{HashMap, HashSet};
@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::tag::Version;
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// The last standard for which defaults are filled in.
+/// The last version of the standard for which defaults are filled in.
 const LAST_STANDARD: Version = Version::new(1, 5, 0);
 
-/// The most references in a row that are followed to find a default.
+/// Maximum number of consecutive references that are followed to find a default.
 const MAX_REFERENCES: usize = 16;
 
-/// The keys that are filled in, by the node that lacks them.
+/// The keys that are filled in, by the node in which they are missing.
 #[derive(Debug, Default)]
 pub(super) struct Defaults<'s> {
     keys: HashMap<NodeId, HashSet<&'s str>>,
@@ -27,8 +27,8 @@ pub(super) struct Defaults<'s> {
 }
 
 impl<'s> Defaults<'s> {
-    /// Finds the defaults for the nodes of a file; none for files of later standards. Fails if that takes
-    /// more than `max_steps` steps.
+    /// Finds the defaults for the nodes of a file. There are none in files that follow a later standard.
+    /// Fails if this takes more than `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,
         file: &Asdf,
@@ -48,7 +48,7 @@ impl<'s> Defaults<'s> {
         Ok(defaults)
     }
 
-    /// Returns `true` if a missing key of a node is filled in.
+    /// Returns `true` if the key is missing in the node and has a default that is filled in.
     pub(super) fn has(&self, node: YamlNode<'_>, key: &str) -> bool {
         self.keys.get(&node.id()).is_some_and(|keys| keys.contains(key))
     }
@@ -65,7 +65,7 @@ impl<'s> Defaults<'s> {
             self.steps += 1;
             binio::check_limit("steps of filling in defaults", max_steps, self.steps)?;
             let pair = (node.id(), schema.number, schema.node.id());
-            // A pair can occur twice only if an alias leads to the node or a reference to the schema.
+            // A pair can only occur twice if there is an alias to the node or a reference to the schema.
             let is_shared = schema.is_target || node.anchor().is_some();
             let is_mapping = schema.node.kind() == NodeKind::Mapping;
             if !is_mapping || (is_shared && !self.seen.insert(pair)) {

@@ -1,4 +1,4 @@
-//! What schemas say about the nodes of a tree: titles and units.
+//! Descriptions of nodes from schemas: titles and units.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -8,40 +8,40 @@ use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::yaml::{NodeId, NodeKind, Order, Token, Walk, YamlNode};
 
-/// How many nodes are described, and how many schemas of one node are looked at.
+/// Maximum number of nodes that are described, and of schemas that are considered for one node.
 const MAX_DESCRIBED: usize = 100_000;
 const MAX_SCHEMAS: usize = 64;
 
-/// What a schema says about a node.
+/// The description of a node in a schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
-    /// Its title, in one line.
+    /// The title, on a single line.
     pub title: Option<String>,
-    /// Its unit.
+    /// The unit.
     pub unit: Option<String>,
 }
 
-/// What schemas say about the nodes of a tree.
+/// The descriptions of the nodes in a tree.
 #[derive(Clone, Debug, Default)]
 pub struct Descriptions(HashMap<NodeId, Description>);
 
 impl Descriptions {
-    /// Whether nothing is said.
+    /// Returns `true` if there are no descriptions.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is said about a node, if anything is.
+    /// Returns the description of a node, if there is one.
     pub fn get(&self, node: NodeId) -> Option<&Description> {
         self.0.get(&node)
     }
 }
 
 impl Schemas {
-    /// Finds what the schemas say about the nodes of a tree: the schemas of a node's tag, and those of
-    /// the nodes above it. What is said of the place, as a property of the node above, goes before what
-    /// is said of the tag. The first hundred thousand nodes are described.
+    /// Finds descriptions of the nodes in a tree, in the schemas for a node's tag and in those of the nodes
+    /// above it. The description of a property in the schema of the node above takes precedence over that of
+    /// the node's tag. At most 100,000 nodes are described.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -79,7 +79,7 @@ impl Schemas {
                         descriptions.insert(node.id(), description);
                     }
                     let count = match node.kind() {
-                        // Of an array there is nothing more to say.
+                        // There are no descriptions of the parts of an array.
                         _ if node.is_ndarray() => 0,
                         NodeKind::Mapping => usize::MAX,
                         _ => MAX_DESCRIBED,
@@ -95,8 +95,8 @@ impl Schemas {
         Ok(Descriptions(descriptions))
     }
 
-    /// Returns the schemas of a node, and those that they refer to or combine. Alternatives are
-    /// included only if the node matches them.
+    /// Returns the schemas of a node, including those that they refer to or combine. Alternatives are only
+    /// included if the node matches them.
     fn expanded<'s>(
         &'s self,
         node: YamlNode<'_>,
@@ -124,7 +124,7 @@ impl Schemas {
     }
 }
 
-/// What the schemas of a node say about it.
+/// Returns the description of a node according to its schemas.
 fn describe(node: YamlNode<'_>, places: &[Place<'_>]) -> Description {
     let first = |key: &str| places.iter().find_map(|place| line(place.node.get(key)?));
     let own_unit = || {
@@ -135,7 +135,7 @@ fn describe(node: YamlNode<'_>, places: &[Place<'_>]) -> Description {
     Description { title: first("title"), unit }
 }
 
-/// The schema of a child in the schema of the collection around it.
+/// Returns the schema of a child, given that of the collection which contains it.
 fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
     let schema = match token {
         Token::Key(key) => place.node.get("properties")?.get(&key.to_key().ok()?)?,
@@ -147,7 +147,7 @@ fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
     Some(place.at(schema))
 }
 
-/// A text in one line.
+/// Returns a text on a single line.
 fn line(node: YamlNode<'_>) -> Option<String> {
     let text = node.text()?.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)

@@ -1,7 +1,7 @@
-//! Checking trees against schemas: those of the standard, and those of missions.
+//! Checking trees against schemas, such as those of the standard and of missions.
 //!
-//! A schema is a YAML text in JSON Schema draft 4 with what ASDF adds: `tag`, `ndim`, `max_ndim`,
-//! `datatype`, `exact_datatype`. Manifests say which schemas a tag has.
+//! A schema is a YAML document in JSON Schema draft 4 with the extensions of ASDF: `tag`, `ndim`, `max_ndim`,
+//! `datatype`, `exact_datatype`. Manifests specify the schemas for each tag.
 //!
 //! ```yaml
 //! id: asdf://example.org/manifests/m-1.0.0         # a manifest
@@ -18,11 +18,11 @@
 //! required: [exposure]
 //! ```
 //!
-//! Every node with a tag is checked against the schemas of that tag, as the reference does it. What
-//! the reference takes for valid is valid here too: `format` is a remark, but for the times that
-//! `type: string` with `format: date-time` allows; keys next to a `$ref` of a schema are ignored. A node
-//! `{$ref: URI}` is not checked, because its content is elsewhere; the root, and a node with keys next to
-//! `$ref`, are checked as any other. Nothing is ever fetched.
+//! As in the reference implementation, every node with a tag is checked against the schemas for that tag.
+//! Whatever the reference implementation accepts is also valid here: `format` is only a comment, except that
+//! `type: string` with `format: date-time` allows times, and keys next to `$ref` in a schema are ignored. A
+//! node `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes with
+//! other keys next to `$ref` are checked as usual. Nothing is ever fetched.
 //!
 //! ```
 //! use asdf::Asdf;
@@ -63,8 +63,8 @@ use store::FileTags;
 pub use describe::{Description, Descriptions};
 pub use store::{FolderReport, Schemas};
 
-/// How many steps a check may take, beside some for each node of the tree: alternatives, of which a schema may
-/// have thousands, multiply.
+/// Maximum number of steps for a check, plus an additional number for each node of the tree. The limit is
+/// necessary because nested alternatives multiply, and a schema may have thousands of them.
 const MAX_STEPS: u64 = 1 << 24;
 const STEPS_PER_NODE: u64 = 64;
 
@@ -72,26 +72,26 @@ fn max_steps(document: &Document) -> u64 {
     MAX_STEPS + STEPS_PER_NODE * document.node_count() as u64
 }
 
-/// Where a tree does not match a schema.
+/// A node that does not match a schema.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// What is wrong, with the pointer and the line of the node.
+    /// A description of the mismatch, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
-    /// The keyword of the schema that says so: the URI of the schema, `#`, and a JSON Pointer.
+    /// The keyword that does not match: the URI of the schema, `#`, and a JSON Pointer.
     pub schema: String,
 }
 
 impl Asdf {
-    /// Checks the nodes of the tree that have tags against the schemas of these, in the order of the
-    /// text. Nodes of which no tag has a schema are not looked at, but for a remark about each tag:
-    /// [`Code::NoSchema`].
+    /// Checks all nodes with tags against the schemas for these tags, in the order of the text. If a tag has
+    /// no schema, its nodes are not checked; this is noted once per tag with [`Code::NoSchema`].
     ///
-    /// Keys with a default count as present in files up to standard 1.5.0, since the reference fills them in.
-    /// Of several manifests with a tag, the newest whose extension the history of the file names applies.
+    /// In files up to standard 1.5.0, keys with a default count as present, because the reference
+    /// implementation fills them in. If several manifests contain a tag, those of extensions listed in the
+    /// history of the file take precedence, and among these the newest is used.
     ///
-    /// Fails if the tree cannot be parsed, or with [`Limit`](crate::ErrorKind::Limit) if alternatives make
-    /// checking take too many steps.
+    /// Fails if the tree cannot be parsed, or with [`Limit`](crate::ErrorKind::Limit) if alternatives cause
+    /// too many steps.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
         let tags = FileTags::of(schemas, document.root());

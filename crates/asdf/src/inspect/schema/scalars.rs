@@ -1,17 +1,18 @@
-//! The keywords that look at one node only.
+//! Schema keywords that only concern a single node.
 
 use std::collections::HashSet;
 
 use crate::inspect::pattern::{Wildcards, glob};
 use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 
-/// Items of a list that are compared each with each, at most; scalars are compared whatever their
-/// number.
+/// Maximum number of list items that are compared with each other. Scalars are not included, because they are
+/// looked up by value.
 const MAX_COMPARED: usize = 1000;
-/// How much of a text is quoted.
+/// Maximum number of characters that are quoted from a text.
 const MAX_QUOTED: usize = 60;
 
-/// Why a node does not match a keyword; `None` if it does, or if the keyword says nothing.
+/// Returns the reason why a node does not match a keyword. Returns `None` if it matches, or if the keyword
+/// does not apply.
 pub(super) fn mismatch(
     node: YamlNode<'_>,
     schema: YamlNode<'_>,
@@ -38,7 +39,7 @@ pub(super) fn mismatch(
     }
 }
 
-/// What a node is to the reference.
+/// The type of a node in the reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Null,
@@ -48,7 +49,7 @@ pub(super) enum Type {
     String,
     Array,
     Object,
-    /// A day, or bytes.
+    /// A date, or bytes.
     Other,
     DateTime,
 }
@@ -56,7 +57,7 @@ pub(super) enum Type {
 pub(super) fn type_of(node: YamlNode<'_>) -> Type {
     let is_own = |tag: &str| tag.starts_with("tag:yaml.org,2002:");
     let is_scalar = !matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
-    // The reference takes scalars with other tags for text.
+    // The reference implementation treats scalars with other tags as strings.
     if is_scalar && node.tag().is_some_and(|tag| !is_own(tag)) {
         return Type::String;
     }
@@ -74,7 +75,7 @@ pub(super) fn type_of(node: YamlNode<'_>) -> Type {
     }
 }
 
-/// The text of a node that is a string to the reference.
+/// Returns the text of a node that is a string in the reference implementation.
 pub(super) fn string(node: YamlNode<'_>) -> Option<&str> {
     if type_of(node) == Type::String { node.text() } else { None }
 }
@@ -113,7 +114,7 @@ fn article(name: &str) -> &'static str {
     if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
 }
 
-/// A node in a message.
+/// Describes a node for use in a message.
 pub(super) fn shown(node: YamlNode<'_>) -> String {
     let text = node.text().unwrap_or_default();
     match type_of(node) {
@@ -130,7 +131,7 @@ pub(super) fn shown(node: YamlNode<'_>) -> String {
     }
 }
 
-/// The beginning of a text.
+/// Shortens a long text to its beginning.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}..", &text[..end]),
@@ -157,7 +158,7 @@ fn of_tag(node: YamlNode<'_>, pattern: &str) -> Option<String> {
     }
 }
 
-/// Why a node is none of the values of an `enum`.
+/// Explains that a node has none of the values of an `enum`.
 pub(super) fn none_of(node: YamlNode<'_>, values: YamlNode<'_>) -> String {
     let allowed = values.items().take(12).map(|item| match item.text() {
         Some(text) if item.kind() == NodeKind::String => format!("{:?}", cut(text)),
@@ -169,7 +170,7 @@ pub(super) fn none_of(node: YamlNode<'_>, values: YamlNode<'_>) -> String {
     format!("expected one of {allowed}{more}, found {}", shown(node))
 }
 
-/// Whether two nodes have the same value; an integer equals a float.
+/// Returns `true` if two nodes have the same value. Integers can be equal to floats.
 pub(super) fn is_equal(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     match (type_of(a), type_of(b)) {
         (Type::Integer | Type::Number, Type::Integer | Type::Number) => {
@@ -188,7 +189,7 @@ fn compare(a: YamlNode<'_>, b: YamlNode<'_>) -> Option<std::cmp::Ordering> {
     a.as_f64()?.partial_cmp(&b.as_f64()?)
 }
 
-/// Which required keys are missing.
+/// Returns a message that lists missing keys, or `None` if there are none.
 pub(super) fn missing<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
     let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
     match keys.as_slice() {
@@ -250,12 +251,12 @@ fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, one: &str) -> Optio
     (!fits).then(|| format!("{}, expected at {relation} {bound}", number_of(count, one)))
 }
 
-/// A number of things, such as `1 item`.
+/// Formats a number of things, such as `1 item`.
 pub(super) fn number_of(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Why the items of a list are not all different.
+/// Returns a message if the items of a list are not unique.
 fn repeated(node: YamlNode<'_>) -> Option<String> {
     if type_of(node) != Type::Array {
         return None;
@@ -279,7 +280,8 @@ fn repeated(node: YamlNode<'_>) -> Option<String> {
     None
 }
 
-/// A text that is the same for scalars of the same value; `None` for collections, times and bytes.
+/// Returns a key that is the same for scalars with the same value, or `None` for collections, times and
+/// bytes.
 pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
     Some(match type_of(node) {
         Type::Null => (0, String::new()),
@@ -287,9 +289,9 @@ pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
         Type::Integer | Type::Number => match node.value().ok()? {
             Content::Int(Integer::Small(number)) => (2, number.to_string()),
             Content::Int(large) => (2, large.to_string()),
-            // NaN equals nothing, and -0.0 is 0.0.
+            // NaN is not equal to anything, and -0.0 is equal to 0.0.
             Content::Float(number) if number.is_nan() => return None,
-            // Also where it equals an integer.
+            // The key is that of an integer if the values are equal.
             Content::Float(number) => (2, format!("{}", number + 0.0)),
             _ => return None,
         },

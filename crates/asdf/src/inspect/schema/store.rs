@@ -1,4 +1,4 @@
-//! The schemas and manifests that are known, by URI and by tag.
+//! A collection of schemas and manifests, which can be found by URI and by tag.
 
 use std::collections::{HashMap, HashSet};
 #[cfg(any(unix, windows))]
@@ -11,42 +11,42 @@ use crate::error::Result;
 use crate::tag::Version;
 use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
-/// The longest text of a schema, and how many files and folders are looked at.
+/// Maximum length of a schema in bytes, and maximum number of files and folders that are examined.
 #[cfg(any(unix, windows))]
 const MAX_TEXT: u64 = 16 << 20;
 #[cfg(any(unix, windows))]
 const MAX_FILES: usize = 200_000;
 
-/// Schemas, and the manifests that say which of them a tag has.
+/// Schemas, with the manifests that assign them to tags.
 #[derive(Debug, Default)]
 pub struct Schemas {
     documents: Vec<Document>,
-    /// Numbers of documents by their `id`.
+    /// Numbers of documents, by `id`.
     by_uri: HashMap<String, usize>,
-    /// The schemas of each tag, one entry for each manifest with the tag.
+    /// The schemas for each tag, with one entry for each manifest that contains the tag.
     by_tag: HashMap<String, Vec<TagSchemas>>,
 }
 
-/// The schemas that a manifest names for a tag.
+/// The schemas that a manifest assigns to a tag.
 #[derive(Debug)]
 struct TagSchemas {
-    /// URI of the extension that the manifest belongs to.
+    /// URI of the extension to which the manifest belongs.
     extension: Option<String>,
     /// The version of the manifest.
     version: Option<Version>,
     uris: Vec<String>,
 }
 
-/// Finds the schemas of tags for a file, whose extensions decide between manifests.
+/// Finds the schemas for the tags of a file, whose extensions determine the choice between manifests.
 #[derive(Debug)]
 pub(super) struct FileTags<'s> {
     schemas: &'s Schemas,
-    /// The URIs of the extensions.
+    /// The URIs of the extensions that the file lists.
     extensions: HashSet<String>,
 }
 
 impl<'s> FileTags<'s> {
-    /// The tags of a file whose root this is.
+    /// Creates the lookup for a file with this root.
     pub(super) fn of(schemas: &'s Schemas, root: YamlNode<'_>) -> Self {
         let list = root.get("history").and_then(|history| history.get("extensions"));
         let uris = list.into_iter().flat_map(YamlNode::items);
@@ -54,15 +54,15 @@ impl<'s> FileTags<'s> {
         Self { schemas, extensions: uris.map(str::to_owned).collect() }
     }
 
-    /// Returns the URIs of the schemas of a tag. If several manifests have the tag, the newest
-    /// whose extension the file names is used, or else the newest. For a tag without a manifest,
-    /// the URI is derived as it was before there were manifests.
+    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest one whose
+    /// extension the file lists is used, or else the newest one. For a tag without a manifest, the URI is
+    /// derived from the tag, as was usual before manifests existed.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
             let is_named = |manifest: &TagSchemas| {
                 manifest.extension.as_ref().is_some_and(|uri| self.extensions.contains(uri))
             };
-            // If several are equal, the first that was read is used.
+            // If several are equally new, the one that was read first is used.
             let newest = manifests.iter().rev().max_by_key(|it| (is_named(it), it.version));
             let uris = newest.into_iter().flat_map(|manifest| &manifest.uris);
             return uris.map(String::as_str).collect();
@@ -77,31 +77,32 @@ impl<'s> FileTags<'s> {
     }
 }
 
-/// What was found in a folder of schemas.
+/// A summary of reading a folder of schemas.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[cfg(any(unix, windows))]
 pub struct FolderReport {
-    /// How many schemas and manifests were read.
+    /// Number of schemas and manifests that were read.
     pub read: usize,
-    /// YAML files that cannot be read, and why.
+    /// YAML files that could not be read, with the errors.
     pub failed: Vec<(PathBuf, Error)>,
 }
 
 impl Schemas {
-    /// No schemas.
+    /// Creates an empty collection.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no schemas.
     pub fn is_empty(&self) -> bool {
         self.by_uri.is_empty()
     }
 
-    /// Reads a schema or a manifest. Other YAML texts are ignored: those without an `id` and without
-    /// `tags`. Of two with the same `id` the first is used; of
-    /// two manifests with the same tag, the newest that the extensions in the history of a file name. Returns whether it was one.
+    /// Reads a schema or a manifest, and returns `true` if the text is one. Other YAML texts, which have
+    /// neither `id` nor `tags`, are ignored. If an `id` occurs more than once, the first document is used. If
+    /// several manifests contain the same tag, the newest one whose extension is listed in the history of a
+    /// file is used, or else the newest one.
     pub fn add(&mut self, text: &str) -> Result<bool> {
         self.add_bytes(text.as_bytes())
     }
@@ -134,9 +135,9 @@ impl Schemas {
         Ok(true)
     }
 
-    /// Reads all schemas and manifests of a folder and those below it, in the order of their names: files
-    /// that end with `.yaml` or `.yml`. An installed Python package that holds schemas is such a
-    /// folder. Fails only if the folder cannot be listed.
+    /// Reads all schemas and manifests in a folder and its subfolders, in the order of their names: all files
+    /// that end in `.yaml` or `.yml`. Such a folder may be an installed Python package that contains schemas.
+    /// Fails only if the folder cannot be listed, or contains too many files.
     #[cfg(any(unix, windows))]
     pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
         let mut report = FolderReport::default();
@@ -162,7 +163,7 @@ impl Schemas {
                 }
                 let entry = entry?;
                 let path = entry.path();
-                // A link to a folder could lead in a circle.
+                // A link to a folder could lead to an endless loop.
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     left.push(path);
                 } else if is_yaml(&path) && path.is_file() {
@@ -180,7 +181,7 @@ impl Schemas {
         Ok(report)
     }
 
-    /// The number and the root of the schema of a URI, and the node that its fragment leads to.
+    /// Returns the schema with this URI or, if the URI has a fragment, the node to which the fragment leads.
     pub(super) fn find(&self, uri: &str) -> Option<Place<'_>> {
         let (uri, fragment) = uri::split(uri);
         let number = *self.by_uri.get(uri)?;
@@ -190,22 +191,23 @@ impl Schemas {
         Some(Place { number, uri, node, is_target: true })
     }
 
-    /// Returns the schema that the `$ref` of a schema leads to.
+    /// Returns the schema that the `$ref` of a schema refers to.
     pub(super) fn target<'s>(&'s self, schema: Place<'s>) -> Option<Place<'s>> {
         let reference = schema.node.get("$ref").and_then(YamlNode::as_str)?;
         self.find(&uri::join(schema.uri, reference))
     }
 }
 
-/// A node of a schema.
+/// A node in a schema.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'s> {
     /// The number of the document.
     pub(super) number: usize,
-    /// The URI of the document, which relative references are relative to.
+    /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether a URI led here, which may happen more than once, rather than the schema around it.
+    /// Whether the node was reached through a URI, which may happen more than once, rather than from the
+    /// enclosing schema.
     pub(super) is_target: bool,
 }
 
@@ -214,7 +216,7 @@ impl<'s> Place<'s> {
         Self { node, is_target: false, ..self }
     }
 
-    /// The URI of a keyword here.
+    /// Returns the URI of a keyword in this node.
     pub(super) fn path(self, keyword: &str) -> String {
         let pointer = self.node.to_pointer().unwrap_or_default();
         let slash = if keyword.is_empty() { "" } else { "/" };

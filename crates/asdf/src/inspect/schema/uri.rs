@@ -1,8 +1,9 @@
-//! URIs of schemas: relative ones and fragments.
+//! Resolving and splitting the URIs of schemas.
 
 use std::borrow::Cow;
 
-/// A URI against a base, as RFC 3986 says, as far as schemas need it. Without a fragment in the base.
+/// Resolves a reference against a base URI according to RFC 3986, as far as schemas need it. A fragment in
+/// the base is ignored.
 ///
 /// ```text
 /// http://x.org/schemas/a-1.0.0  +  b-1.0.0        http://x.org/schemas/b-1.0.0
@@ -55,7 +56,8 @@ fn has_scheme(uri: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_scheme)
 }
 
-/// A URI and its fragment, which is percent-decoded and empty if there is none.
+/// Splits a URI into the part before the fragment and the percent-decoded fragment, which is empty if there
+/// is none.
 pub(super) fn split(uri: &str) -> (&str, String) {
     match uri.split_once('#') {
         None => (uri, String::new()),
