@@ -116,7 +116,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         loop {
             let done = decoded >= wanted;
             if done && wanted < data_size {
-                break; // The beginning is all that was asked for.
+                break; // Only the beginning was requested.
             }
             let left = stored.len().saturating_sub(at);
             let is_over = left < framing.header_len() as u64 || (framing.is_single() && at > 0);
@@ -131,7 +131,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             let lengths = framing.lengths(&header);
             let whole = lengths.as_ref().is_ok_and(|lengths| lengths.payload.end <= left);
             if done && !whole {
-                break; // Not a chunk, but bytes that trail.
+                break; // These are trailing bytes, not a chunk.
             }
             let Lengths { payload, data_len } =
                 lengths.map_err(|message| CodecError::Corrupt { message, offset: at })?;

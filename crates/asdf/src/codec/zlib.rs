@@ -16,7 +16,7 @@
 //!          compressor got as its dictionary; ends with an empty stored block, at a byte
 //! ..
 //! piece    the last ends with a final block
-//! 4 bytes  adler32 of all data, combined from those of the pieces
+//! 4 bytes  adler32 of all data, combined from the values for the pieces
 //! ```
 //!
 //! To readers, the result looks like any other stream. It is 0.1% larger than the output of a single

@@ -98,7 +98,7 @@ impl Relation {
 pub struct Match<'a> {
     /// The pointer through which the node was found, which has the smallest number of levels.
     pub pointer: String,
-    /// The node.
+    /// The node that was found.
     pub node: Node<'a>,
 }
 

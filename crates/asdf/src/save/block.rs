@@ -36,7 +36,7 @@ impl std::fmt::Debug for ArrayData {
 /// The content of a block to be written.
 #[derive(Clone)]
 pub(super) enum Content<'a> {
-    /// The data of an array.
+    /// The data of a new array.
     Array(ArrayData),
     /// The stored bytes of a block in another file.
     Stored(Block<'a>),

@@ -170,8 +170,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Sets an array at a JSON Pointer. If it replaces an array whose block nothing else uses, the new array
-    /// is stored in that block, unless the file is changed in place.
+    /// Sets an array at a JSON Pointer. If this replaces an array whose block nothing else uses, the new
+    /// array replaces that block as well, unless the file is changed in place.
     ///
     /// Fails if a block has to be appended, but the last block is streamed.
     pub fn set_array(&mut self, pointer: &str, array: Array) -> Result<()> {
@@ -220,9 +220,9 @@ impl Editor {
         self.tree_mut()?.rename(pointer, key)
     }
 
-    /// Replaces the entire text of the tree, for example after manual editing. The text must begin with
-    /// `%YAML`, have a mapping as its root, refer only to existing blocks, and contain nothing but white
-    /// space after `...`. Otherwise fails with the position of the mistake.
+    /// Replaces the entire text of the tree, for example after manual editing. Fails if the text is not valid
+    /// YAML, does not begin with `%YAML`, does not have a mapping as its root, refers to blocks that do not
+    /// exist, or has anything but white space after `...`.
     pub fn set_text(&mut self, text: &str) -> Result<()> {
         let mut text = text.to_owned();
         if !text.ends_with('\n') {

@@ -1,9 +1,9 @@
 //! Streamed blocks: arrays that grow row by row.
 //!
 //! ```text
-//! shape: ['*', 8], source: -1    the tree: as many rows as the block holds, in the last block
+//! shape: ['*', 8], source: -1    the tree: as many rows as the last block contains
 //! STREAMED header, no sizes      the block runs to the end of the file
-//! row, row, ..                   a reader sees the whole rows that are there
+//! row, row, ..                   readers see all complete rows
 //! ```
 //!
 //! [`RowWriter::close`] turns the streamed block into an ordinary one. The file is valid at all times,

@@ -126,8 +126,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Fails if the elements cannot be read, or if the block does not match its checksum: the copy would get
-    /// a checksum that matches. The latter is accepted if the file was opened with
+    /// Fails if the elements cannot be read. Also fails if the block does not match its checksum, because the
+    /// checksum of the copy would match, unless the file was opened with
     /// [`Verify::Report`](crate::Verify::Report).
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
         array.check_block()?;

@@ -1,4 +1,4 @@
-//! The values of which a tree consists.
+//! The values in a tree.
 
 use crate::ndarray::source::{Source, is_ndarray_tag};
 use crate::value::{Array, Mapping, ScalarText, Sequence, SharedId};
@@ -23,7 +23,7 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// An integer of any size. Integers that do not fit into 64 bits are written as `!core/integer`.
+    /// An integer of any size. Those beyond 64-bit signed integers are written as `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),

@@ -306,7 +306,7 @@ fn a_range_before_the_damage_is_decoded() {
 mod blsc {
     use super::*;
 
-    /// Returns data of which every block shrinks, so that buffers have a table of blocks.
+    /// Returns data whose blocks all shrink when compressed, so that buffers have a table of blocks.
     fn steps(len: usize) -> Vec<u8> {
         (0..len).map(|i| u8::try_from(i / 9 % 251).unwrap()).collect()
     }

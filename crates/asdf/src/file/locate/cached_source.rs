@@ -1,7 +1,7 @@
 //! A source that keeps its beginning and its end in memory once they have been read.
 //!
 //! ```text
-//! |#### head ####|------------- read when asked for -------------|## tail ##|
+//! |#### head ####|---------------- read on demand ----------------|## tail ##|
 //! 0              head.len()                              tail_start         len
 //! ```
 //!

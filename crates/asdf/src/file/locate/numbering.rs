@@ -3,8 +3,8 @@
 //! ```text
 //! found    block 0 | gap | block ? | block ? | end      the gap may have held a block
 //! index    the offset of each number: certain
-//! arrays   they name the blocks 0 to 3: one is missing, and the sizes fit in only one way
-//! neither  blocks after the gap follow all those that arrays name, so that no array reads them
+//! arrays   they refer to blocks 0 to 3: one is missing, and the sizes fit in only one way
+//! neither  blocks after the gap are numbered after all those that arrays use, so no array reads them
 //! ```
 //!
 //! Both reading and repair use [`number`]. Reading does so before the tree is parsed, so it knows nothing

@@ -450,7 +450,7 @@ fn a_flipped_bit_in_any_header_gives_no_wrong_block_for_a_negative_source() {
                 }
                 let is_marked_streamed = !with_index && bit == 9 * 8 + 7;
                 if is_marked_streamed {
-                    continue; // The sizes of a streamed block mean nothing.
+                    continue; // The sizes of a streamed block have no meaning.
                 }
                 for source in 1..=3_usize {
                     let file = open(bytes.clone());

@@ -10,7 +10,7 @@
 //! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
 //! | converted line ends in text and data | everything that the index and checksums prove to be restored |
 //!
-//! Stored bytes are copied unchanged, and damage remains recognizable: a block whose data does not match its
+//! Stored bytes are copied unchanged, and damage remains recognisable: a block whose data does not match its
 //! checksum keeps that checksum, and a lost block is replaced by an empty one, so that the numbers of the
 //! other blocks remain valid.
 //!

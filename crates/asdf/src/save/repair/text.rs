@@ -19,7 +19,7 @@ use crate::ndarray::source::Source;
 use crate::value::TreeText;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
-/// The maximum number of attempts to parse a truncated tree, each with one line less, and the maximum total
+/// The maximum number of attempts to parse a truncated tree, each with one fewer line, and the maximum total
 /// size of these attempts in bytes.
 const MAX_TRIES: usize = 1000;
 const MAX_TRIED: usize = 64 << 20;

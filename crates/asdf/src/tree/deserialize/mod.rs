@@ -260,7 +260,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if self.node.kind() == NodeKind::Mapping {
             return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
         }
-        // Pairs.
+        // The items are pairs.
         let entries = self.node.items().map(|item| self.walk.only_entry(item));
         Entries::visit(entries, &path, self, visitor)
     }

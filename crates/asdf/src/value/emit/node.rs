@@ -1,7 +1,7 @@
 //! Writing part of the tree as a separate YAML document.
 //!
-//! The text reads back as the same nodes: tags, anchors, aliases and merge keys are preserved, and styles
-//! mostly so. Comments are omitted.
+//! The text reads back as the same nodes: tags, anchors, aliases and merge keys are preserved, and styles in
+//! most cases. Comments are omitted.
 
 use std::io::Write;
 
