@@ -47,7 +47,6 @@ impl<'a> StoredArray<'a> {
         Array::new(VerifiedData(data), datatype, layout, limits).map(Self)
     }
 
-    /// Returns the data.
     pub(super) fn data(&self) -> &ArrayData<'a> {
         &self.0.data().0
     }
