@@ -288,7 +288,7 @@ fn styled(tag: &str, text: &str) -> Vec<String> {
         format!("k: {tag}|+\n  {lines}\n\n"),
         format!("k: {tag}{lines}\n"),
     ];
-    for form in ["k: ", "k:\n- ", "k: {a: 1, b: ", "k: [1, "] {
+    for form in ["k: ", "k:\n- ", "k: {first: 1, second: ", "k: [1, "] {
         let end = match form.chars().nth(3) {
             Some('{') => "}",
             Some('[') => "]",
