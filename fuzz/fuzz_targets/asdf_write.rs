@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use asdf::Value;
 use asdf::ndarray::{ByteOrder, Datatype, Order, ScalarKind, Strided};
-use asdf::value::{Array, Mask, Storage};
+use asdf::value::{Array, ArrayStorage, Mask};
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Asdf, Compression, External, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use binio::Limits;
@@ -194,8 +194,8 @@ fn array(choices: &[u8]) -> Array {
         _ => array,
     };
     match first / 64 {
-        0 => array.storage(Storage::Inline),
-        1 => array.storage(Storage::Block),
+        0 => array.storage(ArrayStorage::Inline),
+        1 => array.storage(ArrayStorage::Block),
         _ => array,
     }
 }

@@ -23,7 +23,7 @@ use crate::file::blocks::BlockRef;
 use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
 use crate::value::edit::TreeText;
-use crate::value::{Array, Storage as ArrayStorage, Tree};
+use crate::value::{Array, ArrayStorage, Tree};
 use crate::yaml::{ParseOptions, YamlNode};
 
 /// The initial tree of a file that has none.

@@ -19,7 +19,7 @@ use crate::tree::open_external;
 use crate::value::edit::TreeText;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS, emit};
 use crate::value::walk::Visit;
-use crate::value::{Array, Mapping, Mask, Storage, Tree, Value};
+use crate::value::{Array, ArrayStorage, Mapping, Mask, Tree, Value};
 use crate::yaml::{Integer, YamlNode};
 
 /// The version of the standard that introduced `float16` and restricted the types of keys.
@@ -192,10 +192,10 @@ impl<'a> NumberedTree<'a> {
 
     fn is_inline(&self, array: &Array) -> bool {
         match array.storage {
-            Storage::Inline => true,
-            Storage::Block => false,
+            ArrayStorage::Inline => true,
+            ArrayStorage::Block => false,
             // An array that cannot be written inline is stored in a block.
-            Storage::Automatic => {
+            ArrayStorage::Automatic => {
                 array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
             }
         }
@@ -449,7 +449,7 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     let entries: [(&str, Value); 3] = [
         ("sign", if sign == Sign::Minus { "-" } else { "+" }.into()),
         ("string", big.to_string().into()),
-        ("words", words.storage(Storage::Inline).into()),
+        ("words", words.storage(ArrayStorage::Inline).into()),
     ];
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }

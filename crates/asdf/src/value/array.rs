@@ -22,10 +22,10 @@ use crate::value::Value;
 /// in memory; it is read piece by piece when the file is written.
 ///
 /// ```
-/// use asdf::value::{Array, Storage};
+/// use asdf::value::{Array, ArrayStorage};
 ///
 /// let image = Array::from_slice(&[1.5_f32, 2.0, 2.5, 3.0, 3.5, 4.0], &[2, 3])?;
-/// let small = Array::from_slice(&[1_u8, 2], &[2])?.storage(Storage::Inline);
+/// let small = Array::from_slice(&[1_u8, 2], &[2])?.storage(ArrayStorage::Inline);
 /// assert_eq!(image.shape(), [2, 3]);
 /// # Ok::<(), asdf::Error>(())
 /// ```
@@ -35,7 +35,7 @@ pub struct Array {
     pub(crate) datatype: Datatype,
     pub(crate) layout: Strided,
     pub(crate) mask: Option<Mask>,
-    pub(crate) storage: Storage,
+    pub(crate) storage: ArrayStorage,
     pub(crate) compression: Option<Compression>,
     limits: Limits,
 }
@@ -53,7 +53,7 @@ pub enum Mask {
 /// Specifies where the elements of an array are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Storage {
+pub enum ArrayStorage {
     /// In a block, or in the tree if the array has fewer elements than the writer's
     /// [`inline_below`](crate::save::WriteOptions::inline_below).
     #[default]
@@ -92,7 +92,7 @@ impl Array {
         layout: Strided,
         limits: Limits,
     ) -> Self {
-        let storage = Storage::default();
+        let storage = ArrayStorage::default();
         Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
@@ -165,7 +165,7 @@ impl Array {
         /// Sets the mask.
         mask: Mask => Some(mask);
         /// Sets where the elements are stored.
-        storage: Storage;
+        storage: ArrayStorage;
         /// Sets the compression of the block, overriding that of the writer.
         compression: Compression => Some(compression);
     }

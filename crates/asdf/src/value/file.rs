@@ -3,7 +3,7 @@
 use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Node;
-use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
+use crate::value::{Array, ArrayStorage, Mask, Sequence, Tree, Value};
 use crate::yaml::NodeKind;
 
 impl Tree {
@@ -88,12 +88,12 @@ fn inline(node: Node<'_>) -> Result<Value> {
 
 fn inline_array(node: Node<'_>) -> Result<Array> {
     let array = node.ndarray()?;
-    let mut copy = Array::from_file(&array)?.storage(Storage::Inline);
+    let mut copy = Array::from_file(&array)?.storage(ArrayStorage::Inline);
     if let Some(mask) = node.get("mask").filter(|mask| !mask.is_null()) {
         copy = copy.mask(match mask.kind() {
             NodeKind::Sequence | NodeKind::Mapping => {
                 let mask = Array::from_file(&mask.ndarray_forced()?)?;
-                Mask::Array(Box::new(mask.storage(Storage::Inline)))
+                Mask::Array(Box::new(mask.storage(ArrayStorage::Inline)))
             }
             _ => Mask::Value(Tree::from_node(mask.yaml())?.root().clone()),
         });

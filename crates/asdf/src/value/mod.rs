@@ -30,7 +30,7 @@ pub(crate) mod serialize;
 pub(crate) mod tree;
 pub(crate) mod walk;
 
-pub use array::{Array, Mask, Storage};
+pub use array::{Array, ArrayStorage, Mask};
 pub use collection::{Mapping, Sequence};
 pub use edit::TreeText;
 pub use model::Tagged;

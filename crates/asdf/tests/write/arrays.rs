@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use asdf::ndarray::{ByteOrder, Datatype, Field, Order, Record, ScalarKind, ScalarType, Strided};
 use asdf::ndarray::{Complex, Endian, f16};
-use asdf::value::{Array, Mask, Storage};
+use asdf::value::{Array, ArrayStorage, Mask};
 use asdf::{Asdf, Bytes, Limits, Tree, Value, WriteOptions};
 
 use crate::{bytes_of, open, written};
@@ -113,7 +113,7 @@ fn every_datatype_reads_back_from_the_tree() {
             let array = array.unwrap();
             let expected = array.view().unwrap().read_bytes(Order::C, ByteOrder::Little).unwrap();
             let mut tree = Tree::default();
-            tree.set("/a", array.storage(Storage::Inline)).unwrap();
+            tree.set("/a", array.storage(ArrayStorage::Inline)).unwrap();
             let file = written(tree, WriteOptions::new());
             assert_eq!(file.blocks().len().unwrap(), 0);
             let (found, found_shape, read) = read(&file, "/a");
@@ -132,7 +132,7 @@ fn floats_in_the_tree_are_exact() {
     let halves = [f16::from_f32(0.1), f16::MAX, f16::from_bits(1)];
     let numbers = [Complex::new(-0.0, f64::NAN), Complex::new(f64::INFINITY, -1e-300)];
     let mut tree = Tree::default();
-    let inline = Storage::Inline;
+    let inline = ArrayStorage::Inline;
     tree.set("/f8", Array::from_slice(&doubles, &[9]).unwrap().storage(inline)).unwrap();
     tree.set("/f4", Array::from_slice(&singles, &[4]).unwrap().storage(inline)).unwrap();
     tree.set("/f2", Array::from_slice(&halves, &[3]).unwrap().storage(inline)).unwrap();
@@ -205,7 +205,7 @@ fn masks_are_values_or_arrays() {
     let mask = Array::from_slice(&[false, true, false], &[3]).unwrap();
     let mut tree = Tree::default();
     tree.set("/value", numbers().mask(Mask::Value((-999.0).into()))).unwrap();
-    tree.set("/nan", numbers().mask(Mask::Value(f64::NAN.into())).storage(Storage::Inline))
+    tree.set("/nan", numbers().mask(Mask::Value(f64::NAN.into())).storage(ArrayStorage::Inline))
         .unwrap();
     tree.set("/array", numbers().mask(Mask::Array(Box::new(mask)))).unwrap();
     let file = written(tree, WriteOptions::new());
@@ -224,7 +224,7 @@ fn small_arrays_are_inline_below_a_size() {
     let mut tree = Tree::default();
     tree.set("/three", Array::from_slice(&[1_u8, 2, 3], &[3]).unwrap()).unwrap();
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
-    let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(Storage::Block);
+    let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(ArrayStorage::Block);
     tree.set("/one", block).unwrap();
     // Bytes that are not text cannot be in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
@@ -261,7 +261,7 @@ fn keys_of_an_array_are_in_the_order_of_the_reference() {
                     byteorder: little\n  shape: [2]\n  offset: 2\n  strides: [-2]\n...\n";
     assert!(text.contains(expected), "{text}");
     let mut tree = Tree::default();
-    let inline = array.mask(Mask::Value(0.into())).storage(Storage::Inline);
+    let inline = array.mask(Mask::Value(0.into())).storage(ArrayStorage::Inline);
     tree.set("/a", inline).unwrap();
     let bytes = bytes_of(&asdf::Writer::new(tree));
     let text = String::from_utf8_lossy(&bytes);

@@ -3,7 +3,7 @@
 use asdf::block::ChecksumVerdict;
 use asdf::ndarray::f16;
 use asdf::tag::Version;
-use asdf::value::{Array, Storage};
+use asdf::value::{Array, ArrayStorage};
 use asdf::yaml::Integer;
 use asdf::{Asdf, Tree, Value, WriteOptions, Writer};
 
@@ -216,7 +216,7 @@ fn large_elements_of_inline_arrays_stay_elements() {
         let mut tree = Tree::default();
         let elements = [1, u64::MAX, 1 << 63];
         let array = Array::from_slice(&elements, &[3]).unwrap();
-        tree.set("/a", array.storage(Storage::Inline)).unwrap();
+        tree.set("/a", array.storage(ArrayStorage::Inline)).unwrap();
         let write = |tree| {
             let options = WriteOptions::new().standard(*standard);
             Asdf::from_bytes(bytes_of(&Writer::new(tree).options(options))).unwrap()
@@ -234,7 +234,7 @@ fn large_elements_of_inline_arrays_stay_elements() {
 fn inline_arrays_need_no_blocks() {
     let mut tree = Tree::default();
     let array = Array::from_slice(&[1_i64, 2], &[2]).unwrap();
-    tree.set("/a", array.storage(Storage::Inline)).unwrap();
+    tree.set("/a", array.storage(ArrayStorage::Inline)).unwrap();
     let file = written(tree, WriteOptions::new());
     assert_eq!((file.blocks().len().unwrap(), file.layout().index.clone()), (0, None));
 }
