@@ -216,6 +216,15 @@ fn list_elements_need_no_rows_of_their_own() {
 }
 
 #[test]
+fn a_list_of_counted_elements_is_not_stacked() {
+    let counted = open("T {N : u1  \"\" = u1[N]}  l [T, T]", &[2, 5, 6, 2, 7, 8]).unwrap();
+    let list = counted.list("/l").unwrap();
+    let elements: Vec<Vec<u8>> = list.iter().map(|one| one.unwrap().read().unwrap()).collect();
+    assert_eq!(elements, [[5, 6], [7, 8]]);
+    assert!(list.stacked().unwrap().is_none());
+}
+
+#[test]
 fn what_is_no_array_is_named() {
     let file = open("g/ x = u1 .. l [u1] K : 3", &[1, 2]).unwrap();
     for (path, what) in

@@ -70,6 +70,20 @@ fn gzip_is_bounded() {
     assert!(refused("x = u1 -> gzip(10)", &[1]).contains("10 is not a level from -1 to 9"));
 }
 
+#[test]
+fn a_list_of_compressed_elements_is_not_stacked() {
+    let layout = || Layout::parse("l [u1[4] -> gzip, u1[4] -> gzip]").unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = WriteOptions::new().foreign(true).write_at(&mut bytes, layout()).unwrap();
+    writer.put("l[0]", &[1_u8, 2, 3, 4]).unwrap();
+    writer.put("l[1]", &[5_u8, 6, 7, 8]).unwrap();
+    writer.finish().unwrap();
+    let file = OpenOptions::new().layout(layout()).from_bytes(bytes).unwrap();
+    let list = file.list("/l").unwrap();
+    assert_eq!(list.get(1).unwrap().read::<u8>().unwrap(), [5, 6, 7, 8]);
+    assert!(list.stacked().unwrap().is_none());
+}
+
 #[cfg(feature = "png")]
 #[test]
 fn png_holds_images_without_loss() {
@@ -187,6 +201,13 @@ fn references_reach_data_dicts_lists_and_elements() {
         assert_eq!(*found, index);
     }
     assert!(bad.references("/a").is_err());
+}
+
+#[test]
+fn an_unsigned_number_that_no_item_has_is_no_null_reference() {
+    let layout = Layout::parse("r = u8[1] <- ref").unwrap();
+    let file = File::from_bytes(vec![0xff; 8], layout).unwrap();
+    assert!(file.references("/r").unwrap().get(0).is_err());
 }
 
 #[test]

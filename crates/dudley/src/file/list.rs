@@ -95,6 +95,11 @@ impl<'f> List<'f> {
         let data = |id| self.file.layout().data_of(id);
         let address = |id| self.file.table().row_of(id).and_then(|row| row.address());
         let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
+        let is_in_file = self.file.layout().filter(declared).is_none();
+        if !is_in_file || one.layout().offset() != start {
+            // The element is decoded, or is a member of what begins at this address.
+            return Ok(None);
+        }
         let second = self.elements.get(1).and_then(|&id| address(id));
         let stride = second.map_or(Some(0), |second| second.checked_sub(start));
         let Some(stride) = stride.and_then(|stride| i64::try_from(stride).ok()) else {

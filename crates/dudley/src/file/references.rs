@@ -136,8 +136,9 @@ fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
         } else {
             wide[..size].copy_from_slice(element);
         }
-        // An unsigned number above 2^63 becomes one below -1, which no item has.
-        i64::from_ne_bytes(wide)
+        let number = i64::from_ne_bytes(wide);
+        // No item has an unsigned number above 2^63-1, nor this number; -1 would be a null reference.
+        if kind != ScalarKind::Int && number < 0 { i64::MIN } else { number }
     };
     Ok(bytes.chunks_exact(size).map(number).collect())
 }
