@@ -1,18 +1,18 @@
-//! Alignments. They depend on types only: members that happen to be empty are included.
+//! Alignments of types. Members that happen to be empty count as well, so alignments do not depend on values.
 
 use super::rules::ComplexAlign;
 use crate::layout::{
     Data, Datatype, Field, FilterKind, Kind, Layout, ParamValue, Placement, Primitive, TypeId,
 };
 
-/// The size of the count before compressed bytes, and its alignment.
+/// The size and alignment in bytes of the count that precedes compressed data.
 pub(crate) const COUNT_LEN: u64 = 8;
 
 /// The alignments of the types of a layout, each computed on first use.
 pub(crate) struct Alignments<'a> {
     layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],
-    /// Of structs; 0 is not computed yet.
+    /// The alignments of structs by number, or 0 if not computed yet.
     types: Vec<u64>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Alignments<'a> {
         Self { layout, primitives, types: vec![0; layout.type_count()] }
     }
 
-    /// The alignment of an array without placement.
+    /// Returns the alignment of an array, regardless of its placement.
     #[inline]
     pub(crate) fn of_data(&mut self, data: &Data) -> u64 {
         if is_compressed(self.layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
@@ -48,7 +48,8 @@ impl<'a> Alignments<'a> {
         }
     }
 
-    /// Computes the alignment of a struct, once. The nesting of types is limited, so the recursion is too.
+    /// Computes and remembers the alignment of a struct. The recursion is limited because the nesting of types
+    /// is.
     #[cold]
     fn find(&mut self, id: TypeId) -> u64 {
         let align = match self.layout.struct_type(id).align {

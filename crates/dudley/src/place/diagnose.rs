@@ -1,4 +1,4 @@
-//! Irregular addresses.
+//! Reporting irregular addresses.
 
 use std::ops::Deref;
 
@@ -9,14 +9,14 @@ use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 use crate::source::Span;
 
-/// The largest alignment of a primitive type: fewer bytes at the end of all data are padding.
+/// Upper bound on the alignment of primitive types: fewer bytes than this after the last item count as padding.
 pub(crate) const TAIL_ALIGN: u64 = 16;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Reports what is irregular in the addresses of a table, in order of the text: stated addresses that
-    /// are not aligned for their type, overlapping data, bytes before a stated address that belong to no
-    /// item, the first address that depends on the stream, and the first data beyond the end of the stream.
-    /// At most [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
+    /// Reports irregular addresses in a table, in the order of the text: explicit addresses that are not
+    /// aligned for their type, overlapping data, unused bytes before an explicit address, the first address
+    /// that depends on the stream, and the first data beyond the end of the stream. Returns at most
+    /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.
     ///
     /// ```
     /// use dudley::diagnostic::Code;
@@ -57,8 +57,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         found
     }
 
-    /// Reports the bytes between the last data and the end of all data, unless they may be there for alignment or
-    /// some address or size is not known.
+    /// Reports the bytes between the last item and the end of the data. Returns `None` if they may be padding,
+    /// or if an address or size is unknown.
     pub(crate) fn unexplained_tail(&self, table: &AddressTable<L>, end: u64) -> Option<Diagnostic> {
         let (mut last, mut last_end) = (None, self.inputs.start);
         for row in table.rows() {
@@ -99,11 +99,11 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         })
     }
 
-    /// The first data that end after the end of the stream.
+    /// Reports the first item that extends beyond the end of the stream.
     fn past_end(&self, table: &AddressTable<L>) -> Option<Diagnostic> {
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
         let is_past = |row: &&Row| {
-            // Data without bytes are nowhere.
+            // Empty items cannot be out of bounds.
             row.nbytes() != Some(0) && end(row).is_some_and(|end| end > self.inputs.end)
         };
         let row = table.rows().iter().find(is_past)?;
@@ -114,7 +114,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
-    /// Overlaps and holes, in order of addresses.
+    /// Reports overlaps and holes, in order of address.
     fn neighbours(
         &self,
         table: &AddressTable<L>,
@@ -124,7 +124,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // Data without address or size may be in any hole.
+        // Any hole may contain items whose address or size is unknown.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
@@ -150,7 +150,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     }
 }
 
-/// A path for a message; only the end of a long one.
+/// Returns the path of a subject for a message. If it is longer than 200 characters, only its end is shown.
 pub(crate) fn short_path(layout: &Layout, subject: Subject) -> String {
     let path = layout.subject_path(subject);
     match path.char_indices().rev().nth(199) {
@@ -159,7 +159,7 @@ pub(crate) fn short_path(layout: &Layout, subject: Subject) -> String {
     }
 }
 
-/// The alignment of something without placement.
+/// Returns the alignment of an item or stored parameter, regardless of its placement.
 #[cfg(feature = "write")]
 pub(crate) fn alignment(layout: &Layout, subject: Subject) -> u64 {
     align(layout, subject, &mut Alignments::of(layout, super::ComplexAlign::default()))

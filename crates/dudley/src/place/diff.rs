@@ -1,8 +1,8 @@
-//! The differences of two layouts, and whether the second can read files of the first.
+//! Comparing two layouts, and checking that the second can read files of the first.
 //!
 //! Addresses depend on the values of stored parameters. If none are given, both layouts are resolved for
-//! several sets of values, with the same value for parameters of the same path. Addresses that agree for
-//! all of them differ in contrived layouts only.
+//! several sets of values, in which parameters with the same path have the same value. Only in contrived
+//! layouts do addresses differ that agree for all of these sets.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -20,17 +20,18 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, Scope, Subject, Summary};
 use crate::options::Limits;
 
-/// Members of structs that are compared: nested types may have far too many.
+/// The number of struct members that are compared: nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 17;
 
-/// Bytes of paths and types that are compared, beyond a few times those of the layout: each may be as long as
-/// the layout.
+/// The number of bytes of paths, types and shapes that are compared, in addition to 16 times the length of the
+/// layout text. Each path and type may be as long as the text.
 const MAX_BYTES: usize = 1 << 24;
 
-/// Fields that are visited for one set of values, beyond a few times those that the layout declares.
+/// The number of fields visited for one set of values, in addition to four times the number that the layout
+/// declares.
 const STEPS: u32 = 1 << 18;
 
-/// After so many rows no set of values beyond the first three is compared.
+/// Once this many rows have been compared, only the first three sets of values are used.
 const ENOUGH_ROWS: usize = 1 << 18;
 
 /// How an array or stored parameter changed.
@@ -41,11 +42,12 @@ pub enum ChangeKind {
     Added,
     /// Only the first layout has it.
     Removed,
-    /// The type or filter differs; the texts are those of an address table.
+    /// The type or filter differs. Contains the old and new type as in an address table, with the filter.
     Retyped(String, String),
-    /// The shape differs.
+    /// The shape differs. Contains the old and new shape.
     Reshaped(Vec<u64>, Vec<u64>),
-    /// The address differs. None is an address that depends on the stream.
+    /// The address differs. Contains the old and new address; `None` means that the address depends on the
+    /// stream.
     Moved(Option<u64>, Option<u64>),
 }
 
@@ -53,11 +55,12 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The array, stored parameter or member.
+    /// The path of the array, stored parameter or member.
     pub path: String,
     /// How it changed.
     pub kind: ChangeKind,
-    /// The values of parameters for which this holds, sorted; empty if they do not matter.
+    /// The parameter values for which the layouts differ in this way, sorted by name; empty if the difference
+    /// does not depend on values.
     pub values: Vec<(String, i64)>,
 }
 
@@ -69,26 +72,28 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The differences, in the order of the first layout; additions are last.
+    /// Returns the differences in the order of the first layout, with additions last.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Whether the second layout can read files of the first: everything that both have is unchanged.
-    /// Additions are not in such files. False if this [is not known](Self::is_partial).
+    /// Returns `true` if the second layout can read files of the first, that is, if everything present in both
+    /// is unchanged. Additions do not exist in such files. Returns `false` if the comparison [is
+    /// incomplete](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
         !self.is_partial && !self.breaks_files()
     }
 
-    /// Whether something that both layouts have is changed.
+    /// Returns `true` if anything that is present in both layouts has changed.
     pub fn breaks_files(&self) -> bool {
         let harmless =
             |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
         !self.changes.iter().all(harmless)
     }
 
-    /// Whether the comparison is incomplete: only the first 131,072 members of structs, and 16 MiB of
-    /// paths and 16 times the layout, are compared. Additions and removals are not reported then.
+    /// Returns `true` if the comparison is incomplete, because a layout has more than 131,072 struct members,
+    /// paths and types longer than 16 MiB plus 16 times its text, or addresses that take too long to compute.
+    /// Additions and removals may then be missing.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
@@ -118,10 +123,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// Compares two layouts, for the given values of stored parameters or for several sets of values.
+/// Compares two layouts for the given values of stored parameters, or for several sets of values if none are
+/// given.
 ///
 /// # Errors
-/// If one of the layouts has no addresses for any of the values.
+/// Fails if there is no set of values for which both layouts can be resolved.
 ///
 /// ```
 /// use dudley::place::diff;
@@ -141,8 +147,8 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     diff_in(before, after, values, Order::Little)
 }
 
-/// Returns the first item that a layout given for a file describes in another way than the file's own layout, or that
-/// only the given layout has. `order` is the byte order of the file, for layouts that state none.
+/// Returns the first item that the layout given for a file describes differently from the file's own layout, or
+/// that only the given layout has. `order` is the byte order of the file, for layouts that state none.
 ///
 /// # Errors
 /// Same as [`diff`].
@@ -184,7 +190,7 @@ fn diff_in(
                 (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
-                // Other values would cost as much.
+                // Other values would take just as long.
                 is_partial |= error.code() == Some(Code::BeyondLimit);
                 failed.get_or_insert(error);
                 continue;
@@ -197,7 +203,7 @@ fn diff_in(
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
         for (path, kind) in compare(&old, &new, is_whole) {
-            // With one set of values every path is new.
+            // With a single set of values, every path is new.
             if samples.len() == 1 || known.insert(path.clone()) {
                 let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
                 let values = if matters { shown.clone() } else { Vec::new() };
@@ -212,20 +218,20 @@ fn diff_in(
     Ok(Comparison { changes, is_partial })
 }
 
-/// Sets of values; one if no parameter is stored.
+/// Returns the sets of values to compare: 8, or 1 if no parameter is stored.
 fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
     let is_stored = |layout: &Layout| layout.params().any(|id| layout.param(id).value.is_stored());
     let count = if layouts.into_iter().any(is_stored) { 8 } else { 1 };
     (0..count).map(|sample| sampled(layouts, sample)).collect()
 }
 
-/// Values for the stored parameters of layouts: all 1, all 0, then others.
+/// Returns values for the stored parameters of the layouts: all 1, all 0, then values from 2 to 98.
 fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     let mut values = Values::new();
     for layout in layouts {
         for id in layout.params() {
             let param = layout.param(id);
-            // The summary as a struct repeats parameters of the root.
+            // The summary's struct type repeats parameters of the root.
             let is_repeated = |summary: Summary| param.scope == Scope::Struct(summary.struct_type);
             if !param.value.is_stored() || layout.summary().is_some_and(is_repeated) {
                 continue;
@@ -249,31 +255,31 @@ fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     values
 }
 
-/// A row of an address table, as it is compared.
+/// A row of an address table or a member, in the form that is compared.
 struct Seen {
     path: String,
     address: Option<u64>,
     shape: Vec<u64>,
     dtype: String,
     filter: Option<String>,
-    /// For an address that depends on the stream: a hash of everything since the last known address.
+    /// If the address depends on the stream: a hash of everything since the last known address.
     since: u64,
 }
 
 impl Seen {
-    /// The bytes of its texts and shape.
+    /// Returns the number of bytes in the path, the type and the shape.
     fn len(&self) -> usize {
         self.path.len() + self.dtype.len() + 8 * self.shape.len()
     }
 }
 
-/// Collects the rows of an address table.
+/// Collects rows and members in the form that is compared.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<&'a Layout>,
     rows: Vec<Seen>,
     /// Hashes everything since the last known address.
     since: DefaultHasher,
-    /// Where the last row begins; its members follow.
+    /// The index of the last row in `rows`; its members follow it.
     last: usize,
 }
 
@@ -305,7 +311,7 @@ impl Seeing<'_, '_> {
         self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
     }
 
-    /// A row and its members get the same hash.
+    /// Stores the hash in the last row and its members.
     fn end_row(&mut self) {
         let since = self.since.finish();
         self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
@@ -313,7 +319,7 @@ impl Seeing<'_, '_> {
     }
 }
 
-/// The rows of a layout, and whether they include all members.
+/// Returns the rows of a layout, and whether they are complete.
 fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
@@ -353,8 +359,8 @@ fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bo
     Ok((seen.rows, is_walked && bytes <= max_bytes))
 }
 
-/// The differences of rows. Where they are not all, what is missing may be beyond them: then additions and
-/// removals are left out.
+/// Returns the differences between rows. If the rows are incomplete, additions and removals are left out,
+/// because the missing row may exist beyond the limit.
 fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKind)> {
     let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
     let described = |row: &Seen| match &row.filter {

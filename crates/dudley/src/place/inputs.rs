@@ -1,4 +1,4 @@
-//! The inputs of resolving: the rules, and the bytes of a file.
+//! The inputs of resolving: the rules, and the file if there is one.
 
 use binio::ReadAt;
 
@@ -10,13 +10,14 @@ use crate::signature::Signature;
 #[derive(Clone)]
 pub(crate) struct Inputs<'a> {
     pub(crate) rules: Rules,
-    /// The file that holds the values of stored parameters, and all else that determines sizes.
+    /// The file that contains the values of stored parameters, compressed lengths and everything else that
+    /// determines sizes.
     pub(crate) stream: Option<&'a dyn ReadAt>,
-    /// The byte order of the signature.
+    /// The byte order stated by the file's signature.
     signed_order: Option<Order>,
-    /// The address at which the data begin.
+    /// The address at which data begins.
     pub(crate) start: u64,
-    /// The address at which the data end: that of the appended layout, or the length of the file.
+    /// The address at which data ends: the address of the appended layout, or the length of the file.
     pub(crate) end: u64,
 }
 
@@ -25,7 +26,7 @@ impl<'a> Inputs<'a> {
         Self { rules, stream: None, signed_order: None, start: 0, end: u64::MAX }
     }
 
-    /// Sets the file, with the byte order and the range of its data.
+    /// Sets the file, its byte order and the range of its data.
     pub(crate) fn set_stream(
         &mut self,
         stream: &'a dyn ReadAt,
@@ -37,32 +38,32 @@ impl<'a> Inputs<'a> {
         self.stream = Some(stream);
     }
 
-    /// Sets whether data begin after a signature, unless a file shows it.
+    /// Sets whether data begins after a signature. Has no effect once a file is set.
     pub(crate) fn set_native(&mut self, native: bool) {
         if self.stream.is_none() {
             self.start = if native { Signature::LEN } else { 0 };
         }
     }
 
-    /// The same for another view of the same bytes.
+    /// Returns the same inputs with another view of the same bytes.
     #[cfg(feature = "read")]
     pub(crate) fn with_stream<'b>(&self, stream: &'b dyn ReadAt) -> Inputs<'b> {
         Inputs { stream: Some(stream), rules: self.rules.clone(), ..*self }
     }
 
-    /// The same without the file.
+    /// Returns the same inputs without the file.
     #[cfg(feature = "read")]
     pub(crate) fn without_stream(self) -> Inputs<'static> {
         Inputs { stream: None, ..self }
     }
 
-    /// The byte order of types without a prefix.
+    /// Returns the byte order of types without a prefix.
     pub(crate) fn default_order(&self, layout: &Layout) -> Order {
         let stated = layout.order().or(self.signed_order).or(self.rules.order);
         stated.unwrap_or_else(Order::native)
     }
 
-    /// The origin of addresses, and where the cursor begins, counted from there.
+    /// Returns the address of the origin, and the initial cursor relative to it.
     pub(crate) fn begin(&self) -> (u64, u64) {
         match self.rules.origin {
             Origin::Signature => (0, self.start),

@@ -1,4 +1,4 @@
-//! What lies in the data of an item: members, instances, and their members.
+//! Looking into the data of an item: members, instances, and their members.
 
 use binio::array;
 
@@ -19,36 +19,36 @@ use crate::layout::{
     TypeId,
 };
 
-/// What is stored somewhere, with the numbers that its shapes need. It needs nothing else of what encloses
-/// it.
+/// An array, a member or an instance, with the values that its shapes need. It is independent of the structs
+/// that enclose it.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     item: ItemId,
-    /// From the item to it, for values that are given by path.
+    /// The steps from the item to this part, for values given by path.
     trail: Vec<Step>,
     base: Closed,
-    /// Of the arrays of instances that enclose it: lengths, and bytes from one instance to the next.
+    /// The enclosing arrays of instances: the length of each, and the distance in bytes between its instances.
     outer: Vec<(u64, u64)>,
-    /// Its own dimensions; none if they depend on what is not known.
+    /// The dimensions without those of enclosing instances, or `None` if they depend on unknown values.
     shape: Option<Vec<u64>>,
-    /// Of the first.
+    /// The address of the first element in the first instance.
     address: Option<u64>,
     filter: Option<FilterId>,
     is_compressed: bool,
 }
 
-/// The type of its elements.
+/// An element type that is independent of the enclosing structs.
 #[derive(Clone, Debug)]
 enum Closed {
     Primitive(Primitive, Order),
-    /// With the values of its free names.
+    /// A struct and the values of its free names.
     Struct(TypeId, Box<[Number]>),
 }
 
-/// Why something has no strides.
+/// The reason why an array has no strides.
 pub(crate) type Reason = &'static str;
 
-/// Looks into data, with the values of the parameters of dicts.
+/// Looks into the data of items, for given values of the parameters of dicts.
 pub(crate) struct Inner<'r> {
     pub(crate) measure: Measure<'r>,
     order: Order,
@@ -59,7 +59,7 @@ pub(crate) struct Part {
     pub(crate) field: Field,
     pub(crate) stored: Stored,
     pub(crate) nbytes: Option<u64>,
-    /// Of a parameter.
+    /// The value of a parameter; `None` for a member.
     pub(crate) value: Option<i64>,
 }
 
@@ -68,7 +68,7 @@ impl Stored {
         self.address
     }
 
-    /// Its dimensions without those of the instances that enclose it.
+    /// Returns the dimensions without those of enclosing instances.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         self.shape.as_deref()
     }
@@ -92,36 +92,36 @@ impl Stored {
         }
     }
 
-    /// Whether its instances may differ in size.
+    /// Returns `true` if the instances may differ in size.
     pub(crate) fn is_ragged(&self, layout: &Layout) -> bool {
         let id = self.struct_type().filter(|_| !self.is_compressed);
         id.is_some_and(|id| layout.struct_type(id).is_indeterminate)
     }
 
-    /// Whether no array of instances encloses it.
+    /// Returns `true` if no array of instances encloses this one.
     pub(crate) fn is_alone(&self) -> bool {
         self.outer.is_empty()
     }
 
-    /// Whether it is one instance or one element.
+    /// Returns `true` for a single instance or element.
     pub(crate) fn is_single(&self) -> bool {
         self.outer.is_empty() && self.shape.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Sets the number of the instance.
+    /// Sets the index of the instance in the last step.
     fn number(&mut self, number: u64) {
         if let Some(last) = self.trail.last_mut() {
             *last = Step::Instance(number);
         }
     }
 
-    /// The same as if it were not compressed.
+    /// Returns a copy that counts as not compressed.
     pub(crate) fn without_filter(&self) -> Self {
         Self { is_compressed: false, ..self.clone() }
     }
 
-    /// The member that a struct stands for, if it has no other and its name is empty: the parameters that are
-    /// stored before it count its elements.
+    /// Returns the member that represents the whole struct: the only member, if its name is empty. Parameters
+    /// that are stored before it count its elements.
     pub(crate) fn only_member(&self, layout: &Layout) -> Option<Inside> {
         let fields = layout.fields(self.struct_type()?);
         let mut members = fields.iter().filter_map(|&field| match field {
@@ -132,7 +132,7 @@ impl Stored {
         members.next().is_none().then_some(Inside::Field(Field::Member(only)))
     }
 
-    /// One of its instances, which lies at an address.
+    /// Returns the instance at an address.
     pub(crate) fn instance_at(&self, address: Option<u64>) -> Self {
         Self { outer: Vec::new(), shape: Some(Vec::new()), address, ..self.clone() }
     }
@@ -144,7 +144,7 @@ impl<'r> Inner<'r> {
         Self { measure, order: inputs.default_order(layout) }
     }
 
-    /// The name of the type of its elements.
+    /// Returns the name of the element type.
     pub(crate) fn dtype(&self, stored: &Stored) -> String {
         let datatype = match stored.base {
             Closed::Primitive(primitive, order) => Datatype::Primitive(primitive, Some(order)),
@@ -153,7 +153,7 @@ impl<'r> Inner<'r> {
         dtype(self.measure.layout, datatype)
     }
 
-    /// The number of the instance that holds an address, and that instance.
+    /// Finds the instance that contains an address, and returns its index and the instance.
     pub(crate) fn instance_with(
         &mut self,
         stored: &Stored,
@@ -184,13 +184,13 @@ impl<'r> Inner<'r> {
         Ok(None)
     }
 
-    /// The layout.
+    /// Returns the layout.
     #[cfg(feature = "write")]
     pub(crate) fn layout(&self) -> &'r Layout {
         self.measure.layout
     }
 
-    /// Returns what is stored after some steps into the data of a row, as if the row were at an address. `path` is for
+    /// Follows the steps `inside` into the data of a row, as if the row were at `address`. `path` is used in
     /// messages.
     pub(crate) fn follow(
         &mut self,
@@ -218,7 +218,7 @@ impl<'r> Inner<'r> {
         Ok(stored)
     }
 
-    /// What a row stores, as if it were at an address.
+    /// Returns the contents of a row, as if the row were at `address`.
     pub(crate) fn of_row_at(&mut self, entry: &Entry<'_>, address: Option<u64>) -> Result<Stored> {
         let (layout, order) = (self.measure.layout, self.order);
         match entry.row().subject() {
@@ -235,7 +235,7 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// The fields of an instance, and its size.
+    /// Returns the fields of an instance, and its size.
     pub(crate) fn parts(&mut self, instance: &Stored) -> Result<(Vec<Part>, Option<u64>)> {
         let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
         let mut parts = Vec::new();
@@ -271,13 +271,13 @@ impl<'r> Inner<'r> {
         let size = self.measure.fields(*id, frame, address, Some(visit))?;
         self.measure.scope.leave(frame);
         for part in &mut parts {
-            // Instances that are alike.
+            // The enclosing instances are alike, so they apply to each field as well.
             part.stored.outer.clone_from(&instance.outer);
         }
         Ok((parts, size))
     }
 
-    /// The size of one element.
+    /// Returns the size of one element in bytes.
     pub(crate) fn size(&mut self, stored: &Stored) -> Result<Option<u64>> {
         match &stored.base {
             Closed::Primitive(primitive, _) => Ok(Some(primitive.size())),
@@ -296,8 +296,8 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// A step inwards: `None` if the instance does not exist, or if a member is of many instances that differ
-    /// in size.
+    /// Takes one step into the data. Returns `None` if the instance or field does not exist, if the data is
+    /// compressed, or if the field belongs to several instances that differ in size.
     pub(crate) fn step(&mut self, stored: &Stored, step: Inside) -> Result<Option<Stored>> {
         match step {
             Inside::Instance(index) => self.instance(stored, index),
@@ -316,7 +316,7 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// The fields of one instance, or of all instances if these are alike.
+    /// Returns the fields of one instance, or of all instances if they are alike.
     pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
         let mut of_all = stored.clone();
         if !stored.is_ragged(self.measure.layout) {
@@ -331,7 +331,7 @@ impl<'r> Inner<'r> {
         Ok(self.parts(&of_all)?.0)
     }
 
-    /// One of the instances, counted through all dimensions.
+    /// Returns an instance by its index in the flattened array.
     fn instance(&mut self, stored: &Stored, index: u64) -> Result<Option<Stored>> {
         if stored.count().is_none_or(|count| index >= count) || stored.is_compressed {
             return Ok(None);
@@ -359,7 +359,7 @@ impl<'r> Inner<'r> {
         Ok(Some(at))
     }
 
-    /// Calls a function with each of the instances that may differ in size, in order.
+    /// Calls `visit` with each instance in order, for instances that may differ in size.
     #[cfg(feature = "write")]
     pub(crate) fn each_instance(
         &mut self,
@@ -382,7 +382,7 @@ impl<'r> Inner<'r> {
         Ok(())
     }
 
-    /// Puts an integer in all places of a parameter.
+    /// Writes an integer into every instance of a stored parameter.
     #[cfg(feature = "write")]
     pub(crate) fn put_integer(
         &mut self,
@@ -406,7 +406,7 @@ impl<'r> Inner<'r> {
         Ok(written.map_err(binio::Error::from)?)
     }
 
-    /// Steps into the member that a struct stands for, and so on. Calls `visit` with each step.
+    /// Steps into the only member that represents its struct, repeatedly. Calls `visit` with each step.
     pub(crate) fn enter_only_members(
         &mut self,
         mut stored: Stored,
@@ -422,7 +422,7 @@ impl<'r> Inner<'r> {
         Ok(stored)
     }
 
-    /// Returns the location of all elements, or the reason why they are not at equal distances.
+    /// Returns the location of all elements, or the reason why they have no strides.
     pub(crate) fn location(
         &mut self,
         stored: &Stored,
@@ -441,8 +441,8 @@ impl<'r> Inner<'r> {
         Ok(Ok(Location::new(address, &stored.outer, shape, dtype, array_type)?))
     }
 
-    /// The type of the elements and their own dimensions, without the length of text; none for instances that
-    /// differ in size, and for a shape that is not known.
+    /// Returns the element type and the dimensions without the length of strings, or `None` if the instances
+    /// differ in size or the shape is not known.
     pub(crate) fn array_type(
         &mut self,
         stored: &Stored,
@@ -469,7 +469,7 @@ impl<'r> Inner<'r> {
     }
 }
 
-/// What an array stores.
+/// Describes an array at an address.
 fn stored(
     measure: &mut Measure<'_>,
     order: Order,
@@ -494,7 +494,7 @@ fn stored(
     Ok(Stored { item, trail, base, outer, shape, address, filter, is_compressed })
 }
 
-/// What a stored parameter is.
+/// Describes a stored parameter at an address, or returns `None` if the parameter is fixed.
 fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) -> Option<Stored> {
     let ParamValue::Stored { integer, order: stated, .. } = value else { return None };
     let base = Closed::Primitive(integer, stated.unwrap_or(order));

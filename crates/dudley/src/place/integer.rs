@@ -1,4 +1,4 @@
-//! Integers in a stream: the values of parameters, and the counts of compressed arrays.
+//! Reading and encoding integers: values of parameters, and counts of compressed arrays.
 
 use binio::ReadAt;
 
@@ -6,7 +6,7 @@ use super::scope::{Result, Trouble};
 use crate::diagnostic::Code;
 use crate::layout::{Kind, Order, Primitive};
 
-/// Reads an integer from the stream.
+/// Reads an integer at an address. Fails if the stream is too short or the value exceeds 2^63-1.
 pub(crate) fn read(
     stream: &dyn ReadAt,
     address: u64,
@@ -41,7 +41,7 @@ pub(crate) fn read(
 }
 
 #[cfg(feature = "write")]
-/// The bytes of an integer; none if the type cannot hold it.
+/// Returns the bytes of an integer, or `None` if the type cannot hold it.
 pub(crate) fn integer_bytes(value: i64, integer: Primitive, order: Order) -> Option<Vec<u8>> {
     let size = usize::try_from(integer.size()).unwrap_or(8).min(8);
     let bits = 8 * u32::try_from(size).unwrap_or(8);

@@ -1,4 +1,4 @@
-//! Where an array is, without the file.
+//! The location of an array, independent of the file.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use binio::array::{self, Datatype, Strided, c_strides};
 
 use crate::error::Error;
 
-/// Where an array is, and what it is.
+/// The location and type of an array.
 ///
 /// ```
 /// use dudley::{File, Layout, Order};
@@ -23,15 +23,15 @@ pub struct Location {
     shape: Vec<u64>,
     dtype: String,
     datatype: Datatype,
-    /// Without the length of text.
+    /// The dimensions of the array, without the length of strings.
     elements: Vec<u64>,
     strides: Vec<i64>,
 }
 
 impl Location {
-    /// An array of elements side by side at an address. `outer` has the arrays of instances that enclose it: their
-    /// lengths, and the bytes from one instance to the next. `array_type` has the type of an element and the dimensions
-    /// without the length of text.
+    /// Creates the location of an array with contiguous elements at an address. `outer` lists the enclosing
+    /// arrays of instances: the length of each, and the distance in bytes between its instances. `array_type`
+    /// is the element type and the dimensions without the length of strings.
     pub(crate) fn new(
         address: u64,
         outer: &[(u64, u64)],
@@ -49,53 +49,55 @@ impl Location {
         Ok(Self { address, shape, dtype, datatype, elements, strides })
     }
 
-    /// Of the first element, in bytes from the start of the file.
+    /// Returns the address of the first element, in bytes from the start of the file.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes of all elements.
+    /// Returns the total size of the elements in bytes.
     pub fn nbytes(&self) -> u64 {
         array::byte_size(&self.elements, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }
 
-    /// Its dimensions, as [`Entry::shape`](crate::place::Entry::shape); before them those of the instances that it is a
-    /// member of.
+    /// Returns the dimensions as in [`Entry::shape`](crate::place::Entry::shape), preceded by the dimensions of
+    /// the enclosing instances.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The name of its type, as [`Entry::dtype`](crate::place::Entry::dtype).
+    /// Returns the name of the type, as in [`Entry::dtype`](crate::place::Entry::dtype).
     pub fn dtype(&self) -> &str {
         &self.dtype
     }
 
-    /// The type of an element for [`binio::array`], and the dimensions: the last one of text is its length.
+    /// Returns the element type for [`binio::array`], and the dimensions. The last dimension of strings is
+    /// their length, which is part of the element type.
     pub fn array_type(&self) -> (&Datatype, &[u64]) {
         (&self.datatype, &self.elements)
     }
 
-    /// Bytes from one element to the next, for each dimension of [`array_type`](Self::array_type).
+    /// Returns the distance in bytes between elements, for each dimension of [`array_type`](Self::array_type).
     pub fn strides(&self) -> &[i64] {
         &self.strides
     }
 
-    /// The type and the layout of this array in the `len` bytes of a file, for [`binio::array::Array`].
+    /// Returns the element type and the strides of this array for [`binio::array::Array`], checked against a
+    /// file of `len` bytes.
     ///
     /// # Errors
-    /// [`Read`](crate::ErrorKind::Read) if the file is too short.
+    /// Fails with [`Read`](crate::ErrorKind::Read) if the file is too short.
     pub fn strided(&self, len: u64) -> Result<(Datatype, Strided), Error> {
         self.clone().into_strided(len)
     }
 
-    /// As [`strided`](Self::strided), without a copy of the type.
+    /// Like [`strided`](Self::strided), but does not copy the type.
     pub(crate) fn into_strided(self, len: u64) -> Result<(Datatype, Strided), Error> {
         let Self { address, datatype, elements, strides, .. } = self;
         let strided = Strided::new(elements, strides, address, datatype.itemsize(), len);
         Ok((datatype, strided.map_err(binio::Error::from)?))
     }
 
-    /// From the first byte to the last.
+    /// Returns the range of bytes from the first element to the last.
     pub(crate) fn extent(&self) -> Result<Range<u64>, Error> {
         Ok(self.strided(i64::MAX.unsigned_abs())?.1.extent())
     }

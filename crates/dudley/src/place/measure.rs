@@ -1,6 +1,7 @@
-//! The walk that computes sizes and offsets: of arrays, and of the fields of struct instances.
+//! The walk that computes the sizes and offsets of arrays and of the fields of struct instances.
 //!
-//! It is the same in numbers, with the values of a file, and in sums of products, with none ([`Facts`]).
+//! The walk computes numbers from the values in a file, or sums of products without any values. [`Facts`]
+//! abstracts over the two.
 
 use std::collections::HashMap;
 
@@ -15,14 +16,14 @@ use crate::layout::{
     TypeId,
 };
 
-/// Fields of structs that resolving may visit, and how many more for each byte of a stream.
+/// The number of struct fields that resolving may visit. Each byte of a stream allows `STEPS_PER_BYTE` more.
 const STEPS: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 16;
 
-/// Remembered values of free names, and sizes for them.
+/// The maximum number of remembered values of free names and sizes.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// Facts that are not in the layout: the kind of sizes, and the values of stored parameters.
+/// Information that is not in the layout: how sizes are represented, and the values of stored parameters.
 pub(crate) trait Facts<'r>: Sized {
     type Sizes: Sizes<Size = Self::Size, Factors = Self::Factors>;
     type Size: Clone + PartialEq;
@@ -32,13 +33,13 @@ pub(crate) trait Facts<'r>: Sized {
 
     fn sizes_mut(&mut self) -> &mut Self::Sizes;
 
-    /// Begins an item, or a step from there inwards, and ends the step.
+    /// Begins an item. `enter` and `leave` surround each step into its data.
     fn begin(&mut self, _: ItemId) {}
     fn enter(&mut self, _: Step) {}
     fn leave(&mut self) {}
 
-    /// The size of a non-empty array at an offset from an address, if it is not known from the layout and the values of
-    /// parameters.
+    /// Returns the size of a non-empty array at an offset from the address `base`, for arrays whose size does
+    /// not follow from the layout and the values of parameters alone.
     fn stored_size(
         _: &mut Measure<'r, Self>,
         _: Element<Self::Factors>,
@@ -48,7 +49,7 @@ pub(crate) trait Facts<'r>: Sized {
         Ok(None)
     }
 
-    /// Sets the value of a parameter that is stored at an offset from an address.
+    /// Sets the value of a parameter that is stored at an offset from the address `base`.
     fn read_param(
         _: &mut Measure<'r, Self>,
         _: ParamId,
@@ -69,36 +70,36 @@ pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     pub(crate) facts: F,
     pub(crate) alignments: Alignments<'r>,
     tail_padding: bool,
-    /// Sizes of types without free names.
+    /// The sizes of types without free names, by type number.
     sizes: Vec<Option<F::Size>>,
-    /// Sizes of types for values of their free names.
+    /// The sizes of types with free names, by type and values.
     sizes_by_values: HashMap<WithValues, Option<F::Size>>,
-    /// The number of remembered values.
+    /// The number of values and sizes in `sizes_by_values`.
     remembered: usize,
-    /// How often a value depended on the place of something.
+    /// Incremented whenever a value depends on the position of the array or instance being measured.
     pub(crate) asked: u64,
     pub(crate) steps: u64,
     max_steps: u64,
 }
 
-/// A step from an item to what lies in it.
+/// A step into the data of an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     Member(MemberId),
-    /// An instance of an array, counted through all its dimensions.
+    /// An instance, by its index in the flattened array.
     Instance(u64),
 }
 
-/// A field of an instance: the parameter or member, and where it lies.
+/// A field of an instance, with its offset and size.
 pub(crate) struct Visited<S = u64, F = ()> {
     pub(crate) field: Field,
-    /// From the beginning of the instance.
+    /// The offset from the start of the instance, and the size.
     pub(crate) placed: Placed<S>,
-    /// Of a member.
+    /// The element of a member; `None` for a parameter.
     pub(crate) element: Option<Element<F>>,
 }
 
-/// Called with the fields of an instance.
+/// A function that is called with each field of an instance.
 pub(crate) type Visit<'v, 'r, F> = dyn FnMut(
         &mut Measure<'r, F>,
         Visited<<F as Facts<'r>>::Size, <F as Facts<'r>>::Factors>,
@@ -106,14 +107,14 @@ pub(crate) type Visit<'v, 'r, F> = dyn FnMut(
     + 'v;
 
 impl<'r> Measure<'r> {
-    /// For resolving: few steps, so that a hostile layout is rejected soon.
+    /// Creates a measure for resolving. It allows few steps, so that hostile layouts are rejected quickly.
     pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
         let read = inputs.stream.map_or(0, |stream| stream.len().saturating_mul(STEPS_PER_BYTE));
         let steps = STEPS.saturating_add(read).min(inputs.rules.limits.max_steps.into());
         Self::with_facts(layout, inputs, scope, Stream::new(layout, inputs), steps)
     }
 
-    /// For listing members, each of which is a step.
+    /// Creates a measure for listing members, each of which is a step.
     pub(crate) fn to_list(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
         let steps = inputs.rules.limits.max_steps.into();
         Self::with_facts(layout, inputs, scope, Stream::new(layout, inputs), steps)
@@ -121,7 +122,8 @@ impl<'r> Measure<'r> {
 }
 
 impl<'r, F: Facts<'r>> Measure<'r, F> {
-    /// For sizes of any kind, by the rules alone.
+    /// Creates a measure for sizes of any representation, which uses the rules but no given values and no
+    /// stream.
     pub(crate) fn without_values(
         layout: &'r Layout,
         inputs: &Inputs<'_>,
@@ -165,8 +167,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 
-    /// Where an item or parameter of a dict lies that follows `cursor`; none if it is not stored. The offset counts from
-    /// `base`.
+    /// Returns the offset and size of an item or a parameter of a dict that follows `cursor`, or `None` if
+    /// nothing is stored for it. The offset and `cursor` count from `base`.
     #[inline]
     pub(crate) fn declare(
         &mut self,
@@ -184,7 +186,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         }
     }
 
-    /// The offset and size of an item that follows `cursor`; the offset counts from `base`.
+    /// Returns the offset and size of an item that follows `cursor`. Both offsets count from `base`.
     #[inline]
     fn item(
         &mut self,
@@ -200,13 +202,14 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(placed)
     }
 
-    /// The element of an array in a struct whose free names have their values at `frame`.
+    /// Returns the element of an array in a struct. The values of the struct's free names begin at `frame`.
     pub(crate) fn element(&mut self, data: &'r Data, frame: Frame) -> Result<Element<F::Factors>> {
         self.scope.element_in(self.facts.sizes(), self.layout, data, frame, |_| ())
     }
 
-    /// The offset and size of a member that follows `cursor`; both offsets count from `base`, the address
-    /// of the instance. `frame` has the free names of the struct. `visit` is called with the member.
+    /// Returns the offset and size of a member that follows `cursor`. Both offsets count from `base`, the
+    /// address of the instance. The values of the struct's free names begin at `frame`. `visit` is called with
+    /// the member.
     fn member(
         &mut self,
         id: MemberId,
@@ -246,7 +249,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(Placed { offset, nbytes: Some(nbytes) })
     }
 
-    /// The offset and size of an array whose size depends on its address or on the stream.
+    /// Returns the offset and size of an array whose size depends on its address or on the stream.
     #[inline(never)]
     fn place_unsized(
         &mut self,
@@ -257,7 +260,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         align: u64,
     ) -> Result<Placed<F::Size>> {
         let sizes = self.facts.sizes_mut();
-        // An array without elements is not aligned, so its size stands for whether there are any.
+        // Placing an array requires only knowing whether it is empty, so count one byte per element.
         let one = F::Sizes::constant(1);
         let there = match element.count {
             Some(count) => sizes.times(count, &element.factors, &one)?,
@@ -270,7 +273,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(Placed { offset: if is_empty && !is_placed { cursor } else { offset }, nbytes })
     }
 
-    /// The size of an array, if it depends neither on an address nor on the stream.
+    /// Returns the size of an array, or `None` if it depends on its address or on the stream.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     fn size(&mut self, element: &Element<F::Factors>) -> Result<Option<F::Size>> {
@@ -289,7 +292,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.facts.sizes_mut().times(count, &element.factors, &size).map(Some)
     }
 
-    /// The size of an instance of a type that does not depend on what is stored in it.
+    /// Returns the size of an instance of a type whose size does not depend on the contents of the instance.
     #[inline]
     pub(crate) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<F::Size> {
         match &self.sizes[id.index()] {
@@ -309,8 +312,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(self.size_by_values(id, frame, None)?.unwrap_or_else(none))
     }
 
-    /// The size of an instance of a type that may depend on what is stored in it. Remembering it helps only
-    /// for nested structs.
+    /// Returns the size of an instance of a type whose size may depend on the contents of the instance.
+    /// Remembering the size pays off only for nested structs.
     pub(crate) fn instance_size(
         &mut self,
         id: TypeId,
@@ -323,7 +326,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.fields(id, frame, address, None)
     }
 
-    /// The size of an instance, which is remembered unless it depends on the place of the instance.
+    /// Returns the size of an instance, and remembers it unless it depends on the position of the instance.
     fn size_by_values(
         &mut self,
         id: TypeId,
@@ -348,8 +351,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(size)
     }
 
-    /// Walks the fields of an instance whose free names have their values at `frame`, and returns its
-    /// size with tail padding. `base` is its address, which is needed only to read the stream.
+    /// Walks the fields of an instance, and returns its size with tail padding. The values of its free names
+    /// begin at `frame`. `base` is the address of the instance, which is needed only to read the stream.
     /// `visit` is called with each field.
     pub(crate) fn fields(
         &mut self,
@@ -382,7 +385,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
             let next = placed.end(self.facts.sizes_mut())?;
             let is_placed = matches!(placement, Some(Placement::Address(_)));
             end = match (end, &next) {
-                // A field that follows the last one always ends after it.
+                // The field follows the highest end so far, so its own end is the highest.
                 (end @ Some(_), Some(_)) if !is_placed && end == cursor => next.clone(),
                 (Some(end), Some(next)) => Some(self.facts.sizes_mut().max(end, next.clone())?),
                 _ => None,
@@ -397,8 +400,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.facts.sizes_mut().round_up(end, align).map(Some)
     }
 
-    /// The offset and size of a parameter that follows `cursor`; none if it is fixed. Its value is used
-    /// from there on.
+    /// Returns the offset and size of a parameter that follows `cursor`, or `None` if the parameter is fixed.
+    /// Sets the value of the parameter for all later fields.
     fn param(
         &mut self,
         id: ParamId,

@@ -1,4 +1,4 @@
-//! The members of structs, one by one.
+//! Walking the members of structs.
 
 use std::ops::{ControlFlow, Deref};
 
@@ -11,36 +11,37 @@ use super::table::{AddressTable, Row, dtype};
 use crate::error::Error;
 use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
 
-/// A member or stored parameter of a struct, in all instances or in one.
+/// A member or stored parameter of a struct, in all instances or in one of them.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct MemberRow<'a> {
-    /// `/item.member`, or `/item[2].member` in an array of instances that differ in size.
+    /// The path: `/item.member`, or `/item[2].member` in an array of instances that differ in size.
     pub path: String,
-    /// The address in the first of the instances, from the start of the stream.
+    /// The address in the first instance, in bytes from the start of the stream, or `None` if it depends on the
+    /// stream.
     pub address: Option<u64>,
     /// The dimensions of the instances, then those of the member.
     pub shape: Vec<u64>,
-    /// Bytes from one instance to the next, for each of the dimensions of the instances.
+    /// The distance in bytes between instances, for each of the dimensions of the instances.
     pub strides: Vec<u64>,
-    /// The type of the elements, with the order of bytes.
+    /// The type of the elements, with the byte order.
     pub datatype: Datatype,
-    /// Its size in one instance; none if it depends on the stream.
+    /// The size in one instance in bytes, or `None` if it depends on the stream.
     pub nbytes: Option<u64>,
     pub(crate) layout: &'a Layout,
     pub(crate) element: Option<Element>,
-    /// The number of dimensions that are those of the item, not of a struct inside it.
+    /// The number of leading dimensions that belong to the item rather than to a struct inside it.
     #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for JSON only"))]
     pub(crate) outer: usize,
 }
 
 impl<'a> MemberRow<'a> {
-    /// The name of the type, as [`Entry::dtype`](super::Entry::dtype).
+    /// Returns the name of the type, as in [`Entry::dtype`](super::Entry::dtype).
     pub fn dtype(&self) -> String {
         dtype(self.layout, self.datatype)
     }
 
-    /// Its filter; of two, the one that is stored.
+    /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.
     pub fn filter(&self) -> Option<&'a Filter> {
         self.element.and_then(|element| element.filter(self.layout))
     }
@@ -56,12 +57,12 @@ struct Around {
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Calls `visit` with rows of a table, and after each row with the members of its struct and their
-    /// members, until it breaks. Members are not collected, since there may be too many: each type that
-    /// holds two of another doubles them.
+    /// Calls `visit` with each row, and after each row with the members of its struct and with their members,
+    /// until `visit` breaks. Members are not collected, because there may be too many: each type with two
+    /// members of another type doubles the number.
     ///
     /// # Errors
-    /// As [`table`](Self::table).
+    /// Same as [`table`](Self::table).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -124,7 +125,7 @@ fn of_row<'a>(
     Ok(())
 }
 
-/// The members of an array of structs.
+/// Walks the members of an array of structs.
 fn of_array<'a>(
     measure: &mut Measure<'a>,
     element: &Element,
@@ -167,7 +168,7 @@ fn of_array<'a>(
     Ok(())
 }
 
-/// The members of an instance, or of instances that are alike.
+/// Walks the members of one instance, or of several that are alike.
 fn of_instance<'a>(
     measure: &mut Measure<'a>,
     element: &Element,
@@ -201,8 +202,8 @@ fn of_field<'a>(
     }
 }
 
-/// Calls `sink` with a field, and returns the element of a member. Separate from what recurses, to keep that
-/// small on the stack.
+/// Calls `sink` with a field, and returns the element and dimensions of a member. Separate from the recursive
+/// functions, to keep their stack frames small.
 fn visit_field<'a>(
     measure: &mut Measure<'a>,
     visited: &Visited,

@@ -1,35 +1,36 @@
-//! The addresses of everything.
+//! Computing the addresses of everything that a layout stores.
 //!
-//! A *cursor* runs over the declarations in order of the text, through all dicts and lists. It starts
-//! at 0, or at 16 after the signature of a native file. Each array and stored parameter is placed:
+//! A *cursor* moves through the declarations in the order of the text, through all dicts and lists. It starts
+//! at 0, or at 16 in a native file, after the signature. The address of each array and stored parameter depends
+//! on its placement:
 //!
 //! | placement | address |
 //! |---|---|
-//! | `@A` | A, from the start of the stream, or of the instance in a struct |
-//! | other, and it has no bytes | the cursor |
-//! | `%a`, a above 0 | the next multiple of a |
-//! | none, or `%0` | the next multiple of the alignment of the type |
+//! | `@A` | A, counted from the start of the stream or, in a struct, from the start of the instance |
+//! | any other, if the item is empty | the cursor |
+//! | `%a` with a above 0 | the next multiple of a |
+//! | none, or `%0` | the next multiple of the type's alignment |
 //!
-//! The cursor then moves to the end of it. After something whose size depends on the stream (a compressed
-//! array, a struct with parameters that its own shapes use) the cursor is unknown until the next `@A`,
+//! The cursor then moves to the end of the item. After an item whose size depends on the stream (a compressed
+//! array, or a struct whose shapes use its own stored parameters), the cursor is unknown until the next `@A`,
 //! unless a stream is given.
 //!
-//! The size of a struct depends on the values of its free names, which are the same for many uses. So it is
-//! computed once for each type and set of values, without listing members. [`max_steps`](crate::Limits::max_steps) bounds the
-//! work for hostile layouts.
+//! The size of a struct depends on the values of its free names, which are often the same for many uses. It is
+//! computed once for each type and set of values, without listing members.
+//! [`max_steps`](crate::Limits::max_steps) limits the work that a hostile layout can cause.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `rules`, `values`, `inputs` | the rules, given values, and what a file adds to them |
+//! | `rules`, `values`, `inputs` | the rules, the values that a caller supplies, and the properties of a file |
 //! | `sizes` | the table above, for numbers and for sums of products |
 //! | `scope` | the values of names, and the element and dimensions of an array |
-//! | `align` | the alignment of types |
-//! | `measure` | the walk: offsets and sizes of items and of the fields of structs |
-//! | `stream`, `integer` | values that are read from a file or given |
-//! | `pass`, `resolver`, `table` | all declarations, and the addresses that result |
-//! | `member`, `inside` | members of structs, one by one; what lies in the data of an item |
-//! | `location`, `strided` | where the elements of an array are, for [`binio::array`] |
-//! | `diagnose`, `diff` | irregular addresses; the differences of two layouts |
+//! | `align` | the alignments of types |
+//! | `measure` | the walk that computes offsets and sizes of items and struct fields |
+//! | `stream`, `integer` | parameter values, read from a file or supplied by the caller |
+//! | `pass`, `resolver`, `table` | the pass over all declarations, and the resulting addresses |
+//! | `member`, `inside` | walking the members of structs; looking into the data of an item |
+//! | `location`, `strided` | the positions of array elements, for [`binio::array`] |
+//! | `diagnose`, `diff` | reporting irregular addresses; comparing two layouts |
 
 pub(crate) mod align;
 pub(crate) mod diagnose;

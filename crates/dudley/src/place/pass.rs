@@ -1,4 +1,4 @@
-//! The pass over declarations in order of the text.
+//! The pass over all declarations, in the order of the text.
 
 use std::ops::{Deref, Range};
 
@@ -13,12 +13,12 @@ use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, Subject};
 
-/// Walks the declarations with the cursor and collects the rows.
+/// Moves the cursor through the declarations and collects their rows.
 pub(crate) struct Pass<'r> {
     measure: Measure<'r>,
     layout: &'r Layout,
     inputs: &'r Inputs<'r>,
-    /// The origin of addresses, and the end of the last item from there.
+    /// The address of the origin, to which the cursor is relative.
     base: u64,
     cursor: Option<u64>,
     rows: Vec<Row>,
@@ -40,7 +40,7 @@ impl<'r> Pass<'r> {
                 let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
                     continue;
                 };
-                // There may be several if redeclaring is allowed.
+                // Several parameters may have this path, if redeclaration is allowed.
                 for id in layout.params() {
                     let Param { name, scope: owner, value } = *layout.param(id);
                     if (name, owner) == (named.name, named.scope) && value.is_stored() {
@@ -54,7 +54,8 @@ impl<'r> Pass<'r> {
         Self { measure, layout, inputs, base, cursor: Some(start), rows: Vec::new() }
     }
 
-    /// The declarations on which the address of an item depends; the last is that of the item.
+    /// Returns the range of declarations that determine the address of an item; the last one declares the item
+    /// itself.
     pub(crate) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
         self.layout.data_of(item)?;
         let declarations = self.layout.declarations();
@@ -99,13 +100,13 @@ impl<'r> Pass<'r> {
         Ok(())
     }
 
-    /// Sets the values of the first parameters.
+    /// Sets the values of the first `numbers.len()` parameters.
     #[cfg(feature = "write")]
     pub(crate) fn set_numbers(&mut self, numbers: &[scope::Number]) {
         self.measure.scope.params[..numbers.len()].copy_from_slice(numbers);
     }
 
-    /// Continues after rows, the last of which ends at an address.
+    /// Continues after known rows, the last of which ends at the address `end`.
     #[cfg(feature = "write")]
     pub(crate) fn continue_after(&mut self, rows: &[Row], end: Option<u64>) {
         self.rows = rows.to_vec();
@@ -120,8 +121,8 @@ impl<'r> Pass<'r> {
 
 #[cfg(feature = "write")]
 impl Inputs<'_> {
-    /// The addresses for these rules and the first values of parameters, after rows that are known: those of
-    /// the first declarations, and where the last of them ends.
+    /// Returns the addresses for these rules and the values of the first parameters. The addresses of the first
+    /// declarations are already known: their rows, their number, and the address where the last of them ends.
     pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
         &self,
         layout: L,
@@ -138,12 +139,12 @@ impl Inputs<'_> {
     }
 }
 
-/// The pass, one declaration at a time.
+/// The pass, one row at a time.
 #[cfg(feature = "read")]
 pub(crate) struct Steps<'r> {
     pass: Pass<'r>,
     next: usize,
-    /// The number of the declaration before the last step, and the cursor.
+    /// The index of the next declaration and the cursor, as they were before the last step.
     before: (usize, Option<u64>),
 }
 
@@ -155,13 +156,13 @@ impl<'r> Steps<'r> {
         Self { pass, next: 0, before }
     }
 
-    /// The last step once more.
+    /// Repeats the last step.
     pub(crate) fn again(&mut self) -> Option<Result<Row, Error>> {
         (self.next, self.pass.cursor) = self.before;
         self.step()
     }
 
-    /// The row of what is stored next; none at the end.
+    /// Returns the next row, or `None` at the end.
     pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
         self.pass.rows.clear();
         self.before = (self.next, self.pass.cursor);
@@ -177,12 +178,13 @@ impl<'r> Steps<'r> {
         None
     }
 
-    /// Where the last row ends, if that is known.
+    /// Returns the address where the last row ends, if it is known.
     pub(crate) fn end(&self) -> Option<u64> {
         self.pass.cursor.map(|cursor| cursor + self.pass.base)
     }
 
-    /// A table of the last row, with the values of parameters. It has to be given back.
+    /// Moves the last row and the values of parameters into a table. Return it by `take_back` before the next
+    /// step.
     pub(crate) fn lend<L: Deref<Target = Layout>>(&mut self, layout: L) -> AddressTable<L> {
         let rows = std::mem::take(&mut self.pass.rows);
         let values = std::mem::take(&mut self.pass.measure.scope.params);
@@ -194,7 +196,7 @@ impl<'r> Steps<'r> {
     }
 }
 
-/// The error for the address of something.
+/// Returns the error for a failure to find the address or size of `subject`.
 pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
     let path = short_path(layout, subject);
     let (code, message, param) = match trouble {

@@ -1,4 +1,4 @@
-//! The addresses of a layout, for given values of its parameters or for a stream.
+//! Resolving the addresses of a layout, for given parameter values or for a stream.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::{ItemId, Layout, Order};
 use crate::signature::Signature;
 
-/// Finds the addresses of a layout, for given values of its parameters or for a stream.
+/// Finds the addresses of a layout, for given parameter values or for a stream.
 ///
 /// ```
 /// use dudley::{Layout, Resolver, Rules, Values};
@@ -29,27 +29,27 @@ use crate::signature::Signature;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The layout is borrowed, or shared: then the table that it makes holds the layout too.
+/// The layout may be a reference or an [`Arc`](std::sync::Arc); tables contain a clone of it.
 pub struct Resolver<'a, L = &'a Layout> {
     pub(crate) layout: L,
     pub(crate) inputs: Inputs<'a>,
-    /// The addresses in the stream, once an item was located.
+    /// The addresses in the stream, computed when the first item is located.
     passed: OnceLock<(AddressTable<L>, Option<Error>)>,
 }
 
 impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
-    /// A resolver without values.
+    /// Creates a resolver with the default rules, no values and no stream.
     pub fn new(layout: L) -> Self {
         Self { layout, inputs: Inputs::new(Rules::new()), passed: OnceLock::new() }
     }
 
-    /// The inputs without the stream.
+    /// Returns the inputs without the stream.
     #[cfg(feature = "read")]
     pub(crate) fn into_inputs(self) -> Inputs<'static> {
         self.inputs.without_stream()
     }
 
-    /// Reads values from the data of a native file, without its layout.
+    /// Sets the stream to the data of a native file without its appended layout.
     #[cfg(feature = "write")]
     pub(crate) fn native_stream(self, data: &'a dyn ReadAt, order: Order) -> Self {
         self.with(|inputs| inputs.set_stream(data, Some(order), Signature::LEN, data.len()))
@@ -61,17 +61,17 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         Self { layout, inputs, passed: OnceLock::new() }
     }
 
-    /// Sets the rules, and the values that they depend on.
+    /// Sets the rules, which include the values of stored parameters.
     #[must_use]
     pub fn rules(self, rules: Rules) -> Self {
         self.with(|inputs| inputs.rules = rules)
     }
 
-    /// Reads the values of stored parameters, and whatever else is needed, from a stream. If the stream
-    /// begins with the signature of a native file, data begin after it.
+    /// Sets the stream from which the values of stored parameters and other sizes are read. If the stream
+    /// begins with the signature of a native file, data begins after the signature.
     ///
     /// # Errors
-    /// If the stream cannot be read, or if its signature is damaged or points beyond the end.
+    /// Fails if the stream cannot be read, or if its signature is damaged or points beyond the end.
     pub fn stream(self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
         let (order, start, end) = match Signature::of(stream)? {
             Some(signature) => (Some(signature.order), Signature::LEN, signature.data_end(stream)),
@@ -80,29 +80,32 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         Ok(self.with(|inputs| inputs.set_stream(stream, order, start, end)))
     }
 
-    /// Sets whether data begin after the signature of a native file. Ignored for a stream, which shows it.
+    /// Sets whether data begins after the signature of a native file. Ignored if a stream is set, because the
+    /// stream determines this.
     #[must_use]
     pub fn native(self, native: bool) -> Self {
         self.with(|inputs| inputs.set_native(native))
     }
 
-    /// The byte order of types without a prefix.
+    /// Returns the byte order of types without a prefix.
     pub fn default_order(&self) -> Order {
         self.inputs.default_order(&self.layout)
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The addresses of everything that is stored.
+    /// Returns the addresses of everything that is stored.
     ///
     /// # Errors
-    /// [`Overflow`](crate::diagnostic::Code::Overflow), [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall), and
-    /// [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) for a shape that depends on such a value;
-    /// [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) and
-    /// [`CompressedLength`](crate::diagnostic::Code::CompressedLength) for a stream.
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if a size, address or value is too large,
+    /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) or
+    /// [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on such a value, and with
+    /// [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) for layouts that take too many steps. In a stream,
+    /// also fails with [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) or
+    /// [`CompressedLength`](crate::diagnostic::Code::CompressedLength), or if it cannot be read.
     pub fn table(&self) -> Result<AddressTable<L>, Error> {
         match self.partial_table() {
             (table, None) => Ok(table),
@@ -110,8 +113,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// The addresses of everything up to the first that cannot be found, and the error there: a stream that
-    /// ends too early, a value that is missing.
+    /// Returns the addresses up to the first that cannot be computed, and the error, such as a missing value or
+    /// a stream that ends too early.
     ///
     /// ```
     /// use dudley::{Layout, Resolver};
@@ -130,11 +133,12 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         (pass.into_table(self.layout.clone()), error)
     }
 
-    /// The address of one item. With given values, this places only the items after the last stated address
-    /// before it. In a stream, the first call finds all addresses, and later calls look them up.
+    /// Returns the address of one item. Without a stream, this resolves only the declarations from the last
+    /// explicit address before the item. With a stream, the first call computes all addresses, and later calls
+    /// look them up.
     ///
     /// # Errors
-    /// As [`table`](Self::table). Returns `None` if the item is not data.
+    /// Same as [`table`](Self::table).
     ///
     /// ```
     /// use dudley::{ItemId, Layout, Resolver};
@@ -159,12 +163,12 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// The addresses on which that of an item depends; that of the item is the last. With given values, they
-    /// begin at the last stated address before it; in a stream, at the beginning. The table also has the shape
-    /// and type of the item.
+    /// Returns the addresses that determine the address of an item, and `None` if the item is not data. The
+    /// last row is the item's own, and the table also describes its shape and type. Without a stream, the table
+    /// begins at the last explicit address before the item; with a stream, at the beginning.
     ///
     /// # Errors
-    /// As [`table`](Self::table). Returns `None` if the item is not data.
+    /// Same as [`table`](Self::table).
     ///
     /// ```
     /// use dudley::layout::Found;

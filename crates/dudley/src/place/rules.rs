@@ -1,4 +1,4 @@
-//! The rules by which addresses are found.
+//! The rules for computing addresses.
 
 use super::values::Values;
 use crate::layout::Order;
@@ -8,27 +8,28 @@ use crate::options::Limits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComplexAlign {
-    /// Their size, as for every other primitive: `c8` 8, `c4` 4.
+    /// The size of the type, as for every other primitive: `c8` 8, `c4` 4.
     #[default]
     Size,
-    /// That of a part, as in C and numpy: `c8` 4, `c4` 2.
+    /// The alignment of the real part, as in C and numpy: `c8` 4, `c4` 2.
     Part,
 }
 
-/// The origin of the addresses in a native file. In a file without signature they count from its start.
+/// The origin of addresses in a native file. In a file without a signature, addresses count from the start of
+/// the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// From the first byte of the signature: data begin at 16.
+    /// The first byte of the signature: data begins at address 16.
     #[default]
     Signature,
-    /// From the first byte after it, as in later versions of the language: data begin at 0. Tables still
-    /// hold addresses in the file.
+    /// The first byte after the signature, as in later versions of the language: data begins at address 0.
+    /// Address tables still contain positions in the file.
     Data,
 }
 
-/// The rules by which addresses are found, and the values that they depend on. They are the same for resolving a
-/// layout, opening a file and writing one.
+/// The rules for computing addresses, and the parameter values that addresses depend on. The same rules apply
+/// to resolving a layout, opening a file and writing one.
 ///
 /// ```
 /// use dudley::{Layout, Order, Resolver, Rules, Values};
@@ -63,19 +64,20 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The defaults: those of the document of the language.
+    /// Creates the default rules, which are those of the document that defines the language.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the values of stored parameters. A file that is read takes precedence: they are used for parameters
-        /// that it does not hold, because it ends before them or because their addresses are not known.
+        /// Sets the values of stored parameters. When a file is read, its own values take precedence. These
+        /// values are used only for parameters that the file does not contain, because it ends before them or
+        /// because their addresses are unknown.
         values: Values;
-        /// Sets the byte order of types without a prefix, for a layout and a signature that state none. Default: that
-        /// of this machine.
+        /// Sets the byte order of types without a prefix, used if neither the layout nor the signature states
+        /// one. Default: the byte order of this machine.
         order: Order => Some(order);
-        /// Sets the alignment of complex types.
+        /// Sets how complex types are aligned.
         complex_align: ComplexAlign;
         /// Sets the origin of addresses in a native file.
         ///
@@ -94,8 +96,9 @@ impl Rules {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         origin: Origin;
-        /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise it ends
-        /// with its last member, and the next instance of an array follows directly, aligned or not. Default: yes.
+        /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise, a
+        /// struct ends with its last member, and the next instance in an array follows directly, aligned or
+        /// not. Default: `true`.
         ///
         /// ```
         /// use dudley::{Layout, Resolver, Rules};
@@ -109,11 +112,12 @@ impl Rules {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         tail_padding: bool;
-        /// Sets the limits, of which [`max_steps`](Limits::max_steps) bounds the work.
+        /// Sets the limits. [`max_steps`](Limits::max_steps) limits the work of resolving.
         limits: Limits;
     }
 
-    /// Returns `true` if addresses are those of a compiled layout: nothing but the byte order is set.
+    /// Returns `true` if a compiled layout has the same addresses, that is, if only the byte order and the
+    /// limits may differ from the default.
     #[cfg(feature = "read")]
     pub(crate) fn are_default(&self) -> bool {
         self.values.is_empty()

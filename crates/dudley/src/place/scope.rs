@@ -1,4 +1,4 @@
-//! The values of names, and the element and count of an array for these values.
+//! Values of names, and the element type and element count of an array for these values.
 
 use std::ops::Deref;
 
@@ -16,7 +16,7 @@ pub(crate) const MAX: u64 = i64::MAX.unsigned_abs();
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Number {
     Known(i64),
-    /// This parameter has no value.
+    /// The value of this parameter is not known.
     Missing(ParamId),
 }
 
@@ -29,15 +29,15 @@ impl Number {
     }
 }
 
-/// Why an array has no size, or no address.
+/// The reason why an array has no size or no address.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// A code and a message.
+    /// A failure described by a code and a message.
     Is(Code, String),
-    /// A parameter has no value, or one below -1.
+    /// A parameter has no value, or a value below -1.
     Param(Code, ParamId, String),
     Read(binio::Error),
-    /// The visitor of members has stopped.
+    /// The callback stopped the walk.
     Stopped,
 }
 
@@ -47,7 +47,7 @@ impl From<binio::Error> for Box<Trouble> {
     }
 }
 
-/// The error is boxed, so that results are small.
+/// A result with a boxed error, which keeps it small.
 pub(crate) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
@@ -58,57 +58,57 @@ pub(crate) fn overflow(what: &str) -> Box<Trouble> {
 
 /// The length of a dimension.
 pub(crate) enum Len<F> {
-    /// -1: the dimension does not exist.
+    /// The value -1, which removes the dimension.
     Removed,
-    /// It depends on what is stored in a struct.
+    /// The length depends on the contents of a struct.
     Unknown,
     Known(u64),
-    /// It is a factor that is not known yet.
+    /// A factor whose value is not known yet.
     Factor(F),
 }
 
-/// Stand-ins for parameters without a value in the dimensions of an array.
+/// The representation of dimensions whose parameters have no value.
 pub(crate) trait Names {
     /// A dimension that depends on a parameter without a value.
     type Factor;
-    /// The factors in the number of elements of an array.
+    /// The unknown factors in the number of elements of an array.
     type Factors: Clone + Default;
 
     fn push(factors: &mut Self::Factors, factor: Self::Factor);
 
-    /// The length of a dimension whose parameter has no value.
+    /// Returns the length of a dimension whose parameter has no value.
     fn missing(&self, layout: &Layout, param: ParamId, suffix: i32) -> Result<Len<Self::Factor>>;
 }
 
 /// The values of parameters, and of the free names of the current structs.
 #[derive(Clone)]
 pub(crate) struct Scope<P = Vec<Number>> {
-    /// By number of the parameter.
+    /// The values of parameters, by parameter number.
     pub(crate) params: P,
     free: Vec<Number>,
 }
 
-/// Where the values of a struct's free names begin.
+/// The index at which the values of a struct's free names begin.
 pub(crate) type Frame = usize;
 
-/// The element of an array, typedefs resolved.
+/// The elements of an array, with typedefs resolved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Element<F = ()> {
     pub(crate) base: Base,
-    /// The product of all dimensions but the factors; none if it depends on the unknown value of a parameter stored
-    /// in a struct.
+    /// The product of all dimensions except the factors, or `None` if it depends on the unknown value of a
+    /// parameter stored in a struct.
     pub(crate) count: Option<u64>,
-    /// The factors that are not known yet.
+    /// The dimensions whose values are not known yet.
     pub(crate) factors: F,
-    /// The outermost `->`, or else the outermost `<-`.
+    /// The outermost `->` filter or, without one, the outermost `<-` filter.
     pub(crate) filter: Option<FilterId>,
-    /// Whether that is `->`.
+    /// Whether `filter` is a `->` filter.
     pub(crate) is_compressed: bool,
 }
 
-/// The dimensions and the filter of an array, typedefs included.
+/// The dimensions and the filter of an array, including those of its typedefs.
 struct Extent<F> {
-    /// The product of the dimensions. One that is too large stays at the largest number, or becomes 0.
+    /// The product of the dimensions. After an overflow it stays at `u64::MAX`, unless a dimension is 0.
     count: u64,
     factors: F,
     is_known: bool,
@@ -140,12 +140,12 @@ impl<F> Extent<F> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Base {
     Primitive(Primitive, Option<Order>),
-    /// Not a typedef. The values of its free names begin at the frame.
+    /// A struct that is not a typedef. The values of its free names begin at the frame.
     Struct(TypeId, Frame),
 }
 
 impl Scope {
-    /// A scope with the values of fixed parameters.
+    /// Creates a scope with the values of the fixed parameters.
     pub(crate) fn of(layout: &Layout) -> Self {
         let value = |id: ParamId| match layout.param(id).value {
             ParamValue::Fixed(value) => Number::Known(value),
@@ -168,17 +168,17 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         self.free.len()
     }
 
-    /// Removes the values of free names from `frame` on.
+    /// Removes the values of free names at and after `frame`.
     pub(crate) fn leave(&mut self, frame: Frame) {
         self.free.truncate(frame);
     }
 
-    /// The values of free names from `frame` on.
+    /// Returns the values of `len` free names, beginning at `frame`.
     pub(crate) fn free(&self, frame: Frame, len: usize) -> &[Number] {
         &self.free[frame..frame + len]
     }
 
-    /// Adds the values of the free names of a struct.
+    /// Adds the values of the free names of a struct, and returns the frame at which they begin.
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for data only"))]
     pub(crate) fn enter(&mut self, free: &[Number]) -> Frame {
         let frame = self.frame();
@@ -194,8 +194,9 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         }
     }
 
-    /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
-    /// dimensions, outermost first.
+    /// Returns the element of an array. The values of the enclosing struct's free names begin at `frame`. `dim`
+    /// is called with each known dimension, outermost first. The values of the element's own free names remain
+    /// in the scope.
     #[inline]
     pub(crate) fn element<'l>(
         &mut self,
@@ -211,8 +212,8 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         })
     }
 
-    /// As [`element`](Self::element), in sizes of any kind: `dim` is called with all dimensions. Inlined, it takes much
-    /// of the stack: not for what recurses.
+    /// Like [`element`](Self::element), but for sizes of any representation, and `dim` is called with all
+    /// dimensions. Because it is inlined and uses much of the stack, do not call it in a recursive function.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     pub(crate) fn element_in<'l, N: Names>(
@@ -240,7 +241,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         }
     }
 
-    /// Adds the values of the free names of a struct.
+    /// Adds the values of the free names of a struct, and returns the frame at which they begin.
     #[inline]
     fn bind(&mut self, layout: &Layout, data: &Data, frame: Frame) -> Frame {
         let inner = self.frame();
@@ -251,7 +252,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         inner
     }
 
-    /// Adds the dimensions and the filter of a declaration.
+    /// Adds the dimensions and the filter of a declaration to `extent`.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     fn multiply<N: Names>(
@@ -294,9 +295,9 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
 
 /// The reason why a value cannot be the length of a dimension.
 pub(crate) enum NoLen {
-    /// It is below -1.
+    /// The value is below -1.
     TooSmall(i64),
-    /// With the suffix, it is above 2^63-1.
+    /// The value plus the suffix is above 2^63-1.
     Overflow,
 }
 
@@ -316,7 +317,8 @@ impl NoLen {
     }
 }
 
-/// Returns the length of a dimension whose parameter has a value: -1 removes it, and the suffix does not apply to 0.
+/// Returns the length of a dimension for a value of its parameter. A value of -1 removes the dimension, and the
+/// suffix does not apply to 0.
 #[inline]
 pub(crate) fn len_of<F>(value: i64, suffix: i32) -> std::result::Result<Len<F>, NoLen> {
     match value {

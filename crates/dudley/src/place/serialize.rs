@@ -1,4 +1,4 @@
-//! Address tables and comparisons as JSON.
+//! Serialising address tables and comparisons, for example as JSON.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use super::table::Entry;
 use super::table::filter_text;
 use crate::layout::{FilterKind, Layout};
 
-/// What is stored somewhere. What is not known is null; so is the size of what depends on the stream,
-/// even if a stream was read.
+/// A row or member. Unknown values are null. If a size depends on the stream, it is null even if the stream has
+/// been read.
 #[derive(Serialize)]
 struct EntryJson<'a> {
     path: &'a str,
@@ -42,7 +42,8 @@ impl EntryJson<'_> {
     }
 }
 
-/// `path`, `address`, `shape`, `dtype`, `nbytes`; `filter` and `indeterminate` where they apply.
+/// Serialises as `path`, `address`, `shape`, `dtype` and `nbytes`, with `filter` and `indeterminate` where they
+/// apply.
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (element, shape) = (self.element(), self.shape());
@@ -61,8 +62,8 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// The members of an [`Entry`]. `stride` is the distance of the item's instances; where there are
-/// instances within these, `strides` has all distances.
+/// Serialises the same members as for an [`Entry`]. `stride` is the distance in bytes between the item's
+/// instances, in the last dimension. If instances are nested, `strides` contains all distances.
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.outer.checked_sub(1);
@@ -81,8 +82,8 @@ impl Serialize for MemberRow<'_> {
     }
 }
 
-/// `changes`, and `readable`: whether the second layout reads files of the first; `partial` where not
-/// all was compared.
+/// Serialises as `changes` and `readable`, which tells whether the second layout can read files of the first,
+/// with `partial` if the comparison is incomplete.
 impl Serialize for Comparison {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -101,7 +102,7 @@ impl Serialize for Comparison {
     }
 }
 
-/// `path`, `change`, `from`, `to`, `values`.
+/// Serialises as `path`, `change`, `from`, `to` and `values`.
 impl Serialize for Change {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! Arithmetic of sizes and addresses: with numbers here, with sums of products where code is generated. The rules are
+//! Arithmetic with sizes and addresses: numbers here, sums of products for generated code. The rules are
 //! written once, for both.
 
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use super::scope::{Len, MAX, Names, Result, Trouble, overflow};
 use crate::diagnostic::Code;
 use crate::layout::{Layout, ParamId, Placement, Scope};
 
-/// Sizes and addresses, and how to compute with them.
+/// A representation of sizes and addresses, and its arithmetic.
 pub(crate) trait Sizes: Names {
     type Size: Clone + PartialEq;
 
@@ -15,7 +15,7 @@ pub(crate) trait Sizes: Names {
 
     fn add(&mut self, a: &Self::Size, b: &Self::Size) -> Result<Self::Size>;
 
-    /// The size of `count` elements, which is not 0.
+    /// Returns the size of an array with `count` elements (not 0), times the unknown factors.
     fn times(
         &mut self,
         count: u64,
@@ -25,14 +25,15 @@ pub(crate) trait Sizes: Names {
 
     fn max(&mut self, a: Self::Size, b: Self::Size) -> Result<Self::Size>;
 
-    /// The next multiple of a power of two.
+    /// Rounds up to a multiple of a power of two.
     fn round_up(&mut self, size: Self::Size, align: u64) -> Result<Self::Size>;
 
-    /// The next multiple of a power of two for something of a size: what has no bytes is not aligned.
+    /// Rounds a cursor up to a multiple of a power of two, unless the item there is empty.
     fn align(&mut self, cursor: Self::Size, align: u64, nbytes: &Self::Size) -> Result<Self::Size>;
 }
 
-/// Returns the offset of something that follows `cursor`, by the table in the documentation of [`place`](super).
+/// Returns the offset of an item that follows `cursor`, according to the table in the documentation of
+/// [`place`](super).
 #[inline]
 pub(crate) fn place<S: Sizes>(
     sizes: &mut S,
@@ -52,7 +53,7 @@ pub(crate) fn place<S: Sizes>(
     }
 }
 
-/// Where something lies; none where it depends on the stream.
+/// An offset and a size in bytes. Each is `None` if it depends on the stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<S = u64> {
     pub(crate) offset: Option<S>,
@@ -60,7 +61,7 @@ pub(crate) struct Placed<S = u64> {
 }
 
 impl<S: Clone + PartialEq> Placed<S> {
-    /// The offset after it.
+    /// Returns the offset of the end.
     #[inline]
     pub(crate) fn end(&self, sizes: &mut impl Sizes<Size = S>) -> Result<Option<S>> {
         match (&self.offset, &self.nbytes) {
@@ -70,7 +71,7 @@ impl<S: Clone + PartialEq> Placed<S> {
     }
 }
 
-/// Sizes as numbers, at most 2^63-1.
+/// Sizes as numbers up to 2^63-1.
 pub(crate) struct Numbers;
 
 impl Names for Numbers {
@@ -81,7 +82,8 @@ impl Names for Numbers {
         match factor {}
     }
 
-    /// The values of parameters in structs may be in a stream that is not given.
+    /// Returns an unknown length for parameters of structs, whose values may be in a stream. Fails for other
+    /// parameters.
     fn missing(&self, layout: &Layout, param: ParamId, _: i32) -> Result<Len<Infallible>> {
         if matches!(layout.param(param).scope, Scope::Struct(_)) {
             return Ok(Len::Unknown);

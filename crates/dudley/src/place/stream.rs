@@ -1,4 +1,4 @@
-//! The values of stored parameters: those of a file, or those that the caller gives.
+//! Values of stored parameters, read from a file or given by the caller.
 
 use binio::ReadAt;
 
@@ -14,13 +14,13 @@ use crate::layout::{
     ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
 };
 
-/// Numbers, with the values that they depend on.
+/// Sizes as numbers, computed from the values in a stream or those that the caller gives.
 pub(crate) struct Stream<'r> {
     sizes: Numbers,
     source: Option<&'r dyn ReadAt>,
     values: &'r Values,
     order: Order,
-    /// The path of what is measured: an item, and the steps from there inwards.
+    /// The item being measured; `trail` contains the steps into its data.
     item: ItemId,
     trail: Vec<Step>,
 }
@@ -32,7 +32,7 @@ impl<'r> Stream<'r> {
         Self { sizes: Numbers, source, values, order, item: ItemId::ROOT, trail: Vec::new() }
     }
 
-    /// Sets the path of what is measured.
+    /// Sets the path of the array or instance being measured.
     #[cfg(feature = "read")]
     pub(crate) fn at(&mut self, item: ItemId, trail: &[Step]) {
         self.item = item;
@@ -40,13 +40,14 @@ impl<'r> Stream<'r> {
         self.trail.extend_from_slice(trail);
     }
 
-    /// Whether an instance without bytes is followed by others like it.
+    /// Returns `true` if all instances after an empty one are empty too.
     #[cfg(feature = "read")]
     pub(crate) fn is_size_of_all(&self) -> bool {
         self.source.is_some() || !self.values.has_elements()
     }
 
-    /// The size of a compressed array, with the count before its bytes.
+    /// Reads the length of a compressed array, and returns its size in bytes, including the count. Fails if the
+    /// compressed bytes do not fit into the stream.
     fn compressed_len(&self, stream: &dyn ReadAt, address: u64) -> Result<u64> {
         let signed = Primitive::from_name("i8");
         let Some(integer) = signed else { return Ok(0) };
@@ -123,7 +124,7 @@ impl<'r> Facts<'r> for Stream<'r> {
             let size = measure.instance_size(id, frame, address)?;
             measure.facts.leave();
             let Some(size) = size else { return Ok(None) };
-            // An instance without bytes is followed by others like it.
+            // An empty instance is read from the same bytes as the next one, so all that follow are empty too.
             if size == 0 && stream.is_some() {
                 break;
             }
@@ -141,7 +142,7 @@ impl<'r> Facts<'r> for Stream<'r> {
         let param = measure.layout.param(id);
         let ParamValue::Stored { integer, order, .. } = param.value else { return Ok(()) };
         let value = match measure.facts.source {
-            // Parameters of dicts have their values from the beginning.
+            // The values of parameters of dicts were set at the beginning.
             None if matches!(param.scope, Owner::Dict(_)) => return Ok(()),
             None => measure.given(id),
             Some(stream) => {
@@ -163,7 +164,7 @@ impl<'r> Facts<'r> for Stream<'r> {
 }
 
 impl Measure<'_> {
-    /// The value that the caller gave for a parameter of a dict or of the current struct.
+    /// Returns the value that the caller gave for a parameter of a dict or of the current struct.
     fn given(&mut self, id: ParamId) -> Option<i64> {
         let values = self.facts.values;
         let by_name = values.get(self.layout.param_name(id));
@@ -180,12 +181,12 @@ impl Measure<'_> {
                 path
             }
         };
-        // Names may be as long as the text.
+        // Charge long paths as extra steps: names may be as long as the layout text.
         self.steps += path.len() as u64 / 64;
         values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
     }
 
-    /// The path of what is measured.
+    /// Returns the path of the array or instance being measured.
     pub(crate) fn trail_path(&self) -> String {
         use std::fmt::Write as _;
 
@@ -209,7 +210,7 @@ fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
     base.zip(offset).map(|(base, offset)| add(base, *offset)).transpose()
 }
 
-/// A path without indices of instances, which means all instances.
+/// Removes the indices of instances from a path. A path without indices stands for all instances.
 fn without_elements(path: &str) -> String {
     let mut parts = path.split('[');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Rows as arrays of [`binio::array`]: a datatype, and the place of each element in the bytes of a stream.
+//! Viewing rows as arrays of [`binio::array`]: the datatype, and the position of each element in the stream.
 
 use binio::Endian;
 use binio::array::{self, Field, Record, ScalarType, Strided};
@@ -14,18 +14,17 @@ use super::table::Entry;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
-/// Fields of records that a datatype may have, those of records within it included: each type that holds two
-/// of another doubles them.
+/// The number of fields that a datatype may have, including those of nested records. Each type with two members
+/// of another type doubles the number.
 const MAX_FIELDS: usize = 1 << 16;
 
 impl Entry<'_> {
-    /// The type of an element for [`binio::array`], and the dimensions of the array. The last dimension of
-    /// text becomes its length. A struct becomes a record of its members; parameters that it stores are not
-    /// among them.
+    /// Returns the element type for [`binio::array`], and the dimensions of the array. The last dimension of
+    /// strings becomes their length. A struct becomes a record of its members, without its stored parameters.
     ///
     /// # Errors
-    /// [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, or if the instances of a struct
-    /// differ in size.
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on the
+    /// stream, if the instances of its struct differ in size, or if structs nest too deep.
     ///
     /// ```
     /// use dudley::{Layout, Order, Resolver, Rules};
@@ -63,12 +62,12 @@ impl Entry<'_> {
         Ok((datatype, shape))
     }
 
-    /// The [type](Self::array_type) and the layout of this array in the `len` bytes of the stream, for
-    /// [`binio::array::Array`].
+    /// Returns the [element type](Self::array_type) and the strides of this array for [`binio::array::Array`],
+    /// checked against a stream of `len` bytes.
     ///
     /// # Errors
-    /// As [`array_type`](Self::array_type), and [`NotStrided`](ErrorKind::NotStrided) if the address is not
-    /// known; [`Read`](ErrorKind::Read) if the stream is too short.
+    /// Same as [`array_type`](Self::array_type). Also fails with [`NotStrided`](ErrorKind::NotStrided) if the
+    /// address is not known, and with [`Read`](ErrorKind::Read) if the stream is too short.
     ///
     /// ```
     /// use dudley::array::{Array, Slice};
@@ -96,7 +95,7 @@ impl Entry<'_> {
         Ok(Location::new(address, &[], &self.shape(), self.dtype(), array_type)?)
     }
 
-    /// The record that the struct of this array is.
+    /// Returns the record type for the struct of this array.
     fn record(&self, data: &Data) -> Result<array::Datatype, Error> {
         let rules = Rules::new().order(self.order).complex_align(self.complex_align);
         let inputs = Inputs::new(rules.tail_padding(self.tail_padding));
@@ -112,11 +111,13 @@ impl Entry<'_> {
 }
 
 impl MemberRow<'_> {
-    /// The datatype and the layout of this member in all instances, as [`Entry::strided`]. A member that is a
-    /// struct is refused: its own members are rows too, and the record of the item holds all of them.
+    /// Returns the element type and the strides of this member in all instances, as in [`Entry::strided`].
+    /// Members that are structs are rejected: their own members are rows too, and the record of the item
+    /// contains all of them.
     ///
     /// # Errors
-    /// As [`Entry::strided`].
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the member is a struct or compressed, or if its
+    /// address or shape depends on the stream, and with [`Read`](ErrorKind::Read) if the stream is too short.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -157,7 +158,8 @@ impl MemberRow<'_> {
     }
 }
 
-/// A primitive type; the last dimension of text is taken as its length.
+/// Returns the scalar type for a primitive. For strings, removes the last dimension from `shape` and uses it as
+/// the length.
 pub(crate) fn scalar(
     primitive: Primitive,
     order: Option<Order>,
@@ -184,7 +186,7 @@ pub(crate) fn scalar(
     Ok(array::Datatype::Scalar(ScalarType::new(kind, size, endian)?))
 }
 
-/// The type of an element. `count` has the number of fields so far.
+/// Returns the type of an element. `count` is the number of record fields so far.
 pub(crate) fn of_base(
     measure: &mut Measure<'_>,
     base: Base,
@@ -198,8 +200,8 @@ pub(crate) fn of_base(
     }
 }
 
-/// The members of a struct whose free names have their values at `frame`. The nesting of types is limited, so the
-/// recursion is too.
+/// Returns the record type for a struct. The values of the struct's free names begin at `frame`. The recursion
+/// is limited because the nesting of types is.
 fn record<'r>(
     measure: &mut Measure<'r>,
     id: TypeId,

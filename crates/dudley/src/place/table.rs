@@ -1,4 +1,4 @@
-//! The result: addresses, and what is stored there.
+//! Address tables: the addresses of stored items and parameters.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::layout::{
     Data, Datatype, Filter, ItemId, Layout, Order, ParamId, ParamValue, Primitive, Subject,
 };
 
-/// Stands for an address or size that is not known.
+/// Represents an unknown address or size.
 const UNKNOWN: u64 = u64::MAX;
 
-/// Something that is stored: data or a parameter.
+/// The address and size of a stored item or parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     subject: Subject,
@@ -28,18 +28,18 @@ impl Row {
         Self { subject, address, nbytes }
     }
 
-    /// The item or parameter.
+    /// Returns the item or parameter.
     pub fn subject(&self) -> Subject {
         self.subject
     }
 
-    /// Bytes from the start of the stream; none after something whose size depends on the stream.
+    /// Returns the address in bytes from the start of the stream, or `None` if it depends on the stream.
     pub fn address(&self) -> Option<u64> {
         (self.address != UNKNOWN).then_some(self.address)
     }
 
-    /// The number of bytes, inner padding included, and for a compressed array the count before its bytes;
-    /// none if it depends on the stream.
+    /// Returns the size in bytes, including inner padding and the count of a compressed array, or `None` if it
+    /// depends on the stream.
     pub fn nbytes(&self) -> Option<u64> {
         (self.nbytes != UNKNOWN).then_some(self.nbytes)
     }
@@ -47,8 +47,8 @@ impl Row {
 
 /// The addresses of everything that a layout stores, in order of declaration.
 ///
-/// It holds its layout as the [`Resolver`](super::Resolver) was given it: borrowed, or shared in an [`Arc`].
-/// With an `Arc` it borrows nothing:
+/// The table keeps the layout that was passed to the [`Resolver`](super::Resolver), either a reference or an
+/// [`Arc`]. With an `Arc`, the table borrows nothing:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -71,7 +71,7 @@ pub struct AddressTable<L = Arc<Layout>> {
     end: Option<u64>,
     /// By number of the parameter.
     pub(crate) values: Vec<Number>,
-    /// How structs were measured.
+    /// The rules by which structs were measured.
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
     pub(crate) complex_align: ComplexAlign,
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
@@ -80,7 +80,7 @@ pub struct AddressTable<L = Arc<Layout>> {
 
 #[cfg(feature = "read")]
 impl<L> AddressTable<L> {
-    /// The rows, and the values of parameters.
+    /// Returns the rows and the values of parameters.
     pub(crate) fn into_parts(self) -> (Vec<Row>, Vec<Number>) {
         (self.rows, self.values)
     }
@@ -104,55 +104,55 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         &self.layout
     }
 
-    /// The value of a parameter of a dict, fixed or stored; none if it is not known.
+    /// Returns the value of a fixed or stored parameter of a dict, or `None` if it is not known.
     pub fn value(&self, param: ParamId) -> Option<i64> {
         self.values.get(param.index())?.known()
     }
 
-    /// The byte order of types without a prefix.
+    /// Returns the byte order of types without a prefix.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The address after the last item.
+    /// Returns the address after the last item, or `None` if it is not known.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 
-    /// The rows, in order of declaration.
+    /// Returns the rows in order of declaration.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The rows with what is stored there.
+    /// Iterates over the rows, with the type and shape of each.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
         self.rows.iter().map(|&row| self.entry(row))
     }
 
-    /// A row with what is stored there.
+    /// Returns a row with access to its type and shape.
     pub fn entry(&self, row: Row) -> Entry<'_> {
         let &Self { order, complex_align, tail_padding, .. } = self;
         let (layout, values) = (&*self.layout, &*self.values);
         Entry { layout, values, order, complex_align, tail_padding, row }
     }
 
-    /// The values of parameters, by their numbers.
+    /// Returns the values of parameters, by parameter number.
     #[cfg(feature = "read")]
     pub(crate) fn numbers(&self) -> &[Number] {
         &self.values
     }
 
-    /// The row of an item.
+    /// Returns the row of an item, or `None` if the table has none.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
         Some(self.rows[self.index_of(item.into())?])
     }
 
-    /// The number of the row of an item or parameter.
+    /// Returns the index of the row of an item or parameter.
     pub(crate) fn index_of(&self, subject: Subject) -> Option<usize> {
         let Subject::Item(item) = subject else {
             return self.rows.iter().position(|row| row.subject == subject);
         };
-        // Items are in order, with parameters between them.
+        // Binary search. Items are in order, with parameters between them.
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -173,12 +173,12 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         None
     }
 
-    /// The array or parameter of a path. For members of structs see
+    /// Finds an array or stored parameter by its path. For members of structs, see
     /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
-    /// If the path leads to nothing, or to something that has no row: a dict, a list, a fixed parameter, a member or an
-    /// instance.
+    /// Fails if the path does not exist, or if it has no row because it is a dict, a list, a fixed parameter, a
+    /// member or an instance.
     pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
         let (subject, inside) = self.layout.stored_at(path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
@@ -190,7 +190,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     }
 }
 
-/// Dimensions, slowest varying first: a slice that takes no allocation for up to four of them.
+/// Dimensions, slowest varying first. Up to four need no allocation.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("grid = f8[2, 3]")?;
@@ -200,7 +200,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
 /// ```
 pub type Shape = smallvec::SmallVec<[u64; 4]>;
 
-/// A row with what is stored there.
+/// A row of an address table, with access to its type and shape.
 #[derive(Clone, Copy)]
 pub struct Entry<'t> {
     pub(crate) layout: &'t Layout,
@@ -214,17 +214,17 @@ pub struct Entry<'t> {
 }
 
 impl<'t> Entry<'t> {
-    /// Its path.
+    /// Returns the path of the item or parameter.
     pub fn path(&self) -> String {
         self.layout.subject_path(self.row.subject)
     }
 
-    /// As [`Row::address`].
+    /// Same as [`Row::address`].
     pub fn address(&self) -> Option<u64> {
         self.row.address()
     }
 
-    /// As [`Row::nbytes`].
+    /// Same as [`Row::nbytes`].
     pub fn nbytes(&self) -> Option<u64> {
         self.row.nbytes()
     }
@@ -234,7 +234,7 @@ impl<'t> Entry<'t> {
         self.row
     }
 
-    /// Its dimensions, slowest varying first; those of typedefs follow.
+    /// Returns the dimensions, slowest varying first, followed by the dimensions of typedefs.
     pub fn shape(&self) -> Shape {
         let mut shape = Shape::new();
         let Some(data) = self.data() else { return shape };
@@ -243,7 +243,7 @@ impl<'t> Entry<'t> {
         shape
     }
 
-    /// The type of its elements, typedefs resolved, with the byte order.
+    /// Returns the type of the elements with its byte order. Typedefs are resolved.
     pub fn datatype(&self) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
@@ -255,27 +255,28 @@ impl<'t> Entry<'t> {
         })
     }
 
-    /// The name of that type: `<f8`, `i1`, the name of a struct, or `{}` for an anonymous one.
+    /// Returns the name of the element type: `<f8`, `i1`, the name of a struct, or `{}` for an anonymous
+    /// struct.
     pub fn dtype(&self) -> String {
         dtype(self.layout, self.datatype())
     }
 
-    /// Its filter; of two, the one that is stored.
+    /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.
     pub fn filter(&self) -> Option<&'t Filter> {
         self.element().and_then(|element| element.filter(self.layout))
     }
 
-    /// Whether it is stored compressed.
+    /// Returns `true` if the data is stored compressed.
     pub fn is_compressed(&self) -> bool {
         self.element().is_some_and(|element| element.is_compressed)
     }
 
-    /// Whether its size depends on what is stored in its instances.
+    /// Returns `true` if the size depends on the contents of the struct instances.
     pub fn is_indeterminate(&self) -> bool {
         self.element().is_some_and(|element| element.is_indeterminate(self.layout))
     }
 
-    /// The layout that declares it.
+    /// Returns the layout that declares the item or parameter.
     pub fn layout(&self) -> &'t Layout {
         self.layout
     }
@@ -291,7 +292,7 @@ impl<'t> Entry<'t> {
 }
 
 impl Element {
-    /// The type of the elements, with the byte order.
+    /// Returns the type of the elements, with the byte order.
     pub(crate) fn datatype(&self, default: Order) -> Datatype {
         match self.base {
             Base::Primitive(primitive, order) => {
@@ -313,12 +314,12 @@ impl Element {
     }
 }
 
-/// `-> gzip`
+/// Returns the text of a filter, such as `-> gzip`.
 pub(crate) fn filter_text(filter: &Filter) -> String {
     format!("{} {}", filter.kind, filter.name)
 }
 
-/// The name of a resolved type.
+/// Returns the name of a resolved type.
 pub(crate) fn dtype(layout: &Layout, datatype: Datatype) -> String {
     match datatype {
         Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {

@@ -1,10 +1,10 @@
-//! Values of stored parameters, given by the caller.
+//! Values of stored parameters, supplied by the caller.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::layout::Layout;
 
-/// Values by name and by path. A path takes precedence.
+/// Values of stored parameters, by name or by path. A path takes precedence.
 ///
 /// ```
 /// use dudley::Values;
@@ -18,17 +18,17 @@ pub struct Values {
     given: HashMap<String, i64>,
     has_paths: bool,
     has_elements: bool,
-    /// Bytes of compressed arrays that are written, by path, the count included.
+    /// Sizes in bytes of the compressed arrays of a file being written, by path, including their counts.
     compressed: HashMap<String, u64>,
 }
 
 impl Values {
-    /// No values.
+    /// Creates an empty set of values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a value, for all stored parameters with a name, or for one by its path (`/dict/N`,
+    /// Adds a value for all stored parameters with a name, or for the one at a path (`/dict/N`,
     /// `/item.member.N`, `/item[2].N`).
     #[must_use]
     pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
@@ -39,17 +39,17 @@ impl Values {
         self
     }
 
-    /// The value for a name or path.
+    /// Returns the value for a name or path.
     pub fn get(&self, name_or_path: &str) -> Option<i64> {
         self.given.get(name_or_path).copied()
     }
 
-    /// The names and paths that have a value.
+    /// Returns the names and paths that have a value, in arbitrary order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.given.keys().map(String::as_str)
     }
 
-    /// The names and paths, sorted, that are not a stored parameter of a layout.
+    /// Returns the names and paths that match no stored parameter of a layout, sorted.
     ///
     /// ```
     /// use dudley::{Layout, Values};
@@ -68,28 +68,28 @@ impl Values {
         rest
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Sets the bytes of a compressed array.
+    /// Sets the size of a compressed array in bytes, including its count.
     #[cfg(feature = "write")]
     pub(crate) fn set_compressed(&mut self, path: String, len: u64) {
         self.compressed.insert(path, len);
     }
 
-    /// The bytes of a compressed array.
+    /// Returns the size of a compressed array in bytes, including its count.
     pub(crate) fn compressed_len(&self, path: impl FnOnce() -> String) -> Option<u64> {
         if self.compressed.is_empty() { None } else { self.compressed.get(&path()).copied() }
     }
 
-    /// Whether values are given by path.
+    /// Returns `true` if any value is for a path.
     pub(crate) fn has_paths(&self) -> bool {
         self.has_paths
     }
 
-    /// Whether instances of one array may differ.
+    /// Returns `true` if any value is for one instance of an array.
     pub(crate) fn has_elements(&self) -> bool {
         self.has_elements
     }
