@@ -1,49 +1,49 @@
 //! Sizes and addresses as sums: `8 * dim(N, 0) * dim(M, 1) + 24`.
 //!
-//! Where the next multiple of an alignment depends on values, it is a *term* of its own, with a name:
-//! `t1 = up(4 * dim(N, 0) + 16, 8)`. So the address of each item is a sum that is as short as one written by hand.
+//! If rounding up to an alignment depends on values, the result is a *term*, which has its own name:
+//! `t1 = up(4 * dim(N, 0) + 16, 8)`. The address of each item is then a sum as short as a hand-written one.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::diagnostic::Code;
 use crate::place::scope::{Result, Trouble};
 
-/// Sums with more products become a term.
+/// The maximum number of products in a sum. Longer sums become terms.
 const MAX_PRODUCTS: usize = 12;
 
-/// Terms that one function computes. Others are functions of their own.
+/// The maximum number of terms that one function computes. Further terms become functions themselves.
 const MAX_TERMS: u32 = 24;
 
-/// Of how many things that may be empty the alignment is followed.
+/// The number of nested `Place` terms through which an alignment is traced.
 const MAX_PLACES: u32 = 8;
 
-/// How many functions may call each other in a row, so that no stack overflows.
+/// The maximum depth of calls between generated functions, so that they cannot overflow the stack.
 const MAX_CALLS: u32 = 400;
 
-/// Something that depends on values.
+/// A factor that depends on values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Factor {
-    /// The length of a dimension: a parameter, by its position in the list of parameters, and a suffix.
+    /// The length of a dimension: the position of a parameter among the arguments, and a suffix.
     Dim(usize, i32),
     /// A term.
     Term(u32),
 }
 
-/// A constant and products of a number and factors, which are sorted.
+/// A constant plus products of a number and sorted factors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
     pub(super) constant: u64,
     pub(super) products: BTreeMap<Vec<Factor>, u64>,
 }
 
-/// What a term is.
+/// The definition of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Term {
-    /// The next multiple of a power of two.
+    /// A sum, rounded up to a multiple of a power of two.
     Up(Sum, u64),
-    /// The same, unless the other sum is 0.
+    /// The first sum, rounded up to a multiple of a power of two unless the second sum is 0.
     Place(Sum, u64, Sum),
-    /// The greater of two.
+    /// The greater of two sums.
     Max(Sum, Sum),
     /// A long sum.
     Value(Sum),
@@ -58,7 +58,7 @@ impl Term {
         std::iter::once(first).chain(second)
     }
 
-    /// The terms that it is computed from.
+    /// Returns the terms from which this term is computed.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         self.sums().flat_map(Sum::terms)
     }
@@ -69,12 +69,12 @@ impl Sum {
         Self { constant, products: BTreeMap::new() }
     }
 
-    /// Its value, if it depends on nothing.
+    /// Returns the value, if it is constant.
     pub(super) fn known(&self) -> Option<u64> {
         self.products.is_empty().then_some(self.constant)
     }
 
-    /// The terms in it.
+    /// Returns the terms in the sum.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         let factors = self.products.keys().flatten();
         factors.filter_map(|factor| match *factor {
@@ -83,7 +83,7 @@ impl Sum {
         })
     }
 
-    /// Factors without which it is 0.
+    /// Returns the factors that must be nonzero for the sum to be nonzero.
     fn nonzero(&self) -> Vec<Factor> {
         let mut products = self.products.keys();
         let Some(first) = products.next().filter(|_| self.constant == 0) else { return Vec::new() };
@@ -101,7 +101,7 @@ impl Sum {
         Ok(self)
     }
 
-    /// The product with a number and factors.
+    /// Returns the product of the sum, a number and factors.
     fn times(&self, number: u64, factors: &[Factor]) -> Result<Self> {
         if number == 0 {
             return Ok(Self::default());
@@ -130,7 +130,7 @@ fn checked(number: Option<u64>) -> Result<u64> {
         .ok_or_else(|| Trouble::Is(Code::Overflow, "the address is above 2^63-1".to_owned()).into())
 }
 
-/// All terms, each once.
+/// All distinct terms.
 #[derive(Default)]
 pub(super) struct Terms {
     list: Vec<Known>,
@@ -139,13 +139,13 @@ pub(super) struct Terms {
 
 struct Known {
     term: Term,
-    /// It is a multiple of 2 to this power.
+    /// The exponent of a power of two that always divides the value.
     power: u32,
-    /// Terms that are computed with it.
+    /// The number of terms that a function computes for this one, including calls.
     weight: u32,
-    /// Functions that call each other for it.
+    /// The depth of function calls needed to compute it.
     calls: u32,
-    /// Whether it is a function.
+    /// Whether the term has its own function.
     is_function: bool,
 }
 
@@ -158,12 +158,12 @@ impl Terms {
         self.list[id as usize].is_function
     }
 
-    /// Those that are functions.
+    /// Returns the terms that have their own function.
     pub(super) fn functions(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.list).filter(|(_, known)| known.is_function).map(|(id, _)| id)
     }
 
-    /// The terms that a function has to compute, each after those that it needs.
+    /// Returns the terms that a function has to compute, each after the terms it depends on.
     pub(super) fn needed(&self, sums: &[&Sum]) -> Vec<u32> {
         let mut found = std::collections::BTreeSet::new();
         let mut open: Vec<u32> = sums.iter().flat_map(|sum| sum.terms()).collect();
@@ -172,7 +172,7 @@ impl Terms {
                 open.extend(self.get(id).terms());
             }
         }
-        // Terms have greater numbers than those that they need.
+        // Terms have higher numbers than the terms they depend on.
         found.into_iter().collect()
     }
 
@@ -202,7 +202,8 @@ impl Terms {
         Ok(id)
     }
 
-    /// The power of two of which a sum is a multiple for all values for which none of these factors is 0.
+    /// Returns the exponent of a power of two that divides the sum for all values for which none of the factors
+    /// `nonzero` is 0.
     fn power(&self, sum: &Sum, nonzero: &[Factor], depth: u32) -> u32 {
         let of_product = |(factors, &number): (&Vec<Factor>, &u64)| {
             let terms = factors.iter().map(|factor| match *factor {
@@ -224,7 +225,7 @@ impl Terms {
         let align = align.trailing_zeros();
         let is_there = nbytes.products.len() == 1
             && nbytes.products.keys().flatten().all(|factor| nonzero.contains(factor));
-        // Where it is not aligned, it has no bytes, and lies where what is before it ends.
+        // If it is not aligned, its item is empty, and the term equals the cursor.
         if is_there {
             align
         } else {
@@ -232,7 +233,7 @@ impl Terms {
         }
     }
 
-    /// A sum of few products.
+    /// Replaces a sum with too many products by a term.
     fn short(&mut self, sum: Sum) -> Result<Sum> {
         if sum.products.len() <= MAX_PRODUCTS {
             return Ok(sum);
@@ -246,13 +247,13 @@ impl Terms {
         self.short(sum)
     }
 
-    /// The product with a count.
+    /// Returns the product of a sum, a number and factors.
     pub(super) fn times(&mut self, sum: &Sum, (number, factors): (u64, &[Factor])) -> Result<Sum> {
         let product = sum.times(number, factors)?;
         self.short(product)
     }
 
-    /// The next multiple of `align`.
+    /// Rounds a sum up to a multiple of `align`.
     pub(super) fn up(&mut self, sum: Sum, align: u64) -> Result<Sum> {
         if let Some(known) = sum.known() {
             return Ok(Sum::constant(checked(known.checked_next_multiple_of(align))?));
@@ -264,7 +265,7 @@ impl Terms {
         self.term(Term::Up(sum, align), power)
     }
 
-    /// The same for something of a size: nothing is aligned without one.
+    /// Rounds a cursor up to a multiple of `align`, unless the item there is empty.
     pub(super) fn place(&mut self, cursor: Sum, align: u64, nbytes: &Sum) -> Result<Sum> {
         let power = align.trailing_zeros();
         let own = self.power(&cursor, &[], 0);
@@ -272,13 +273,13 @@ impl Terms {
             Some(0) => Ok(cursor),
             _ if own >= power => Ok(cursor),
             _ if self.power(&cursor, &nbytes.nonzero(), MAX_PLACES) >= power => Ok(cursor),
-            // All others are at least this.
+            // The size is never 0, because its constant part is not.
             _ if nbytes.constant > 0 => self.up(cursor, align),
             _ => self.term(Term::Place(cursor, align, nbytes.clone()), own),
         }
     }
 
-    /// The greater one.
+    /// Returns the greater of two sums.
     pub(super) fn max(&mut self, a: Sum, b: Sum) -> Result<Sum> {
         match (a.known(), b.known()) {
             (Some(a), Some(b)) => Ok(Sum::constant(a.max(b))),

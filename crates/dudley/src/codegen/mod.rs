@@ -1,12 +1,12 @@
-//! Code that computes addresses and sizes: for C, Rust and Python.
+//! Generating C, Rust and Python code that computes addresses and sizes.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `expr` | sums of products of dimensions, and the terms that are rounded up |
-//! | `sums` | sizes and addresses as such sums, for the walk of `place` |
-//! | `print` | functions in a language |
+//! | `expr` | sums of products of dimensions, and terms such as sums that are rounded up |
+//! | `sums` | sizes and addresses as such sums, for the walk in `place` |
+//! | `print` | printing the functions in a language |
 //!
-//! What depends on no value is computed here. So the code of most items is one line.
+//! Everything that does not depend on values is computed in advance, so the code of most items is one line.
 
 mod expr;
 mod print;
@@ -31,33 +31,34 @@ use expr::Sum;
 use print::Printer;
 use sums::Sums;
 
-/// Functions for members of structs: types within types may have far too many.
+/// The maximum number of struct members that get functions: nested types may have far too many.
 const MAX_MEMBERS: usize = 100_000;
 
-/// A language in which code is generated.
+/// The language of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
-    /// C99 or later: functions that are `static inline`.
+    /// C99 or later: `static inline` functions.
     C,
-    /// Rust: functions, for a module.
+    /// Rust: functions for a module.
     Rust,
     /// Python 3: functions.
     Python,
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Code with a function `offset_NAME` and a function `nbytes_NAME` for everything that is stored, and for the
-    /// members of structs in the first instance. The name is the path, in which `/`, `.` and `[` become `_`. The
-    /// parameters of all functions are the stored parameters of dicts, by name in order of declaration. Of what the
-    /// stream determines, such as the size of a compressed array, there is no function.
+    /// Generates code with a function `offset_NAME` and a function `nbytes_NAME` for each stored item and
+    /// parameter, and for the members of structs in the first instance. `NAME` is the path, in which `/`, `.`
+    /// and `[` become `_`. All functions have the same arguments: the stored parameters of dicts, by name, in
+    /// order of declaration. There are no functions for addresses and sizes that depend on the stream, such as
+    /// the size of a compressed array.
     ///
-    /// The rules of this resolver hold: where data begin, how types are aligned. Its values and its stream are
-    /// ignored.
+    /// The rules of this resolver apply, such as where data begins and how types are aligned. Its values and
+    /// its stream are ignored.
     ///
     /// # Errors
-    /// [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values, and
-    /// [`BeyondLimit`](Code::BeyondLimit) for layouts that are made to be costly.
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values,
+    /// and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are designed to be costly.
     ///
     /// ```
     /// use dudley::codegen::Language;
@@ -110,22 +111,22 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     }
 }
 
-/// What has functions.
+/// An item, parameter or member that gets functions.
 struct Listed {
     name: String,
-    /// A line about it.
+    /// The text of the comment before its functions.
     about: String,
     offset: Option<Sum>,
     nbytes: Option<Sum>,
 }
 
-/// Lists what is stored.
+/// Lists stored items, parameters and members.
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,
     found: Vec<Listed>,
     members: usize,
-    /// What is added to all offsets.
+    /// The address of the origin, which is added to all offsets.
     base: Sum,
 }
 
@@ -159,7 +160,7 @@ impl<'l> Lister<'l> {
         Ok(())
     }
 
-    /// An array, and the members of its struct. The nesting of types is limited, so the recursion is too.
+    /// Lists an array and the members of its struct. The recursion is limited because the nesting of types is.
     fn array(
         &mut self,
         path: &str,
@@ -181,7 +182,7 @@ impl<'l> Lister<'l> {
         Ok(())
     }
 
-    /// The members of a struct at an offset, whose free names have their values at `frame`.
+    /// Lists the members of a struct at an offset. The values of the struct's free names begin at `frame`.
     fn members(&mut self, path: &str, id: TypeId, frame: Frame, offset: &Sum) -> Outcome<()> {
         let mut members: Vec<(MemberId, Placed<Sum>)> = Vec::new();
         let visit = &mut |_: &mut _, visited: Visited<Sum, _>| {
@@ -208,7 +209,7 @@ impl<'l> Lister<'l> {
         Ok(())
     }
 
-    /// The type and the shape of an array as they are declared.
+    /// Returns the type, shape and filter of an array as declared.
     fn declared(&self, data: &Data, frame: Frame) -> String {
         let layout = self.measure.layout;
         let mut text = match data.datatype {
@@ -248,8 +249,8 @@ impl<'l> Lister<'l> {
     }
 }
 
-/// A path as a part of a name: `/grid/x` is `grid_x`, `/list[2]` is `list_2`. The item `""` of the root has no
-/// name, so that its members have the names under which they are found.
+/// Converts a path to a part of a function name: `/grid/x` becomes `grid_x`, and `/list[2]` becomes `list_2`.
+/// The name of the root item `""` is omitted, so its members are named as if they were items.
 fn identifier(path: &str) -> String {
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_prefix("\"\"").map_or(path, |rest| rest.trim_start_matches('.'));
@@ -257,7 +258,8 @@ fn identifier(path: &str) -> String {
     kept.map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect()
 }
 
-/// Names of parameters: plain ones; by path where two have the same name.
+/// Returns the names of parameters: the plain name, or the one from the path if several parameters have the
+/// same plain name.
 fn param_names(plain: Vec<String>, paths: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let repeated: HashSet<String> =

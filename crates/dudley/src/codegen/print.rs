@@ -1,4 +1,4 @@
-//! Functions in a language.
+//! Printing the functions in a language.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -127,12 +127,12 @@ impl Language {
     }
 }
 
-/// Names that are used.
+/// The names that are already taken.
 #[derive(Default)]
 struct Taken(HashSet<String>);
 
 impl Taken {
-    /// The name, or the name and a number.
+    /// Returns the name, with a number appended if it is taken.
     fn unique(&mut self, name: String) -> String {
         if self.0.insert(name.clone()) {
             return name;
@@ -195,7 +195,7 @@ impl<'t> Printer<'t> {
         self.out
     }
 
-    /// A comment of one line. What would end it, or change the direction of the text, is escaped.
+    /// Prints a one-line comment. Characters that could end it or change the direction of the text are escaped.
     fn comment(&mut self, text: &str) {
         let mut shown = String::new();
         for character in text.chars() {
@@ -210,13 +210,13 @@ impl<'t> Printer<'t> {
                 let shown = shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?");
                 writeln!(self.out, "\n/* {shown} */")
             }
-            // The functions follow: one may be missing, so this documents none of them.
+            // Not a doc comment: it is about both functions, and one or both may be missing.
             Language::Rust => writeln!(self.out, "\n// {shown}"),
             Language::Python => writeln!(self.out, "# {shown}"),
         };
     }
 
-    /// A term that has a function.
+    /// Prints the function of a term.
     fn term_function(&mut self, id: u32) {
         let sums = match self.terms.get(id) {
             Term::Up(sum, _) | Term::Value(sum) => vec![sum],
@@ -277,7 +277,7 @@ impl<'t> Printer<'t> {
         };
     }
 
-    /// The value of a term in a function.
+    /// Returns the expression for a term: a call if the term has a function.
     fn local(&self, id: u32) -> String {
         if self.terms.is_function(id) {
             return format!("dudley_t{id}({})", self.params.join(", "));
@@ -296,7 +296,7 @@ impl<'t> Printer<'t> {
         }
     }
 
-    /// `8 * dim(N, 0) + 16`.
+    /// Returns the expression for a sum, such as `8 * dudley_dim(N, 0) + 16`.
     fn sum(&self, sum: &Sum) -> String {
         let mut parts = Vec::new();
         for (factors, &number) in sum.products.iter().filter(|(_, number)| **number > 0) {

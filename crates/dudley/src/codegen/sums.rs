@@ -1,4 +1,4 @@
-//! Sizes and addresses as sums of products, for [`Measure`](crate::place::measure::Measure).
+//! Sizes and addresses as sums of products, computed by [`Measure`](crate::place::measure::Measure).
 
 use super::expr::{Factor, Sum, Terms};
 use crate::layout::{Layout, ParamId};
@@ -6,10 +6,11 @@ use crate::place::measure::Facts;
 use crate::place::scope::{Len, Names, Result};
 use crate::place::sizes::Sizes;
 
-/// Sums of products, whose factors are the stored parameters of dicts.
+/// Arithmetic with sums of products, whose factors are the stored parameters of dicts.
 pub(super) struct Sums {
     pub(super) terms: Terms,
-    /// The position of each parameter in the list of those that are given; none for fixed ones and those of structs.
+    /// The position of each parameter among the function arguments; `None` for fixed parameters and those of
+    /// structs.
     positions: Vec<Option<usize>>,
 }
 
@@ -19,7 +20,7 @@ impl Sums {
         Self { terms: Terms::default(), positions: layout.params().map(position).collect() }
     }
 
-    /// The position of a parameter in the list of those that are given.
+    /// Returns the position of a parameter among the function arguments.
     pub(super) fn position(&self, param: ParamId) -> Option<usize> {
         self.positions[param.index()]
     }
@@ -68,7 +69,7 @@ impl Sizes for Sums {
     }
 }
 
-/// Code is generated from the layout alone.
+/// Code is generated from the layout alone, so no values are stored or given.
 impl Facts<'_> for Sums {
     type Sizes = Self;
     type Size = Sum;
