@@ -1,47 +1,48 @@
-//! The bytes of a compiled layout. All numbers are little-endian.
+//! The binary format of compiled layouts. All numbers are little-endian.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 64 75 64 78 0d 0a 1a` |
 //! | 8 | 4 | version: 2 |
-//! | 12 | 4 | byte order that the layout states: 0 none, 1 `<`, 2 `>` |
-//! | 16 | 8 | bytes of the text |
-//! | 24 | 8 | time of the last status change of the text file, in nanoseconds since 1970; 0 if its bytes have to be compared |
+//! | 12 | 4 | byte order stated by the layout: 0 none, 1 `<`, 2 `>` |
+//! | 16 | 8 | length of the text in bytes |
+//! | 24 | 8 | time of the last status change of the text file, in nanoseconds since 1970; 0 if its bytes must be compared |
 //! | 32 | 4 | number of rows |
 //! | 36 | 4 | number of dimensions |
 //! | 40 | 4 | number of parameters |
 //! | 44 | 4 | number of paths |
-//! | 48 | 8 | bytes of paths |
-//! | 56 | 4 | the first row whose address or size depends on a parameter or on the stream |
-//! | 60 | 4 | CRC-32 of the text of the layout |
-//! | 64 | 8 | inode of the text file; 0 if its bytes have to be compared |
+//! | 48 | 8 | total length of the paths in bytes |
+//! | 56 | 4 | index of the first row whose address or size depends on a parameter or on the stream |
+//! | 60 | 4 | CRC-32 of the layout text |
+//! | 64 | 8 | inode of the text file; 0 if its bytes must be compared |
 //! | 72 | 4 | CRC-32 of the checksums of the index pages |
 //! | 76 | 4 | CRC-32 of bytes 0 to 76 |
 //! | 80 | 4 each | CRC-32 of each index page of 1024 bytes; the last page may be shorter |
 //! | | 48 each | rows, in order of declaration: the index begins here |
 //! | | 16 each | dimensions |
 //! | | 16 each | parameters |
-//! | | 16 each | paths, sorted by their bytes: where the text of the path begins (8), its length (4), its row (4) |
-//! | | | the texts of the paths, in that order: the index ends here |
-//! | | | the text of the layout, to the end of the file |
+//! | | 16 each | paths in byte order: offset among the path texts (8), length (4), row index (4) |
+//! | | | the texts of the paths, in the same order: the index ends here |
+//! | | | the layout text, up to the end of the file |
 //!
 //! A row:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | address, if data begin at 0; all ones: not known without the stream |
-//! | 8 | 8 | address, if data begin at 16 |
-//! | 16 | 8 | bytes of an element; all ones: it depends on the stream |
-//! | 24 | 8 | stated address, or alignment |
-//! | 32 | 4 | its first dimension |
-//! | 36 | 4 | the number of its dimensions |
-//! | 40 | 1 | 1: placed at a stated address; 2: compressed; 4: a struct; 8: only the text describes it; 16: a parameter |
-//! | 41 | 1 | byte order of its prefix, as in the header |
+//! | 0 | 8 | address if data begins at 0; all ones if it is not known without the stream |
+//! | 8 | 8 | address if data begins at 16 |
+//! | 16 | 8 | size of an element in bytes; all ones if it depends on the stream |
+//! | 24 | 8 | explicit address, or alignment |
+//! | 32 | 4 | index of the first dimension |
+//! | 36 | 4 | number of dimensions |
+//! | 40 | 1 | flags. 1: explicit address; 2: compressed; 4: struct; 8: described only by the text; 16: parameter |
+//! | 41 | 1 | byte order of the type's prefix, as in the header |
 //! | 42 | 2 | 0 |
-//! | 44 | 4 | name of its primitive type, such as `f8` |
+//! | 44 | 4 | name of the primitive type, such as `f8` |
 //!
-//! A dimension is a length (8), or the number of a parameter (8), its suffix (4), and 1 (4). A parameter is its
-//! fixed value (8) and 0 (8), or its row (8) and 1 (8), or 0 (8) and 2 (8) if it is a parameter of a struct.
+//! A dimension is a length (8) and 0 (8), or the index of a parameter (8), its suffix (4) and 1 (4). A
+//! parameter is a fixed value (8) and 0 (8), or the index of its row (8) and 1 (8), or 0 (8) and 2 (8) if it
+//! belongs to a struct.
 
 use std::fmt::Display;
 
@@ -52,7 +53,7 @@ use crate::layout::{Order, Placement, Primitive};
 pub(super) const MAGIC: [u8; 8] = *b"\x8ddudx\r\n\x1a";
 pub(super) const VERSION: u32 = 2;
 pub(super) const HEADER_LEN: u64 = 80;
-/// The bytes of the header that its own checksum covers.
+/// The number of header bytes covered by the header's checksum.
 const CHECKED_LEN: usize = 76;
 /// The number of index bytes that share a checksum. A search reads and checks only the pages it needs.
 pub(super) const PAGE_LEN: u64 = 1024;
@@ -62,7 +63,7 @@ pub(super) const DIM_LEN: u64 = 16;
 pub(super) const PARAM_LEN: u64 = 16;
 pub(super) const PATH_LEN: u64 = 16;
 
-/// Stands for an address or a size that is not known.
+/// Represents an unknown address or size.
 const UNKNOWN: u64 = u64::MAX;
 
 const PLACED: u8 = 1;
@@ -71,8 +72,8 @@ const STRUCT: u8 = 4;
 const OPAQUE: u8 = 8;
 const PARAM: u8 = 16;
 
-/// What changes whenever the content of a file changes, and cannot be set by its owner. The default stands for a
-/// state that is not known.
+/// A state of a file that changes whenever its content changes, and that its owner cannot set. The default
+/// represents an unknown state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The time of the last status change, in nanoseconds since 1970.
@@ -80,12 +81,12 @@ pub(super) struct Stamp {
     pub(super) inode: u64,
 }
 
-/// The numbers at the beginning.
+/// The header of a compiled layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) order: Option<Order>,
     pub(super) text_len: u64,
-    /// The state of the file of the text; default if its bytes have to be compared.
+    /// The state of the text file, or the default if its bytes must be compared.
     pub(super) stamp: Stamp,
     pub(super) text_sum: u32,
     /// The checksum of the page checksums.
@@ -98,22 +99,22 @@ pub(super) struct Header {
     pub(super) first_open: u32,
 }
 
-/// What is stored, with all that its address depends on.
+/// A stored item or parameter, with everything that determines its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowRecord {
-    /// Where data begin at 0, and where they begin at 16.
+    /// The addresses if data begins at 0, and if it begins at 16.
     pub(super) addresses: [Option<u64>; 2],
     pub(super) element_size: Option<u64>,
-    /// A stated address, or an alignment.
+    /// An explicit address, or an alignment.
     pub(super) placement: Placement,
     pub(super) first_dim: u32,
     pub(super) dims: u32,
     pub(super) is_compressed: bool,
-    /// Only the text of the layout describes it.
+    /// Whether only the text of the layout describes it.
     pub(super) is_opaque: bool,
     pub(super) is_param: bool,
     pub(super) order: Option<Order>,
-    /// None for a struct.
+    /// The primitive type, or `None` for a struct.
     pub(super) primitive: Option<Primitive>,
 }
 
@@ -121,7 +122,7 @@ pub(super) struct RowRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DimRecord {
     Fixed(u64),
-    /// A parameter and a suffix.
+    /// The index of a parameter, and a suffix.
     Named(u64, i32),
 }
 
@@ -129,9 +130,9 @@ pub(super) enum DimRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParamRecord {
     Fixed(i64),
-    /// Stored in a row.
+    /// A stored parameter of a dict, with the index of its row.
     Row(u32),
-    /// Stored in structs.
+    /// A stored parameter of a struct.
     Inner,
 }
 
@@ -143,7 +144,7 @@ fn order_code(order: Option<Order>) -> u8 {
     }
 }
 
-/// The order of a code, if that is valid.
+/// Returns the byte order for a code. Fails if the code is not valid.
 fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     match code {
         0 => Ok(None),
@@ -153,7 +154,7 @@ fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     }
 }
 
-/// Numbers at positions of a record whose length was checked.
+/// Reads a number at an offset in a record. The caller has checked the length of the record.
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|part| part.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
@@ -162,13 +163,13 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-/// The checksum of a part of the file.
+/// Returns the checksum of a part of the file.
 pub(super) fn sum(bytes: &[u8]) -> u32 {
     let digest = Algorithm::Crc32.digest(bytes);
     digest.as_bytes().try_into().map_or(0, u32::from_be_bytes)
 }
 
-/// Compares a part of the file with its stored checksum. Returns a message if they disagree.
+/// Compares a part of the file with its stored checksum. Returns a message if they differ.
 pub(super) fn check_sum(part: impl Display, bytes: &[u8], stored: u32) -> Result<(), String> {
     let found = sum(bytes);
     if found == stored {
@@ -199,7 +200,7 @@ impl Header {
         bytes
     }
 
-    /// The header, or what is wrong with it.
+    /// Parses a header. Fails with a message if it is not valid.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.get(..8) != Some(&MAGIC) {
             return Err("expected 8d 64 75 64 78 0d 0a 1a at byte 0".to_owned());
@@ -227,47 +228,47 @@ impl Header {
         })
     }
 
-    /// Offset of the dimensions in the index.
+    /// Returns the offset of the dimensions in the index.
     pub(super) fn dims_at(self) -> u64 {
         ROW_LEN * u64::from(self.rows)
     }
 
-    /// Offset of the parameters in the index.
+    /// Returns the offset of the parameters in the index.
     pub(super) fn params_at(self) -> u64 {
         self.dims_at() + DIM_LEN * u64::from(self.dims)
     }
 
-    /// Offset of the paths in the index.
+    /// Returns the offset of the paths in the index.
     pub(super) fn paths_at(self) -> u64 {
         self.params_at() + PARAM_LEN * u64::from(self.params)
     }
 
-    /// Offset of the texts of the paths in the index.
+    /// Returns the offset of the path texts in the index.
     pub(super) fn path_texts_at(self) -> u64 {
         self.paths_at() + PATH_LEN * u64::from(self.paths)
     }
 
-    /// Length of the index.
+    /// Returns the length of the index in bytes, or `None` on overflow.
     pub(super) fn index_len(self) -> Option<u64> {
         self.path_texts_at().checked_add(self.paths_len)
     }
 
-    /// Length of the page checksums.
+    /// Returns the length of the page checksums in bytes, or `None` on overflow.
     pub(super) fn sums_len(self) -> Option<u64> {
         Some(self.index_len()?.div_ceil(PAGE_LEN) * SUM_LEN)
     }
 
-    /// Offset of the index in the file.
+    /// Returns the offset of the index in the file, or `None` on overflow.
     pub(super) fn index_at(self) -> Option<u64> {
         HEADER_LEN.checked_add(self.sums_len()?)
     }
 
-    /// Offset of the text of the layout in the file.
+    /// Returns the offset of the layout text in the file, or `None` on overflow.
     pub(super) fn text_at(self) -> Option<u64> {
         self.index_at()?.checked_add(self.index_len()?)
     }
 
-    /// The length of the file.
+    /// Returns the length of the file in bytes, or `None` on overflow.
     pub(super) fn len(self) -> Option<u64> {
         self.text_at()?.checked_add(self.text_len)
     }
@@ -299,7 +300,7 @@ impl RowRecord {
         bytes
     }
 
-    /// The row, if it is valid.
+    /// Parses a row. Returns `None` if it is not valid.
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         let known = |at| Some(u64_at(bytes, at)).filter(|&number| number != UNKNOWN);
         let (flags, place) = (*bytes.get(40)?, u64_at(bytes, 24));
@@ -376,7 +377,8 @@ impl ParamRecord {
     }
 }
 
-/// An entry of the sorted paths: where its text begins among the texts, its length, and its row.
+/// Returns an entry of the sorted paths: the offset of its text among the path texts, its length, and the index
+/// of its row.
 pub(super) fn path_record(start: u64, len: u32, row: u32) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&start.to_le_bytes());

@@ -1,10 +1,10 @@
-//! Checking that a compiled layout belongs to the text that is in a file now.
+//! Checking that a compiled layout matches the current text of a file.
 //!
-//! The length of the file and the checksum of its text are compared with those that are stored. The text is not read
-//! if the file has the inode and the time of the last status change that it had when it was compiled: the system sets
-//! that time whenever the content changes, and no program can set it back. It is not trusted if it is less than two
-//! seconds older than the compiled layout, because clocks of file systems may be that coarse, nor on systems without
-//! it.
+//! The length of the file and the checksum of its text are compared with the stored ones. The text is not read
+//! if the file has the same inode and the same time of the last status change as when it was compiled: the
+//! system sets this time whenever the content changes, and no program can set it back. The time is not trusted
+//! if it is less than two seconds before the compilation, because clocks of file systems may be that coarse,
+//! nor on systems that do not have it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -17,14 +17,14 @@ use super::CompiledLayout;
 use super::format::Stamp;
 use crate::error::Error;
 
-/// The coarsest clock of a file system is that of FAT.
+/// The resolution of the coarsest file system clock, which is that of FAT.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
-/// The number of bytes that are read at a time.
+/// The number of bytes read at a time.
 const PIECE: u64 = 1 << 20;
 
 impl Stamp {
-    /// The state of a file, or the default if the system has no such state.
+    /// Returns the state of a file, or the default if the system does not provide it.
     fn of(found: &Metadata) -> Self {
         #[cfg(unix)]
         {
@@ -42,7 +42,8 @@ impl Stamp {
         }
     }
 
-    /// The state of a file if it is old enough that each later change has another time; otherwise the default.
+    /// Returns the state of a file if it is old enough that any later change has a different time. Otherwise
+    /// returns the default.
     pub(super) fn settled(found: Option<&Metadata>, now: SystemTime) -> Self {
         let stamp = found.map_or_else(Self::default, Self::of);
         let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(stamp.changed);
@@ -52,7 +53,7 @@ impl Stamp {
 }
 
 impl CompiledLayout {
-    /// Returns `true` if a file holds the text that this was made of.
+    /// Returns `true` if a file contains the text from which this layout was compiled.
     pub(super) fn is_of_file(&self, path: &Path) -> Result<bool, Error> {
         let name = || path.display().to_string();
         let header = self.header;
@@ -70,7 +71,7 @@ impl CompiledLayout {
         let mut hasher = Algorithm::Crc32.hasher();
         let mut at = 0;
         while at < header.text_len {
-            // At most a MiB.
+            // At most 1 MiB.
             let len = usize::try_from(PIECE.min(header.text_len - at)).unwrap_or_default();
             hasher.update(&text.bytes_at(at, len).with_context(name)?);
             at += len as u64;

@@ -1,4 +1,4 @@
-//! Finds a path among the sorted ones, and its address from the rows before it.
+//! Finding a path among the sorted paths, and its address from the preceding rows.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ use crate::place::sizes::{add, multiply};
 use crate::place::strided::scalar;
 use crate::signature::Signature;
 
-/// Dimensions that an array may have here; others are left to the text.
+/// The maximum number of dimensions of an array. Arrays with more are looked up in the text.
 const MAX_DIMS: u32 = 4096;
 
-/// Bytes before a compressed array: their number.
+/// The size in bytes of the count before a compressed array.
 const COUNT_LEN: u64 = 8;
 
-/// Rows that are read at once.
+/// The number of rows read at a time.
 const ROWS: u32 = 1024;
 
 pub(super) fn locate(
@@ -41,7 +41,8 @@ pub(super) fn locate(
     Search::new(compiled, stream, order)?.locate(number)
 }
 
-/// Calls `visit` with all that is described, in order of their paths, and returns the number of other paths.
+/// Calls `visit` with each path whose location is known, in order of path, and returns the number of other
+/// paths.
 pub(super) fn for_each(
     compiled: &CompiledLayout,
     stream: Option<&dyn ReadAt>,
@@ -98,7 +99,7 @@ pub(super) fn for_each(
     Ok(others)
 }
 
-/// The row of a path.
+/// Returns the index of the row of a path.
 fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
     let (mut low, mut high) = (0, compiled.header.paths);
     while low < high {
@@ -129,7 +130,7 @@ impl CompiledLayout {
         self.index(at, 16)
     }
 
-    /// Rows from a number on, at most so many.
+    /// Returns the bytes of up to `count` rows, beginning with row `first`.
     fn rows(&self, first: u32, count: u32) -> Result<Bytes, Error> {
         let count = count.min(self.header.rows - first);
         self.index(ROW_LEN * u64::from(first), 48 * count as usize)
@@ -168,13 +169,13 @@ struct Search<'s> {
     stream: Option<&'s dyn ReadAt>,
     order: Order,
     is_native: bool,
-    /// The addresses of parameters that the walk has passed, by row.
+    /// The addresses of the parameters that the walk has passed, by row index.
     passed: HashMap<u32, Option<u64>>,
-    /// The values of parameters, once they are known.
+    /// The values of parameters that have been looked up, by parameter index.
     values: HashMap<u64, Option<i64>>,
 }
 
-/// The dimensions of the last row that had other ones than the row before it: mostly all have the same.
+/// The dimensions that were read last, to avoid reading them again: usually, consecutive rows share them.
 #[derive(Default)]
 struct Dims {
     first: u32,
@@ -205,7 +206,7 @@ impl<'s> Search<'s> {
             return Ok(None);
         }
         let first = self.compiled.header.first_open;
-        // Its own address is known, and so are those of its parameters.
+        // The address can be used if the parameters in the shape have known addresses as well.
         let known = self.known_address(&row);
         let is_before = number < first;
         let mut dims = Dims::default();
@@ -236,7 +237,8 @@ impl<'s> Search<'s> {
         row.addresses[usize::from(self.is_native)]
     }
 
-    /// Whether the parameters of a row are fixed, or lie before the first row whose address is open.
+    /// Returns `true` if all parameters in the shape of a row are fixed or come before the first row whose
+    /// address is open.
     fn has_near_params(&mut self, row: &RowRecord, dims: &mut Dims) -> Result<bool, Error> {
         for dim in self.dims(row, dims)? {
             if let Some(DimRecord::Named(param, _)) = dim {
@@ -250,8 +252,8 @@ impl<'s> Search<'s> {
         Ok(true)
     }
 
-    /// The address of a row after the first whose address is open, from those between them. `visit` is called
-    /// with the addresses of all of these, and that of the row.
+    /// Returns the address of a row by walking from the first row whose address is open. `visit` is called with
+    /// the addresses of all rows on the way, including the target.
     fn walk(
         &mut self,
         target: u32,
@@ -287,7 +289,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// The address of a row that follows `cursor`.
+    /// Returns the address of a row that follows `cursor`.
     fn start(
         &mut self,
         row: &RowRecord,
@@ -297,14 +299,14 @@ impl<'s> Search<'s> {
         let nbytes = match (row.is_opaque, self.count(row, dims, |_| ())?) {
             (true, _) | (_, None) => None,
             (_, Some(0)) => Some(0),
-            // It has some, whose number does not matter here.
+            // It is not empty, and its exact size does not matter here.
             _ if row.is_compressed || row.element_size != Some(0) => Some(1),
             _ => Some(0),
         };
         Ok(address(row.placement, cursor, nbytes))
     }
 
-    /// The size of a row at an address.
+    /// Returns the size in bytes of a row at an address.
     fn nbytes(
         &mut self,
         row: &RowRecord,
@@ -322,7 +324,7 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// The size of compressed bytes, with their count.
+    /// Returns the size in bytes of a compressed array, including its count.
     fn compressed(&self, start: Option<u64>) -> Option<u64> {
         let (stream, start) = self.stream.zip(start)?;
         let integer = Primitive::from_name("i8")?;
@@ -332,7 +334,7 @@ impl<'s> Search<'s> {
         add(COUNT_LEN, len).ok()
     }
 
-    /// The number of elements. `visit` is called with the lengths.
+    /// Returns the number of elements. `visit` is called with the length of each dimension.
     fn count(
         &mut self,
         row: &RowRecord,
@@ -352,7 +354,7 @@ impl<'s> Search<'s> {
         failed.map_or(Ok(count), Err)
     }
 
-    /// The dimensions of a row.
+    /// Returns the dimensions of a row.
     fn dims<'d>(
         &self,
         row: &RowRecord,
@@ -364,12 +366,12 @@ impl<'s> Search<'s> {
             *dims = Dims { first: row.first_dim, bytes: self.compiled.index(at, len)? };
         }
         let bytes = if row.dims == 0 { &[][..] } else { &dims.bytes[..] };
-        // Of too many, one that is not valid.
+        // If there are too many dimensions, add an invalid one.
         let more = (row.dims > MAX_DIMS).then_some(None);
         Ok(bytes.chunks_exact(16).map(DimRecord::parse).chain(more))
     }
 
-    /// The value of a parameter.
+    /// Returns the value of a parameter, or `None` if it is not known.
     fn value(&mut self, number: u64) -> Result<Option<i64>, Error> {
         if let Some(&value) = self.values.get(&number) {
             return Ok(value);
@@ -381,7 +383,7 @@ impl<'s> Search<'s> {
                 let row = self.compiled.row(number)?;
                 let address = match self.passed.get(&number) {
                     Some(&address) => address,
-                    // Not passed yet by a walk that needs it: declared later, which no layout does.
+                    // The parameter is declared after its use, which never happens in a valid layout.
                     None if number >= self.compiled.header.first_open => None,
                     None => self.known_address(&row),
                 };
@@ -403,7 +405,7 @@ fn end(start: Option<u64>, nbytes: Option<u64>) -> Option<u64> {
     start.zip(nbytes).and_then(|(start, nbytes)| add(start, nbytes).ok())
 }
 
-/// The name of a type with its byte order.
+/// Returns the name of a type with its byte order.
 fn named(primitive: Primitive, order: Order) -> String {
     if primitive.unit() > 1 { format!("{order}{primitive}") } else { primitive.to_string() }
 }

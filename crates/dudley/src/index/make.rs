@@ -1,4 +1,4 @@
-//! A layout to the bytes of a compiled one.
+//! Compiling a layout.
 
 use super::format::{DimRecord, Header, PAGE_LEN, ParamRecord, RowRecord, Stamp, path_record, sum};
 use super::place::{address, count};
@@ -12,11 +12,11 @@ use crate::place::sizes::{add, multiply};
 use crate::place::{Inputs, Rules};
 use crate::signature::Signature;
 
-/// Bytes of a path that is found without the text. All paths together are at most so many times larger than the
-/// text.
+/// The maximum length in bytes of a path in the index; longer paths are looked up in the text. This limits the
+/// size of all paths to about this many times the size of the text.
 const MAX_PATH: usize = 1024;
 
-/// Dimensions as they are declared: each parameter stands for itself, even if its value is fixed.
+/// Dimensions as declared: a parameter is kept as a parameter, even if its value is fixed.
 struct Declared;
 
 impl Names for Declared {
@@ -30,7 +30,7 @@ impl Names for Declared {
     }
 }
 
-/// The sections before the paths.
+/// Creates the sections before the paths.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
@@ -40,17 +40,17 @@ struct Maker<'a> {
     dims: Vec<DimRecord>,
     params: Vec<ParamRecord>,
     subjects: Vec<Subject>,
-    /// Dimensions of all rows together.
+    /// The maximum number of dimensions of all rows together.
     max_dims: usize,
 }
 
-/// The compiled layout of a text.
+/// Returns the bytes of a compiled layout.
 pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let inputs = Inputs::new(Rules::new());
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // Those of dicts get a row.
+        // Parameters of dicts get a row later.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {
@@ -92,7 +92,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
 }
 
 impl Maker<'_> {
-    /// Adds a row for everything that is stored.
+    /// Adds a row for each stored item and parameter.
     fn declare(&mut self) {
         for &declaration in self.layout.declarations() {
             match declaration {
@@ -149,7 +149,7 @@ impl Maker<'_> {
             Len::Removed | Len::Unknown => {}
         });
         self.declared.leave(0);
-        // Leave the row to the text, so that the resolver reports what is wrong.
+        // Only the text describes this row, so that the resolver reports the error.
         let Ok(Element { base, is_compressed, .. }) = element else { return row };
         row.is_compressed = is_compressed;
         row.element_size = match base {
@@ -174,7 +174,8 @@ impl Maker<'_> {
         row
     }
 
-    /// Where dimensions begin; none if there are too many. Those of one row after the other are often equal.
+    /// Adds the dimensions of a row and returns the index of the first, or `None` if there are too many in
+    /// total. Consecutive rows often share their dimensions.
     fn add_dims(&mut self, dims: &[DimRecord]) -> Option<u32> {
         if self.dims.ends_with(dims) {
             return Some(index(self.dims.len() - dims.len()));
@@ -187,8 +188,8 @@ impl Maker<'_> {
         Some(index(first))
     }
 
-    /// Finds the addresses that depend neither on parameters nor on the stream, and returns the first row whose
-    /// address or size does.
+    /// Computes the addresses that depend neither on parameters nor on the stream, and returns the index of the
+    /// first row whose address or size depends on them.
     fn place(&mut self) -> u32 {
         let mut first_open = self.rows.len();
         for (way, start) in [0, Signature::LEN].into_iter().enumerate() {
@@ -210,7 +211,7 @@ impl Maker<'_> {
         index(first_open)
     }
 
-    /// The size, if it is the same for all parameters and streams.
+    /// Returns the size of a row in bytes, if it is the same for all parameter values and streams.
     fn nbytes(&self, row: &RowRecord) -> Option<u64> {
         let first = row.first_dim as usize;
         let dims = &self.dims[first..first + row.dims as usize];
@@ -235,8 +236,8 @@ fn placement_of(placement: Option<Placement>, align: u64) -> Placement {
     }
 }
 
-/// The sorted paths of rows, and their texts. A path may be as long as the text and lead to many items: longer
-/// ones are looked up in the text.
+/// Returns the sorted paths of rows, and their texts. Paths longer than `MAX_PATH` are left out: they may be as
+/// long as the layout text, for many items.
 fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     let lens = path_lens(layout);
     let is_short = |subject: &Subject| match *subject {
@@ -255,7 +256,8 @@ fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
             (layout.subject_path(subject), matches!(subject, Subject::Param(_)), row)
         })
         .collect();
-    // An item is found before a parameter, and of parameters that are redeclared the last.
+    // Items take precedence over parameters, and the last of several parameters with the same path over the
+    // others.
     paths.sort_unstable_by(|one, other| {
         let key = |path: &(String, bool, u32)| (path.1, u32::MAX - path.2);
         one.0.cmp(&other.0).then(key(one).cmp(&key(other)))
@@ -269,7 +271,7 @@ fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     (records, texts)
 }
 
-/// The length of the path of each item, about: quoting adds to it.
+/// Returns the approximate length of each item's path in bytes: quoting may add to it.
 fn path_lens(layout: &Layout) -> Vec<usize> {
     let mut lens = vec![0_usize];
     for id in layout.items() {

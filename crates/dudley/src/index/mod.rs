@@ -1,12 +1,12 @@
-//! Compiled layouts: a layout in a form that is searched without reading all of it.
+//! Compiled layouts, which are searched without reading them completely.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `format` | the bytes |
-//! | `make` | a layout to these bytes |
-//! | `place` | the rules of addresses, for both |
-//! | `locate` | finds a path, and its address |
-//! | `fresh` | whether the text is still the same |
+//! | `format` | the binary format |
+//! | `make` | compiling a layout to this format |
+//! | `place` | the address rules, used by `make` and `locate` |
+//! | `locate` | finding a path and its address |
+//! | `fresh` | checking that the text has not changed |
 
 mod format;
 mod fresh;
@@ -30,8 +30,8 @@ use crate::source::Source;
 use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
-/// A compiled layout (`.dudx`): addresses sorted by path, next to the text that they were made of. Of a file
-/// with 100,000 arrays one is found in microseconds, without parsing the text.
+/// A compiled layout (`.dudx`): addresses sorted by path, and the layout text they were made from. In a file
+/// with 100,000 arrays, an array is found in microseconds, without parsing the text.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;
@@ -49,10 +49,10 @@ use locate::invalid;
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
-/// Checksums cover all of it: a part that does not match is an error when it is read.
+/// Checksums cover the whole file. Reading a part that does not match its checksum is an error.
 ///
-/// It is never wrong instead of the text: what only the text describes is not found here, and a
-/// [`File`](crate::File) looks it up in the text then. It is made for the default rules of a
+/// A compiled layout never contradicts its text. Items that only the text describes are not found here; a
+/// [`File`](crate::File) then looks them up in the text. A compiled layout uses the default rules of a
 /// [`Resolver`](crate::Resolver).
 #[derive(Clone)]
 pub struct CompiledLayout {
@@ -67,23 +67,23 @@ pub struct CompiledLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompiledRow<'r> {
-    /// Its path.
+    /// The path.
     pub path: &'r str,
-    /// Bytes from the start of the file.
+    /// The address in bytes from the start of the file.
     pub address: u64,
-    /// Its dimensions.
+    /// The dimensions, slowest varying first.
     pub shape: &'r [u64],
-    /// The name of its type.
+    /// The name of the element type, with its byte order.
     pub dtype: &'r str,
 }
 
 impl CompiledLayout {
-    /// Returns the bytes of the compiled layout of a text. `file` is the metadata of the file of the text, taken
-    /// before the text was read: as long as the system shows on Unix that the file has not changed since, its text
-    /// is not read again by [`check`](Self::check).
+    /// Compiles a layout and its text, and returns the bytes. `file` is the metadata of the text file, taken
+    /// before the text was read. On Unix, [`check`](Self::check) then does not read the text again as long as
+    /// the metadata shows that the file has not changed.
     ///
     /// # Errors
-    /// If `text` is not that of the layout.
+    /// Fails if the layout was not parsed from `text`.
     pub fn compile(
         layout: &Layout,
         text: &[u8],
@@ -96,12 +96,12 @@ impl CompiledLayout {
         Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))
     }
 
-    /// Opens a compiled layout. If the text is beside it (`run.dud` beside `run.dudx`), it has to be the one
-    /// that this was made of.
+    /// Opens a compiled layout. If its text is next to it (`run.dud` next to `run.dudx`), it must be the text
+    /// from which the layout was compiled.
     ///
     /// # Errors
-    /// If the file cannot be read; [`Compiled`](ErrorKind::Compiled) if it is not a compiled layout;
-    /// [`Stale`](ErrorKind::Stale) if the text has changed.
+    /// Fails if the file cannot be read, with [`Compiled`](ErrorKind::Compiled) if it is not a compiled layout,
+    /// and with [`Stale`](ErrorKind::Stale) if the text has changed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let compiled = Self::open_alone(path)?;
@@ -112,10 +112,11 @@ impl CompiledLayout {
         Ok(compiled)
     }
 
-    /// Opens the compiled layout beside a text (`run.dudx` beside `run.dud`), if there is one.
+    /// Opens the compiled layout next to a text (`run.dudx` next to `run.dud`). Returns `None` if there is
+    /// none.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn beside(text: impl AsRef<Path>) -> Result<Option<Self>, Error> {
         let text = text.as_ref();
         let path = text.with_extension("dudx");
@@ -136,15 +137,15 @@ impl CompiledLayout {
     /// Opens a compiled layout in memory.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, Error> {
         Self::from_source(bytes.into())
     }
 
-    /// Opens a compiled layout from where it comes, such as a memory map.
+    /// Opens a compiled layout from any source of bytes, such as a memory map.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn from_source(source: impl ReadAt + 'static) -> Result<Self, Error> {
         Self::new(Arc::new(source), None)
     }
@@ -165,7 +166,7 @@ impl CompiledLayout {
         Ok(Self { source, header, sums, name })
     }
 
-    /// Reads bytes of the index, and checks the pages that they lie in.
+    /// Reads bytes of the index, and checks all pages that contain them.
     fn index(&self, start: u64, len: usize) -> Result<Bytes, Error> {
         if len == 0 {
             return Ok(Bytes::new());
@@ -189,10 +190,10 @@ impl CompiledLayout {
         Ok(bytes.slice(skip..skip + len))
     }
 
-    /// Checks that the file of a text holds what this was made of.
+    /// Checks that a file contains the text from which this layout was compiled.
     ///
     /// # Errors
-    /// [`Stale`](ErrorKind::Stale) if it does not; or if a file cannot be read.
+    /// Fails with [`Stale`](ErrorKind::Stale) if it does not, or if the file cannot be read.
     pub fn check(&self, text: impl AsRef<Path>) -> Result<(), Error> {
         let text = text.as_ref();
         if self.is_of_file(text)? {
@@ -205,7 +206,7 @@ impl CompiledLayout {
     /// Reads the text of the layout.
     ///
     /// # Errors
-    /// Fails if it cannot be read, or if it does not match its checksum.
+    /// Fails if the text cannot be read, or if it does not match its checksum.
     pub fn text(&self) -> Result<Bytes, Error> {
         let start = self.header.text_at().unwrap_or(u64::MAX);
         let len = usize::try_from(self.header.text_len).unwrap_or(usize::MAX);
@@ -217,7 +218,7 @@ impl CompiledLayout {
     /// Parses the text of the layout.
     ///
     /// # Errors
-    /// As [`ParseOptions::parse_source`].
+    /// Same as [`text`](Self::text) and [`ParseOptions::parse_source`].
     pub fn parse(&self, options: &ParseOptions) -> Result<Layout, Error> {
         let text = self.text()?;
         let source = match &self.name {
@@ -227,25 +228,25 @@ impl CompiledLayout {
         options.parse_source(source?)
     }
 
-    /// The number of things that are stored.
+    /// Returns the number of stored items and parameters.
     pub fn len(&self) -> usize {
         self.header.rows as usize
     }
 
-    /// Whether nothing is stored.
+    /// Returns `true` if the layout stores nothing.
     pub fn is_empty(&self) -> bool {
         self.header.rows == 0
     }
 
-    /// Where the array or parameter of a path is, in a stream whose parameters are read where they are needed.
-    /// None if only the text of the layout describes it: structs, members, instances, compressed arrays, what
-    /// follows structs that differ in size, spellings of paths other than that of
-    /// [`Layout::path`](crate::Layout::path); if it depends on a stream that is not given; and if there is no
-    /// such path.
+    /// Returns the location of the array or parameter at a path. Values of parameters are read from the stream
+    /// as needed. Returns `None` if the path does not exist, if its location depends on a stream and none is
+    /// given, or if only the text of the layout describes it. The latter applies to structs, members,
+    /// instances, compressed arrays, items after structs that differ in size, and paths that are not spelt as
+    /// in [`Layout::path`](crate::Layout::path).
     ///
     /// # Errors
-    /// If the stream or the compiled layout cannot be read; [`Compiled`](ErrorKind::Compiled) if what is read
-    /// of it is not valid.
+    /// Fails if the stream or the compiled layout cannot be read, and with [`Compiled`](ErrorKind::Compiled) if
+    /// a part of the compiled layout is not valid.
     pub fn locate(
         &self,
         path: &str,
@@ -254,11 +255,11 @@ impl CompiledLayout {
         self.locate_in(path, stream, None)
     }
 
-    /// As [`locate`](Self::locate), with the byte order for a layout and a stream that state none. Default:
-    /// that of this machine.
+    /// Like [`locate`](Self::locate), with a byte order that applies if neither the layout nor the stream
+    /// states one. Default: the byte order of this machine.
     ///
     /// # Errors
-    /// As [`locate`](Self::locate).
+    /// Same as [`locate`](Self::locate).
     pub fn locate_in(
         &self,
         path: &str,
@@ -268,11 +269,11 @@ impl CompiledLayout {
         locate::locate(self, path, stream, order)
     }
 
-    /// Calls `visit` with everything that [`locate`](Self::locate) finds, in order of the paths. Returns how many
-    /// other paths there are.
+    /// Calls `visit` with everything that [`locate`](Self::locate) finds, in order of path. Returns the number
+    /// of other paths.
     ///
     /// # Errors
-    /// As [`locate`](Self::locate).
+    /// Same as [`locate`](Self::locate).
     ///
     /// ```
     /// use dudley::index::CompiledLayout;

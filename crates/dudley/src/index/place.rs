@@ -1,11 +1,13 @@
-//! Addresses of rows, by the rules of [`place`](crate::place). Anything irregular becomes `None`: the resolver reports it.
+//! Addresses of rows, by the rules of [`place`](crate::place). Anything irregular becomes `None`, and is left
+//! to the resolver to report.
 
 use super::format::DimRecord;
 use crate::layout::Placement;
 use crate::place::scope::{Len, len_of};
 use crate::place::sizes::{Numbers, place};
 
-/// Returns the address of a row that follows `cursor`. The placement is an alignment where the layout states none.
+/// Returns the address of a row that follows `cursor`. If the layout states no placement, `placement` is the
+/// type's alignment.
 pub(super) fn address(
     placement: Placement,
     cursor: Option<u64>,
@@ -18,7 +20,8 @@ pub(super) fn address(
     }
 }
 
-/// The product of dimensions, each of which is none if it is not valid. `visit` is called with the lengths.
+/// Returns the product of the dimensions, or `None` if one is invalid (`None`) or not known. `visit` is called
+/// with each length.
 pub(super) fn count(
     dims: impl Iterator<Item = Option<DimRecord>>,
     mut param: impl FnMut(u64) -> Option<i64>,
