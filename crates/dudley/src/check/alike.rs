@@ -1,14 +1,15 @@
-//! Arrays that are declared alike: most of a large layout. They share one entry, so that the arenas stay small.
+//! Arrays with equal declarations, which make up most of a large layout. They share one entry to keep the
+//! arenas small.
 
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
-/// Shapes and arrays that are remembered. Others that are alike have entries of their own, which costs memory
-/// only.
+/// The number of shapes and arrays that are remembered. Forgotten ones get another entry, which only costs
+/// memory.
 const SHAPES: usize = 64;
 const ARRAYS: usize = 256;
 
-/// The last shapes and arrays that were declared, each at a place that its content determines.
+/// Recently declared shapes and arrays, each in the slot given by a hash of its content.
 pub(super) struct Alike {
     shapes: [Run; SHAPES],
     data: [DataId; ARRAYS],
@@ -21,7 +22,8 @@ impl Default for Alike {
 }
 
 impl Alike {
-    /// The shape of the dimensions from `start` on, which are removed if others are alike.
+    /// Returns the shape of the dimensions from index `start` on. If an equal shape is remembered, removes
+    /// these dimensions.
     pub(super) fn shape(&mut self, dims: &mut Vec<Dim>, start: u32) -> Run {
         let shape = Run { start, len: index(dims.len()) - start };
         let mixed = shape.of(dims).iter().fold(0, |mixed, dim| mix(mixed, number_of(*dim)));
@@ -34,7 +36,7 @@ impl Alike {
         *known
     }
 
-    /// The entry of an array.
+    /// Returns the entry of an array, which is added unless an equal one is remembered.
     pub(super) fn data(&mut self, arena: &mut Vec<Data>, data: Data) -> DataId {
         let datatype = match data.datatype {
             Datatype::Primitive(primitive, _) => primitive.index(),
@@ -52,7 +54,7 @@ impl Alike {
 
 fn number_of(dim: Dim) -> usize {
     match dim {
-        // Any part of the length will do.
+        // This is only a hash, so any part of the length will do.
         Dim::Fixed(len) => usize::try_from(len).unwrap_or_default(),
         Dim::Named(Binding::Param(param), _) => param.index(),
         Dim::Named(Binding::Free(number), _) => number as usize,

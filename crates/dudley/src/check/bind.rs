@@ -1,4 +1,4 @@
-//! Where the names in shapes get their values.
+//! Binding the names in shapes to parameters.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,23 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// Dicts that may be searched for the parameters of names, and how many more for each byte of the text:
-/// as many as a dimension of one letter takes at the usual limit of nesting.
+/// The number of dicts that may be searched for parameters. Each byte of the text allows `LOOK_UPS_PER_BYTE`
+/// more, which is enough for one-letter dimensions at the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
-/// The free names of types, as their uses bound them.
+/// The bindings of the free names of types.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings of the last use of each type; in a dict, with that and how many parameters there
-    /// were.
+    /// The bindings of the last use of each type. If that use was in a dict, also the dict and the number of
+    /// parameters declared at that time.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
-    /// Dicts that were searched for parameters.
+    /// The number of dicts searched for parameters so far.
     looked_at: usize,
 }
 
 impl Checker<'_> {
-    /// Where a name in a shape gets its value.
+    /// Finds the parameter or free name to which a name in a shape is bound.
     pub(super) fn look_up(&mut self, name: NameId, span: Span) -> Option<Binding> {
         let Some(open) = self.structs.open.last_mut() else {
             return self.look_up_in_dicts(name, span).map(Binding::Param);
@@ -55,7 +55,7 @@ impl Checker<'_> {
         Some(Binding::Free(index(number)))
     }
 
-    /// Binds the free names of a type where it is used.
+    /// Binds the free names of a type at a use of the type.
     pub(super) fn bind(&mut self, id: TypeId, span: Span) -> Run {
         let used = self.layout.types[id.index()];
         if let Some(open) = self.structs.open.last_mut() {
@@ -74,7 +74,7 @@ impl Checker<'_> {
         if used.free.len == 0 {
             return Run::default();
         }
-        // If no parameter was declared since the last use in this dict, the bindings are the same.
+        // If no parameter was declared since the last use in this dict, the bindings have not changed.
         let scope =
             (self.structs.open.is_empty()).then_some((self.dict.id, self.layout.params.len()));
         if let Some(&(run, bound_in)) = self.bound.last_bindings.get(&id) {
@@ -101,13 +101,14 @@ impl Checker<'_> {
             self.cursor.stop();
         }
         let run = self.share_bindings(id, start);
-        // What is missing is reported at each use.
+        // Remember only complete bindings, so that missing parameters are reported at each use.
         let scope = scope.filter(|_| run.len == used.free.len);
         self.bound.last_bindings.insert(id, (run, scope));
         run
     }
 
-    /// Uses in one scope have the same bindings: shares the last run if it is the same.
+    /// Returns the run of the bindings from index `start` on. If the last use of the type had equal bindings,
+    /// shares its run and removes these.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {
@@ -119,8 +120,8 @@ impl Checker<'_> {
         Run { start: index(start), len: index(bindings.len() - start) }
     }
 
-    /// Looks up a name in the enclosing dicts. There may be many of them, and many names: the number of
-    /// lookups is limited by the length of the text.
+    /// Looks up a parameter in the enclosing dicts. Because there may be many dicts and many names, the number
+    /// of dicts searched is limited in proportion to the length of the text.
     fn look_up_in_dicts(&mut self, name: NameId, span: Span) -> Option<ParamId> {
         let (found, looked_at) = self.find_param(self.dict.id, name);
         self.bound.looked_at += looked_at;

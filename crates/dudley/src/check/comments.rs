@@ -1,4 +1,4 @@
-//! Comments: the subject of each, and what they hold.
+//! Attaching comments to their subjects, and parsing attributes.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crate::text::{Comment, short};
 
 /// The subjects of comments. The walk reaches their nodes in order.
 pub(super) struct Subjects {
-    /// Nodes and their subjects; none if the subject was lost in an error.
+    /// The nodes that have comments and the subjects they declare, or `None` if a subject was discarded because
+    /// of an error.
     nodes: Vec<(u32, Option<Subject>)>,
     at: usize,
 }
@@ -25,7 +26,7 @@ impl Subjects {
         Self { nodes, at: 0 }
     }
 
-    /// Sets what a node declares.
+    /// Sets the subject that a node declares.
     pub(super) fn declare(&mut self, node: usize, subject: Subject) {
         while let Some(next) = self.nodes.get_mut(self.at) {
             if next.0 as usize > node {
@@ -98,7 +99,7 @@ impl Checker<'_> {
         });
     }
 
-    /// The attributes of a line; reports what cannot be parsed.
+    /// Returns the attributes in a line, and reports what cannot be parsed.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
@@ -116,7 +117,7 @@ impl Checker<'_> {
         attributes
     }
 
-    /// Keeps the last of several attributes with one name, where it stands.
+    /// Keeps only the last of several attributes with the same name and subject, at its position.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
         let repeated = repeated(&attributes);
@@ -139,9 +140,9 @@ impl Checker<'_> {
     }
 }
 
-/// The name of the item that a documentation comment seems to be about although it belongs to what is before
-/// it: the comment stands alone on its line, below a line of code without documentation, and the item begins
-/// in the same column on the next line.
+/// Returns the name of the item that a documentation comment seems to describe, although it belongs to the
+/// preceding item. Such a comment is alone on its line and follows a line of code without documentation, and
+/// the item begins in the same column on the next line.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;
@@ -149,7 +150,7 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
         return None;
     }
     let line = before.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty())?;
-    // After these it may be about the dict, list or struct.
+    // The comment may be about the dict, list or struct that this line opens, or returns to.
     if line.contains('#') || line.trim_end().ends_with(['/', '.', '[', '{']) {
         return None;
     }
@@ -168,8 +169,8 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     }
 }
 
-/// The positions of repeated attributes, each with the one before it that has the same name and subject.
-/// The list is sorted by subject.
+/// Returns the indices of repeated attributes, each with the index of the previous attribute with the same name
+/// and subject. The attributes must be sorted by subject.
 fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
     let mut repeated = Vec::new();
     let mut names: Vec<(&str, usize)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The nodes of a tree, one after the other, and the texts of their tokens.
+//! Stepping through the nodes of a tree, and the texts of their tokens.
 
 use crate::source::Span;
 use crate::text::{Lexer, Node, NodeKind};
@@ -15,22 +15,22 @@ impl<'a> Cursor<'a> {
         Self { text, nodes, at: 0 }
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     pub(super) fn nodes(&self) -> &'a [Node] {
         self.nodes
     }
 
-    /// The number of the node that was taken last.
+    /// Returns the index of the last node returned by `next`.
     pub(super) fn last(&self) -> usize {
         self.at - 1
     }
 
-    /// Goes to a node.
+    /// Continues at the node with this index.
     pub(super) fn go_to(&mut self, node: usize) {
         self.at = node;
     }
 
-    /// A node after the next one; 0 is the next.
+    /// Returns the node that is `nodes` nodes after the next one.
     pub(super) fn ahead(&self, nodes: usize) -> Option<Node> {
         self.nodes.get(self.at + nodes).copied()
     }
@@ -45,12 +45,12 @@ impl<'a> Cursor<'a> {
         Some(node)
     }
 
-    /// The next node, if it is of that kind.
+    /// Returns the next node if it is of this kind.
     pub(super) fn next_if(&mut self, kind: NodeKind) -> Option<Node> {
         if self.peek() == Some(kind) { self.next() } else { None }
     }
 
-    /// The place where a type with a name is defined after this node.
+    /// Returns the span of the name of a type that is defined after the current node.
     pub(super) fn type_defined_later(&self, name: &str) -> Option<Span> {
         let pairs = self.nodes.get(self.at..)?.windows(2);
         let mut types = pairs
@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
         types.find(|pair| self.text_at(pair[0].span()) == name).map(|pair| pair[0].span())
     }
 
-    /// Ends the walk: nothing more is looked at.
+    /// Skips all remaining nodes, which ends the walk.
     pub(super) fn stop(&mut self) {
         self.at = self.nodes.len();
     }
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The number of a node without its sign, and without what stands between the two.
+/// Returns the digits of a number without its sign, and without any spaces and comments after the sign.
 pub(super) fn digits(text: &str) -> &str {
     if !matches!(text.as_bytes().first(), Some(b'+' | b'-')) {
         return text;

@@ -1,4 +1,4 @@
-//! Dicts, lists, and the items in them.
+//! Checking dicts, lists, and the items in them.
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -15,7 +15,7 @@ impl Checker<'_> {
         self.push_item(NameId::NONE, ItemId::ROOT, Body::Dict(Run::default()), Span::default());
     }
 
-    /// What stands before the items.
+    /// Checks the byte order and the summary block before the items.
     pub(super) fn check_start(&mut self) {
         if let Some(order) = self.cursor.next_if(NodeKind::Order) {
             self.layout.order = self.order(order.span());
@@ -63,7 +63,7 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// The items of a dict and of the dicts that it enters, up to its end.
+    /// Checks the items of a dict and of the dicts entered from it, up to its end.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -97,13 +97,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Goes to the enclosing dict.
+    /// Returns to the enclosing dict.
     fn leave(&mut self) {
         self.dict.id = self.layout.items[self.dict.id.index()].parent;
         self.dict.depth -= 1;
     }
 
-    /// Goes one level deeper, unless that is too deep.
+    /// Goes one level deeper. Returns `false` and reports an error if this exceeds the limit.
     fn enter(&mut self, span: Span) -> bool {
         self.dict.depth += 1;
         let limit = self.report.options.limits.depth();
@@ -118,7 +118,7 @@ impl Checker<'_> {
         false
     }
 
-    /// What stands after a name.
+    /// Checks the declaration after a name.
     fn check_item(&mut self, name: NameId, span: Span) {
         let node = self.cursor.last();
         let Some(next) = self.cursor.next() else { return };
@@ -145,7 +145,7 @@ impl Checker<'_> {
         id
     }
 
-    /// Adds an item to the dict. If the name is taken, it keeps its first item.
+    /// Adds an item to the current dict. If the name is taken, the name continues to refer to the first item.
     fn declare(&mut self, name: NameId, body: Body, span: Span, is_taken: bool) -> ItemId {
         let id = self.push_item(name, self.dict.id, body, span);
         if !is_taken {
@@ -216,7 +216,7 @@ impl Checker<'_> {
         self.check_list(id, span);
     }
 
-    /// The dict or list with a name, created if it does not exist.
+    /// Returns the dict or list with a name, and creates it if it does not exist.
     fn reopen(&mut self, name: NameId, body: Body, span: Span) -> ItemId {
         let before = self.existing(name);
         if let Some(before) = before {
@@ -236,7 +236,7 @@ impl Checker<'_> {
         self.declare(name, body, span, before.is_some())
     }
 
-    /// The elements of a list, up to its `]`.
+    /// Checks the elements of a list, up to its `]`.
     fn check_list(&mut self, list: ItemId, span: Span) {
         if !self.enter(span) {
             return;
@@ -284,7 +284,7 @@ impl Checker<'_> {
 
     fn push_element(&mut self, list: ItemId, body: Body, span: Span) -> ItemId {
         let id = self.push_item(NameId::NONE, list, body, span);
-        // Until children are numbered, the run of a list is its last element and their number.
+        // Until children are numbered, the run of a list contains its last element and the number of elements.
         if let Body::List(run) = &mut self.layout.items[list.index()].body {
             *run = Run { start: id.0, len: run.len + 1 };
         }
@@ -303,7 +303,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The last element of a list, which is repeated.
+    /// Returns the last element of a list, which an extension repeats. Reports an error if there is none.
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
@@ -352,14 +352,15 @@ impl Checker<'_> {
         })
     }
 
-    /// Where names in shapes are looked up first: the open struct, or the dict.
+    /// Returns the scope in which parameters are declared: the open struct, or the current dict.
     pub(super) fn scope(&self) -> Scope {
         self.structs.open.last().map_or(Scope::Dict(self.dict.id), |open| Scope::Struct(open.id))
     }
 }
 
 impl Checker<'_> {
-    /// Reserves memory for the items and names of the tree: growing the arenas in steps would take a third of the time.
+    /// Reserves memory for the items and names of the tree, because growing the arenas step by step would take
+    /// a third of the time.
     pub(super) fn make_room(&mut self) {
         let (mut names, mut items, mut len) = (0, 1, 0);
         for node in self.cursor.nodes() {
@@ -377,7 +378,7 @@ impl Checker<'_> {
 }
 
 impl Layout {
-    /// `a dict`, `a list`, `data`.
+    /// Describes the kind of an item: `a dict`, `a list` or `data`.
     fn what(&self, id: ItemId) -> &'static str {
         match self.items[id.index()].body {
             Body::Dict(_) => "a dict",
@@ -386,7 +387,7 @@ impl Layout {
         }
     }
 
-    /// Sets the run of children of each dict and list. Their numbers ascend, so this is a counting sort by
+    /// Sets the children of each dict and list. Item numbers are ascending, so this is a counting sort by
     /// parent.
     pub(super) fn number_children(&mut self) {
         let mut next = Vec::new();

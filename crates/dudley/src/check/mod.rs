@@ -1,8 +1,8 @@
-//! A tree to a model: what names mean, and whether it is allowed.
+//! Checking a syntax tree and building the layout that it declares.
 //!
-//! One walk in order of the text, so that what is not declared yet does not exist. An error loses the
-//! thing that it is in. The name of a thing that was lost is remembered, so that its uses are not errors
-//! as well.
+//! This is one walk in the order of the text, so names do not exist before their declaration. An error discards
+//! the declaration that contains it. The names of discarded declarations are remembered, so that using them is
+//! not another error.
 
 mod alike;
 mod bind;
@@ -69,11 +69,11 @@ pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layo
     Ok(layout)
 }
 
-/// The walk over the nodes. Each part of it has one job.
+/// The walk over the nodes.
 struct Checker<'a> {
     cursor: Cursor<'a>,
     report: Report<'a>,
-    /// What was declared so far.
+    /// The declarations so far.
     layout: Layout,
     subjects: Subjects,
     dict: OpenDict,
@@ -81,17 +81,17 @@ struct Checker<'a> {
     bound: Bound,
     alike: Alike,
     primitives: Primitives,
-    /// Names of things that were lost in an error.
+    /// The names of declarations that were discarded because of an error.
     broken: HashSet<NameId>,
 }
 
-/// Where items are declared.
+/// The dict in which items are currently declared.
 #[derive(Clone, Copy)]
 struct OpenDict {
     id: ItemId,
-    /// Where `/` leads: the root, or the dict that is a list element.
+    /// The dict that `/` returns to: the root, or a dict that is a list element.
     top: ItemId,
-    /// How many dicts and lists enclose what the dict holds.
+    /// The number of dicts and lists that enclose the dict's items.
     depth: u32,
     /// Whether this is the summary block.
     in_summary: bool,

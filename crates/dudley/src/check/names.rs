@@ -1,4 +1,4 @@
-//! The texts of names and numbers.
+//! Reading names and numbers from their tokens.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::text::{self, quote, short};
 
 impl<'a> Checker<'a> {
-    /// The text of a name token, without quotes and escapes.
+    /// Returns the text of a name token, without quotes and escapes.
     pub(super) fn name_text(&mut self, span: Span) -> Cow<'a, str> {
         let token = self.cursor.text_at(span);
         match token.as_bytes().first() {
@@ -63,8 +63,7 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// The value of an integer node with its sign; the parser has checked that it has one.
-    /// The number of a placement: what follows its sign, and any spaces and comments after that.
+    /// Returns the number of a placement, which follows the `@` or `%` and any spaces and comments.
     pub(super) fn placed(&mut self, span: Span) -> u64 {
         let text = self.cursor.text_at(span);
         let digits = text.bytes().rev().take_while(u8::is_ascii_alphanumeric).count();
@@ -72,6 +71,7 @@ impl<'a> Checker<'a> {
         self.integer(Span::new(span.end - digits, span.end)).unsigned_abs()
     }
 
+    /// Returns the value of an integer with an optional sign. The parser has checked that it is valid.
     pub(super) fn integer(&mut self, span: Span) -> i64 {
         let text = self.cursor.text_at(span);
         let digits = digits(text);

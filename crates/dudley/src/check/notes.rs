@@ -1,4 +1,4 @@
-//! What is legal but irregular.
+//! Reporting what is legal but irregular.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,12 +11,13 @@ use crate::layout::{
 use crate::source::{Encoding, Source, Span};
 use crate::text::short;
 
-/// The two versions of the language.
+/// Help for layouts that may be written in the 2026 version of the language.
 pub(super) const SWAPPED: &str =
     "here `:` declares a parameter and `=` data; in the version of 2026 it is the reverse";
 
 impl Layout {
-    /// The first item that looks like a parameter of the version of 2026: an integer in capitals.
+    /// Returns the index of the first item that looks like a parameter of the 2026 version: a scalar integer
+    /// with a capitalised name.
     pub(super) fn constant(&self) -> Option<usize> {
         self.items.iter().position(|item| {
             let Body::Data(data) = item.body else { return false };
@@ -73,8 +74,9 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a layout that looks like one of the 2026 version of the language, in which `N = i4` is a
-    /// parameter and `x : i4` is data: stored parameters that no shape uses, and integers in capitals.
+    /// Reports a layout that seems to be written in the 2026 version of the language, in which `N = i4` is a
+    /// parameter and `x : i4` is data. Such a layout has stored parameters that no shape uses, and scalar
+    /// integers with capitalised names.
     fn find_swapped_dialect(&mut self) {
         let layout = &self.layout;
         let begin = layout.summary.map_or(0, |summary| summary.declarations);
@@ -100,7 +102,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports what only shows in the complete layout.
+    /// Reports irregularities that are visible only in the complete layout.
     pub(super) fn find_irregularities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
             let found =
@@ -119,8 +121,8 @@ impl Checker<'_> {
         self.check_template();
     }
 
-    /// Reports items that have the name of a member of the unnamed item in the same dict. A type with many
-    /// members may be used often, so the members of each type are listed once.
+    /// Reports items with the same name as a member of the unnamed item in the same dict. The members of each
+    /// type are listed only once, because a type with many members may be used often.
     fn find_hidden_members(&mut self) {
         let Some(nameless) = self.layout.names.get("") else { return };
         let mut types = HashMap::new();
@@ -154,7 +156,7 @@ impl Checker<'_> {
         }
     }
 
-    /// With a summary block, the summary alone should determine every address.
+    /// Reports a layout with a summary block whose addresses depend on more than the summary.
     fn check_template(&mut self) {
         if self.layout.summary.is_none() {
             return;

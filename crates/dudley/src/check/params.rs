@@ -1,4 +1,4 @@
-//! Parameters: their types and scopes.
+//! Checking the types and scopes of parameters.
 
 use super::Checker;
 use super::notes::SWAPPED;
@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::text::{NodeKind, short};
 
 impl Checker<'_> {
-    /// `name :` in a dict.
+    /// Declares `name :` in a dict.
     pub(super) fn declare_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
             if !self.dict.in_summary {
@@ -41,7 +41,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `name :` in a struct.
+    /// Declares `name :` in a struct.
     pub(super) fn declare_field_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
             if self.report.is_muted && self.structs.open.len() == 1 {
@@ -58,7 +58,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether what follows `:` has a shape or a filter, or a type that is not a scalar integer.
+    /// Returns `true` if a shape, a filter, or a type that is not a scalar integer follows the `:`.
     fn is_data(&self) -> bool {
         let kind = |ahead: usize| self.cursor.ahead(ahead).map(|node| node.kind);
         let marks = usize::from(kind(0) == Some(NodeKind::Mark));
@@ -89,7 +89,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The integer that a type reduces to through typedefs.
+    /// Returns the primitive integer type to which a type reduces through typedefs, and its byte order.
     fn scalar_integer(&self, datatype: Datatype) -> Option<(Primitive, Option<Order>)> {
         let mut datatype = datatype;
         loop {
@@ -110,7 +110,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The value of a parameter; none if it has an error.
+    /// Checks the value of a parameter. Returns `None` if it has an error.
     fn param_value(&mut self, name: NameId) -> Option<ParamValue> {
         if let Some(integer) = self.cursor.next_if(NodeKind::Integer) {
             return Some(ParamValue::Fixed(self.integer(integer.span())));
@@ -163,8 +163,8 @@ impl Checker<'_> {
         id
     }
 
-    /// The parameter with a name in a dict or in the nearest enclosing one, and how many dicts and lists
-    /// were searched.
+    /// Finds a parameter by name in a dict or the nearest enclosing one. Also returns the number of dicts and
+    /// lists searched.
     pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> (Option<ParamId>, usize) {
         if !self.layout.param_index.knows(name) {
             return (None, 1);
@@ -213,7 +213,7 @@ impl Checker<'_> {
 }
 
 impl Layout {
-    /// Adds where a parameter with the name is declared, or help with a similar name.
+    /// Adds a label at a parameter with this name that is out of scope, or help that suggests a similar name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {

@@ -1,8 +1,8 @@
-//! Bytes to a text, and a text to a checked layout.
+//! Decoding the bytes of a layout, and parsing and checking its text.
 //!
-//! The bytes of a layout are UTF-8; otherwise CP-1252, unless one of them is among the five that CP-1252
-//! does not define; then Latin-1. A byte-order mark is skipped. No text begins with byte 8d in any of the
-//! three, but native binary files do.
+//! The bytes of a layout are decoded as UTF-8 if that is valid, and otherwise as CP-1252 or, if one of the five
+//! bytes that CP-1252 does not define occurs, as Latin-1. A byte-order mark is skipped. No layout begins with
+//! byte 8d, but native binary files do.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::options::ParseOptions;
 use crate::signature::Signature;
 use crate::source::{Encoding, Source, Span};
 
-/// The characters 80 to 9f of CP-1252; 0 is undefined.
+/// The characters for bytes 80 to 9f in CP-1252; 0 is undefined.
 const CP1252: [u16; 32] = [
     0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039,
     0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc,
@@ -26,18 +26,19 @@ const CP1252: [u16; 32] = [
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Source {
-    /// Decodes the bytes of a layout. A vector is not copied, if it is UTF-8.
+    /// Decodes the bytes of a layout. A `Vec` of valid UTF-8 is not copied, unless it begins with a byte-order
+    /// mark.
     ///
     /// # Errors
-    /// E001 if the bytes are a binary file, E005 if they are 2 GiB or more.
+    /// Fails with E001 if the bytes are a binary file, and with E005 if there are 2 GiB or more.
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }
 
-    /// Decodes the bytes of a layout, which messages call by a name: mostly a file's.
+    /// Decodes the bytes of a layout, and sets the name that messages use, usually that of a file.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode).
+    /// Same as [`decode`](Self::decode).
     pub fn decode_named<'b>(
         bytes: impl Into<Cow<'b, [u8]>>,
         name: impl Into<String>,
@@ -57,7 +58,7 @@ impl Source {
         if bytes.first() == Some(&0x8d) {
             return fail(name, binary(&bytes));
         }
-        // Offsets have 32 bits, and a byte becomes three at most.
+        // Offsets have 32 bits, and decoding turns one byte into at most three.
         let len = bytes.len();
         if len > i32::MAX as usize {
             return fail(name, too_long(len));
@@ -110,15 +111,15 @@ impl ParseOptions {
     /// Decodes, parses and checks a layout.
     ///
     /// # Errors
-    /// As [`Layout::parse`].
+    /// Same as [`Layout::parse`].
     pub fn parse(&self, text: impl AsRef<[u8]>) -> Result<Layout, Error> {
         self.parse_source(Source::decode(text.as_ref())?)
     }
 
-    /// Parses and checks a decoded text, whose name is in the messages.
+    /// Parses and checks a decoded text, whose name appears in messages.
     ///
     /// # Errors
-    /// As [`Layout::parse`].
+    /// Same as [`Layout::parse`].
     pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
         Ok(check(&source.into(), self)?)
     }
@@ -128,7 +129,7 @@ impl Layout {
     /// Parses and checks a layout with the default options.
     ///
     /// # Errors
-    /// Everything that is wrong with the layout, up to 100 errors.
+    /// Fails with all errors in the layout, up to 100.
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         ParseOptions::new().parse(text)
     }

@@ -1,15 +1,15 @@
-//! The diagnostics of a check.
+//! Collecting the diagnostics of a check.
 
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics, under the options and up to the limits.
+/// Collects diagnostics according to the options, up to the limits.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,
     /// Warnings and notes.
     others: Vec<Diagnostic>,
-    /// In the first of two walks over the summary.
+    /// Whether reports are ignored. Set in the first of the two walks over the summary.
     pub(super) is_muted: bool,
 }
 
@@ -18,14 +18,15 @@ impl<'a> Report<'a> {
         Self { options, errors: Vec::new(), others: Vec::new(), is_muted: false }
     }
 
-    /// Reports an error, unless there are enough.
+    /// Reports an error, unless the limit is reached.
     pub(super) fn error(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
         if !self.is_muted && self.errors.len() < self.limit().max(1) {
             self.errors.push(diagnostic());
         }
     }
 
-    /// Reports a warning or note, unless there are enough or it is silenced; an error if it is denied.
+    /// Reports a warning or note, unless the limit is reached or the code is silenced. If the code is denied,
+    /// reports an error.
     pub(super) fn warn(&mut self, code: Code, diagnostic: impl FnOnce() -> Diagnostic) {
         match self.options.severity(code) {
             Some(Severity::Error) => {
@@ -36,7 +37,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether one more warning or note of the code would be kept.
+    /// Returns `true` if another warning or note with this code would be reported.
     pub(super) fn wants(&self, code: Code) -> bool {
         let severity = self.options.severity(code);
         let is_error = severity == Some(Severity::Error);
@@ -47,7 +48,8 @@ impl<'a> Report<'a> {
         self.options.limits.max_diagnostics as usize
     }
 
-    /// All errors, those of the parser included, and all others, each in order of the text.
+    /// Returns all errors, including those of the parser, and all warnings and notes, each in order of the
+    /// text.
     pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.errors.extend_from_slice(parsing);
         self.errors.sort_by_key(start);

@@ -10,8 +10,8 @@ use crate::layout::{
 use crate::source::Span;
 use crate::text::{NodeKind, short};
 
-/// A struct that is not closed yet. Its fields and free names are on stacks, above those of the structs
-/// around it.
+/// A struct that is not closed yet. Its fields and free names are on top of the stacks, above those of the
+/// enclosing structs.
 pub(super) struct OpenStruct {
     pub(super) id: TypeId,
     fields: usize,
@@ -20,15 +20,15 @@ pub(super) struct OpenStruct {
     pub(super) is_indeterminate: bool,
 }
 
-/// The structs that are not closed yet, and where their names were seen.
+/// The structs that are not closed yet, and marks that tell in which struct each name was seen last.
 #[derive(Default)]
 pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// By name: the last struct, in order of closing, that has a member of the name.
+    /// For each name, the last closed struct that has a member with this name.
     member_of: Vec<TypeId>,
-    /// By name: the last struct of which it is a free name, and its number there.
+    /// For each name, the last struct in which it is a free name, and its index there.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 
@@ -77,7 +77,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The fields of a struct, up to its `}`.
+    /// Checks the fields of a struct, up to its `}`.
     pub(super) fn check_struct(&mut self, name: NameId, span: Span) -> TypeId {
         let id = TypeId(index(self.layout.types.len()));
         self.layout.types.push(StructType {
@@ -132,7 +132,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Declares a member; its data follow.
+    /// Declares a member, whose data follows.
     pub(super) fn declare_member(&mut self, node: usize, name: NameId, span: Span) {
         let member = self.push_member(name, span);
         if !self.report.is_muted {
@@ -153,8 +153,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Reports members that are declared twice or have the name of a parameter. Since all fields of the
-    /// struct are known, one mark for each name is enough.
+    /// Reports members that are declared twice or have the same name as a parameter. All fields of the struct
+    /// are known at this point, so one mark per name is enough.
     fn check_fields(&mut self, id: TypeId, fields: Run) {
         self.structs.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
         for at in fields.start as usize..(fields.start + fields.len) as usize {

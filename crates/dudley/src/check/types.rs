@@ -1,4 +1,4 @@
-//! Data: datatype, shape, filter.
+//! Checking data: datatype, shape and filter.
 
 use super::Checker;
 use super::cursor::digits;
@@ -11,7 +11,7 @@ use crate::layout::{
 use crate::source::Span;
 use crate::text::{Node, NodeKind, primitive_of, short};
 
-/// The primitive types that were used or redefined.
+/// The primitive types that have been used or redefined so far.
 #[derive(Default)]
 pub(super) struct Primitives {
     pub(super) redefined: [Option<TypeId>; Primitive::COUNT],
@@ -19,7 +19,7 @@ pub(super) struct Primitives {
 }
 
 impl Checker<'_> {
-    /// `datatype shape filter placement`; none if the datatype has an error.
+    /// Checks `datatype shape filter placement`. Returns `None` if the datatype has an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
         let span = self.cursor.ahead(0).map_or_else(Span::default, Node::span);
         let datatype = self.check_datatype();
@@ -46,7 +46,7 @@ impl Checker<'_> {
             }
             NodeKind::Type => self.named_type(node.span()),
             _ => {
-                // A list as the value of a parameter, or something with an error.
+                // A list as the value of a parameter, or a declaration with an error.
                 self.cursor.go_to(self.cursor.last());
                 None
             }
@@ -120,7 +120,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Whether the type is the one element of a list so far: `name[type`.
+    /// Returns `true` if the type is the first element of a list: `name[type`.
     fn is_bare_list_of(&self, span: Span) -> bool {
         let before = self.cursor.text[..span.start as usize].trim_end();
         before.ends_with('[')
@@ -223,7 +223,7 @@ impl Layout {
         if let Some(primitive) = primitive_of(text) {
             return Some(primitive.to_owned());
         }
-        // numpy's texts of a length.
+        // A string type of numpy, such as `S16`.
         if let Some((kind, len)) = text.split_at_checked(1) {
             if matches!(kind, "S" | "U") && len.parse::<u32>().is_ok() {
                 return Some(format!("{}[{len}]", if kind == "S" { "S1" } else { "U4" }));
