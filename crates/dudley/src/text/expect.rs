@@ -1,4 +1,4 @@
-//! Messages for what is wrong, and help on what was probably meant.
+//! Messages for syntax errors, with help that guesses the intended meaning.
 
 use super::foreign::primitive_of;
 use super::parse::{Parsed, Parser, Stop};
@@ -23,7 +23,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    /// As [`expected`](Self::expected), inside a bracket; shows the bracket if it is on another line.
+    /// Like [`expected`](Self::expected), but inside a bracket, which is shown if it is on another line.
     pub(super) fn expected_in(&mut self, open: super::Token, expected: &str) -> Stop {
         let diagnostic = self.unexpected(Code::Unexpected, expected);
         let found = self.peek().start.max(open.start);
@@ -99,7 +99,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds help on an illegal character: other languages and versions have it.
+    /// Adds help on an illegal character that other languages or versions use.
     fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
         let later = |here: &str| format!("{LATER}; here {here}");
         match text {
@@ -180,13 +180,13 @@ impl Parser<'_> {
         self.report(diagnostic.label_at(name, "this name"))
     }
 
-    /// The text of the line before something.
+    /// Returns the text on the same line before a span.
     fn line_before(&self, span: Span) -> &str {
         let before = &self.text[..span.start as usize];
         &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..]
     }
 
-    /// `my-var`
+    /// Explains that a name such as `my-var` needs quotes.
     fn explain_minus(&self, diagnostic: Diagnostic, name: Span) -> Diagnostic {
         let rest = &self.text[name.start as usize..];
         let is_part = |part: char| part.is_alphanumeric() || matches!(part, '_' | '-');
@@ -201,7 +201,7 @@ impl Parser<'_> {
             .fix(Span::new(name.start, end), quoted)
     }
 
-    /// `f8 x`, `double x` and `struct point`.
+    /// Explains declarations as in C: `f8 x`, `double x` and `struct point`.
     fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
@@ -272,7 +272,7 @@ impl Parser<'_> {
         self.report(diagnostic.label_at(shape, "in this shape"))
     }
 
-    /// Reports a number; the text around it is correct.
+    /// Reports a number. Parsing continues after it, because the surrounding text is correct.
     pub(super) fn too_small(&mut self, span: Span) -> Parsed {
         let message = format!("`{}` is below -1", short(self.text_at(span)));
         let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
@@ -285,7 +285,7 @@ impl Parser<'_> {
         self.report(Diagnostic::new(Code::IntegerOverflow, span, message))
     }
 
-    /// Reports a number; the text around it is correct.
+    /// Reports a number. Parsing continues after it, because the surrounding text is correct.
     pub(super) fn no_power(&mut self, span: Span, value: i64) -> Parsed {
         let message = format!("{value} is not a power of two");
         let mut diagnostic = Diagnostic::new(Code::NotPowerOfTwo, span, message);
@@ -311,7 +311,7 @@ fn named(character: char) -> String {
     format!("`{character}`")
 }
 
-/// Shortens a text for a message: it may be as long as the file.
+/// Shortens a text for a message, because it may be as long as the file.
 pub(crate) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).map(visible).collect();
     if text.chars().nth(40).is_some() {

@@ -1,6 +1,6 @@
-//! What the primitive types are called elsewhere: in C, numpy, Fortran, Rust.
+//! Names of the primitive types in C, numpy, Fortran and Rust.
 
-/// The names of each primitive type, its own first. Sizes of the types of C are those of 64-bit Unix.
+/// The names of each primitive type, with Dudley's own name first. C types have the sizes of 64-bit Unix.
 const NAMES: [&[&str]; 19] = [
     &["i1", "int8", "int8_t", "schar"],
     &["i2", "int16", "int16_t", "short", "i16"],
@@ -23,7 +23,8 @@ const NAMES: [&[&str]; 19] = [
     &["U4", "utf32", "unicode", "char32_t", "wchar_t"],
 ];
 
-/// The primitive type that a name means in this language or in another, in whatever case.
+/// Returns the primitive type that a name denotes in this or another language. A match in the exact case takes
+/// precedence.
 pub(crate) fn primitive_of(name: &str) -> Option<&'static str> {
     let find = |is_it: fn(&str, &str) -> bool| {
         NAMES.iter().find(|names| names.iter().any(|known| is_it(known, name)))

@@ -1,15 +1,15 @@
-//! The formatter: it keeps the author's lines, and sets blanks, indentation and spelling.
+//! The formatter, which keeps the author's lines, and sets spacing, indentation and spelling.
 //!
-//! - Lines break where they did; of several empty lines one is kept.
-//! - An item is `name = type[dims] -> filter @address`, a parameter `name : value`; items on one line
-//!   have two blanks between them. `:=` becomes `:`, `name = [` becomes `name [`.
-//! - Names are unquoted where possible, otherwise in double quotes; numbers have no leading zeros.
-//! - Each bracket and each dict indents by two blanks; `..` is indented like the dict that it ends. The
-//!   continuation of an item is indented by four.
-//! - Comments stay where they are, so they keep their subjects. Two blanks precede a comment after an item;
-//!   documentation on lines of its own is indented by one more level.
+//! - Line breaks are kept. Several empty lines become one.
+//! - An item is written as `name = type[dims] -> filter @address`, and a parameter as `name : value`. Items on
+//!   the same line are separated by two spaces. `:=` becomes `:`, and `name = [` becomes `name [`.
+//! - Names are unquoted if possible, and in double quotes otherwise. Decimal numbers have no leading zeros.
+//! - Each bracket and each dict indents by two spaces, and the continuation of an item by four. `..` is
+//!   indented like the contents of the dict that it ends.
+//! - Comments are not moved, so they keep their subjects. A comment after an item is preceded by two spaces.
+//!   Documentation on its own line is indented by one more level.
 //!
-//! Formatting twice changes nothing more, and the layout stays equal.
+//! Formatting a formatted text changes nothing, and the layout stays equal.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::error::Error;
 use crate::options::ParseOptions;
 use crate::source::Source;
 
-/// Formats a layout. Only its syntax must be correct: names may be undefined. The result is UTF-8, whatever
-/// the encoding of the text.
+/// Formats a layout. Only its syntax must be correct: names may be undefined. The result is UTF-8, regardless
+/// of the encoding of `text`.
 ///
 /// # Errors
-/// If it cannot be parsed.
+/// Fails if the text cannot be parsed.
 ///
 /// ```
 /// let text = "N:=i8\nl=[f8[N -]]##(cm)\n";
@@ -37,18 +37,18 @@ pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
 }
 
 impl ParseOptions {
-    /// [`format`](crate::text::format()) with these limits.
+    /// Like [`format`](crate::text::format()), but with these limits.
     ///
     /// # Errors
-    /// If it cannot be parsed.
+    /// Fails if the text cannot be parsed.
     pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Error> {
         self.format_source(Source::decode(text.as_ref())?)
     }
 
-    /// Formats a decoded text, whose name is in the messages.
+    /// Formats a decoded text, whose name appears in messages.
     ///
     /// # Errors
-    /// If it cannot be parsed.
+    /// Fails if the text cannot be parsed.
     pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Error> {
         let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
@@ -69,16 +69,16 @@ impl ParseOptions {
     }
 }
 
-/// An open bracket, and the number of open dicts inside the bracket around it.
+/// An open bracket, and the number of open dicts inside the enclosing bracket.
 struct Frame {
     dicts: usize,
 }
 
-/// The role of a token in its place.
+/// The role of a token in its context.
 #[allow(clippy::struct_excessive_bools, reason = "a token may have several roles")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Role {
-    /// It begins an item, a member or an element.
+    /// Whether it begins an item, a member or an element.
     begins: bool,
     is_top: bool,
     is_dict: bool,
@@ -93,7 +93,7 @@ struct Role {
     is_shape: bool,
 }
 
-/// What precedes the next token.
+/// The token or comment before the next token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -108,7 +108,7 @@ struct Formatter<'a> {
     frames: Vec<Frame>,
     /// The number of open dicts in the innermost bracket.
     dicts: usize,
-    /// Line ends since the last written token.
+    /// The number of line ends since the last token or comment.
     newlines: usize,
     before: Before,
 }
@@ -137,7 +137,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// The role of a token, from the nodes that begin with it.
+    /// Returns the role of a token, which follows from the nodes that begin at it.
     fn role(&mut self, token: Token) -> Role {
         let mut role = Role {
             is_sign: matches!(token.kind, TokenKind::Plus | TokenKind::Minus),
@@ -200,13 +200,14 @@ impl Formatter<'_> {
         }
     }
 
-    /// The indentation of a line.
+    /// Returns the indentation level of a line.
     fn level(&self) -> usize {
         let around: usize = self.frames.iter().map(|frame| 1 + frame.dicts).sum();
         around + self.dicts
     }
 
-    /// Writes what separates a token from the one before it: line ends or blanks.
+    /// Writes the line ends or spaces before a token. On a new line, the indentation is increased by `further`
+    /// levels.
     fn space(&mut self, token: Token, role: Role, further: usize) {
         if self.newlines > 0 && self.before != Before::Nothing {
             self.break_line(self.level() + further);
@@ -234,7 +235,7 @@ impl Formatter<'_> {
             Kind::Comma | Kind::CloseBracket | Kind::CloseParen | Kind::OpenParen => "",
             _ if role.is_suffix || role.is_dict || role.is_shape => "",
             Kind::CloseBrace if kind == Kind::OpenBrace => "",
-            // In a path, the blank is the author's.
+            // Keep the author's choice of a space within a path.
             _ if role.begins && is_path && token.start == end => "",
             _ if role.begins && is_path => " ",
             _ if role.begins && (before.is_order || before.opens || kind == Kind::Comma) => " ",
@@ -263,7 +264,8 @@ impl Formatter<'_> {
 
     fn comment(&mut self, token: Token) {
         if self.newlines > 0 && self.before != Before::Nothing {
-            // Documentation is about what precedes it, unless that has just begun.
+            // Documentation belongs to the declaration before it. If that has just opened, the documentation is
+            // already at the right level.
             let further = match self.before {
                 Before::Token { kind, role, .. } => {
                     let begun = role.opens || role.is_dict || role.is_top || kind == TokenKind::Up;

@@ -1,4 +1,4 @@
-//! Text to tokens.
+//! Splitting text into tokens.
 //!
 //! ```text
 //! blank    space, tab, VT, FF, CR, LF: between tokens, never a token
@@ -11,8 +11,8 @@
 //! others   = : := / .. [ ] { } , @ % -> <- ( ) < > |
 //! ```
 //!
-//! Nothing is lost: between two tokens are only blanks. Every text has tokens; illegal text becomes a token
-//! of kind `Illegal`, `Unterminated` or `BadNumber`.
+//! Nothing is lost: there is only whitespace between two tokens. Any text can be split. Illegal parts become
+//! tokens of kind `Illegal`, `Unterminated` or `BadNumber`.
 
 use super::{Token, quote};
 
@@ -24,7 +24,7 @@ pub enum TokenKind {
     Name,
     /// A name with its quotes.
     Quoted,
-    /// `42`, `0x2a`; may be too large.
+    /// `42`, `0x2a`; the value may be too large.
     Integer,
     /// `1.5`, `1e-6`.
     Float,
@@ -78,22 +78,22 @@ pub enum TokenKind {
     Attributes,
     /// A character that begins no token.
     Illegal,
-    /// An unclosed quote: the rest of the text.
+    /// An unclosed quote and the rest of the text.
     Unterminated,
     /// Digits followed by letters.
     BadNumber,
-    /// The end of the text; has no length.
+    /// The end of the text, with length 0.
     End,
 }
 
 impl TokenKind {
-    /// Whether it is one of the three kinds of comments.
+    /// Returns `true` for the three kinds of comments.
     pub fn is_comment(self) -> bool {
         matches!(self, Self::Comment | Self::Doc | Self::Attributes)
     }
 }
 
-/// The ASCII letters, digits and `_`. Comparing each byte with their ranges takes longer.
+/// Marks the ASCII letters and digits, and `_`. Comparing each byte with ranges takes longer.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;
@@ -104,12 +104,12 @@ const IN_WORDS: [bool; 256] = {
     found
 };
 
-/// Whether a text has only characters of words that are ASCII.
+/// Returns `true` if a text consists of ASCII letters, digits and `_`.
 pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
 
-/// The tokens of a text, comments included.
+/// Iterates over the tokens of a text, including comments.
 ///
 /// ```
 /// use dudley::text::{Lexer, TokenKind};
@@ -125,7 +125,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Begins a text; what is beyond 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a text. Anything beyond 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -134,7 +134,7 @@ impl<'a> Lexer<'a> {
         Self { text: &text[..end], at: 0 }
     }
 
-    /// The next token; at the end of the text always [`TokenKind::End`].
+    /// Returns the next token, which is [`TokenKind::End`] at the end of the text.
     #[inline]
     pub fn token(&mut self) -> Token {
         let (kind, start) = self.advance();
@@ -142,8 +142,8 @@ impl<'a> Lexer<'a> {
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 
-    /// The kind and the first byte of the next token, which ends where the one after it is looked for. A pair is
-    /// returned in registers.
+    /// Advances past the next token, and returns its kind and the offset of its first byte. A pair is returned
+    /// in registers.
     fn advance(&mut self) -> (TokenKind, usize) {
         let bytes = self.text.as_bytes();
         let mut start = self.at;
@@ -226,7 +226,7 @@ impl<'a> Lexer<'a> {
         one
     }
 
-    /// Scans to the end of the word, and returns whether it has characters.
+    /// Scans to the end of the word, and returns `true` if it is not empty.
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
@@ -241,7 +241,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans a non-ASCII letter or digit.
+    /// Scans a non-ASCII letter or digit. Returns `false` if the next character is neither.
     #[cold]
     fn letter(&mut self) -> bool {
         let next = self.text[self.at..].chars().next();

@@ -1,7 +1,7 @@
-//! The low level: text to tokens to a syntax tree. Names are not resolved here.
+//! The low level: splitting text into tokens and parsing them into a syntax tree. Names are not resolved here.
 //!
-//! The tree is a list of nodes in order of the text, 12 bytes each. What encloses others has one node where
-//! it opens and one where it closes. A reader walks the list once.
+//! The tree is a list of nodes in the order of the text, 12 bytes each. A construct that encloses others has
+//! one node where it opens and one where it closes, so a reader walks the list once.
 //!
 //! ```text
 //! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
@@ -14,7 +14,7 @@
 //! place    At | Align
 //! ```
 //!
-//! `Broken` stands for what had an error; the rest of the tree is complete.
+//! `Broken` replaces a part with an error. The rest of the tree is complete.
 
 mod expect;
 mod foreign;
@@ -34,13 +34,14 @@ pub use tree::{Comment, Node, NodeKind, Token, Tree};
 
 pub use crate::source::{Encoding, Span};
 
-/// The value of an integer token; none above 2^63-1.
+/// Returns the value of an integer token, or `None` if it is above 2^63-1.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     if let [b'0', b'x' | b'X', ..] = bytes {
         return i64::from_str_radix(&text[2..], 16).ok();
     }
-    // 18 digits cannot be too large. Most have one or two, for which `parse` takes three times as long.
+    // Up to 18 digits cannot overflow. Most integers have one or two digits, for which `parse` takes three
+    // times as long.
     if bytes.len() > 18 {
         return text.parse().ok();
     }

@@ -1,7 +1,7 @@
-//! Tokens to a tree, by recursive descent.
+//! Parsing tokens into a tree, by recursive descent.
 //!
-//! The grammar is LL(1). Nesting is counted and limited, so the recursion is limited too. After an error
-//! in an item, member or element, parsing continues with the next one.
+//! The grammar is LL(1). The nesting depth is limited, so the recursion is too. After an error in an item,
+//! member or element, parsing continues with the next one.
 
 use super::{Comment, Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use crate::diagnostic::{Code, Diagnostic, start};
@@ -10,7 +10,8 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // Enough for lines with one short item each; page faults would cost more than parsing.
+    // Enough for lines with one short item each. Reserving too little would cost page faults that take longer
+    // than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.begin_layout();
@@ -19,18 +20,19 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     parser.tree
 }
 
-/// How to continue after an error was reported.
+/// How to continue after a reported error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// With the next item.
+    /// Continue with the next item, member or element.
     Recover,
-    /// Not at all.
+    /// Stop parsing.
     Fatal,
 }
 
 pub(super) type Parsed = Result<(), Stop>;
 
-/// What encloses the things that are parsed: how their list ends, and where the next may begin.
+/// The construct that encloses the things being parsed. It determines how their list ends, and where the next
+/// one may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Root,
@@ -45,8 +47,8 @@ impl Within {
     }
 }
 
-/// A token that was looked at. Its places are as wide as a register: a processor has to wait for two numbers
-/// that were just written and are read as one, which took a third of the time of parsing.
+/// A token that was looked at. Its offsets are as wide as a register: reading two recently written 32-bit
+/// numbers as one makes the processor wait, which took a third of the parsing time.
 #[derive(Clone, Copy)]
 struct Peeked {
     kind: TokenKind,
@@ -54,13 +56,13 @@ struct Peeked {
     end: usize,
 }
 
-/// The state between two tokens.
+/// The parser's state between two tokens.
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     token: Peeked,
-    /// Whether `token` was looked at. The comments before it are attached at that moment: not earlier,
-    /// since their subject may change until then.
+    /// Whether `token` has been looked at. Only then are the comments before it attached, because their subject
+    /// may change until then.
     peeked: bool,
     subject: u32,
     depth: u32,
@@ -82,7 +84,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The kind of the node before.
+    /// Returns the kind of the last node.
     pub(super) fn last_node(&self) -> Option<NodeKind> {
         self.tree.nodes.last().map(|node| node.kind)
     }
@@ -129,7 +131,7 @@ impl Parser<'_> {
         self.tree.nodes.push(Node { kind, start: span.start, end: span.end });
     }
 
-    /// Takes the token as a node.
+    /// Consumes the next token and adds a node for it.
     #[inline]
     fn take(&mut self, kind: NodeKind) -> Token {
         let token = self.bump();
@@ -137,7 +139,7 @@ impl Parser<'_> {
         token
     }
 
-    /// Begins a node that may have comments, at the next token.
+    /// Adds a node at the next token without consuming it, and makes it the subject of comments.
     #[inline]
     fn begin(&mut self, kind: NodeKind) -> u32 {
         let token = self.peek();
@@ -168,12 +170,12 @@ impl Parser<'_> {
         }
     }
 
-    /// The items of a dict, up to its end.
+    /// Parses the items of a dict, up to its end.
     fn items(&mut self, within: Within) -> Parsed {
         let depth = self.depth;
         loop {
             let start = self.tree.nodes.len();
-            // With the comments on what is before.
+            // This also attaches the comments on the previous item.
             let next = self.kind();
             let parsed = match next {
                 TokenKind::End => return Ok(()),
@@ -198,7 +200,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After an error: replaces what was begun by `Broken`, and skips to the next thing.
+    /// After an error, replaces the nodes of the failed part by `Broken` and skips to the next part.
     #[inline]
     fn recover(&mut self, parsed: Parsed, start: usize, within: Within) -> Parsed {
         match parsed {
@@ -225,13 +227,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Ends the text here.
+    /// Makes the parser see the end of the text.
     fn end(&mut self) {
         self.lexer = Lexer::new("");
         self.peeked = false;
     }
 
-    /// Skips to where the next thing may begin, and over brackets.
+    /// Skips to the next token that may begin or end an item, member or element. Bracketed parts are skipped as
+    /// a whole.
     fn skip(&mut self, within: Within) {
         let mut open = 0_u32;
         loop {
@@ -262,7 +265,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the tokens after the current one make it the beginning of an item.
+    /// Returns `true` if the token after the current one makes this the beginning of an item. `brackets_too`
+    /// tells whether `[` and `{` do so.
     fn begins_item(&mut self, brackets_too: bool) -> bool {
         match self.ahead().next().map(|token| token.kind) {
             Some(
@@ -273,7 +277,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The tokens after the current one.
+    /// Returns the tokens after the current one, without comments.
     pub(super) fn ahead(&mut self) -> impl Iterator<Item = Token> + use<'_> {
         self.peek();
         self.lexer.clone().filter(|token| !token.kind.is_comment())
@@ -370,7 +374,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Ends a list without its `]`, since the next token looks like an item.
+    /// Ends a list without its `]`, because the next token seems to begin an item.
     fn abandon(&mut self, owner: u32) {
         let at = self.peek().start;
         self.push(NodeKind::ListClose, Span::new(at, at));
@@ -399,7 +403,7 @@ impl Parser<'_> {
         self.members(owner, open, NodeKind::StructClose)
     }
 
-    /// The members of a struct, and its `}`.
+    /// Parses the members of a struct, and its `}`.
     fn members(&mut self, owner: u32, open: Token, close: NodeKind) -> Parsed {
         self.enter()?;
         if self.kind() == TokenKind::Percent {
@@ -452,12 +456,12 @@ impl Parser<'_> {
                 self.push(NodeKind::Integer, span);
                 Ok(())
             }
-            // The checker has a better message for what is not a scalar integer.
+            // The checker has a better message for anything but a scalar integer.
             _ => self.data(owner),
         }
     }
 
-    /// `[sign] INT`, at least -1.
+    /// Parses `[sign] INT`, which must be at least -1.
     fn integer(&mut self, what: &str) -> Result<Span, Stop> {
         let sign = self.sign()?;
         if self.kind() != TokenKind::Integer {
@@ -628,7 +632,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reports an error, at most one for each place. Too many errors stop the parser.
+    /// Reports an error, at most one per position. Returns `Fatal` once there are too many errors.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         let last = self.tree.diagnostics.last();
         if last.is_none_or(|last| start(last) != start(&diagnostic)) {

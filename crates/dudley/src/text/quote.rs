@@ -2,25 +2,26 @@
 //!
 //! | escape | character |
 //! |---|---|
-//! | `\\ \" \' \/` | itself |
-//! | `\a \b \f \n \r \t \v \0` | the control character of C |
-//! | `\xHH \uXXXX \UXXXXXXXX` | the one with this number; two surrogates join |
+//! | `\\ \" \' \/` | the character after the backslash |
+//! | `\a \b \f \n \r \t \v \0` | the same control character as in C |
+//! | `\xHH \uXXXX \UXXXXXXXX` | the character with this code; two surrogates form one character |
 //!
-//! A backslash before anything else is kept, with what follows.
+//! A backslash before anything else is kept, and so is the character after it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Why a quoted name is not valid.
+/// The reason why a quoted name is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EscapeError {
-    /// In the token.
+    /// The start of the invalid range in the token, in bytes.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) reason: &'static str,
 }
 
-/// The length of a quoted name with both quotes; none if the closing quote is missing.
+/// Returns the length of a quoted name in bytes, including both quotes, or `None` if the closing quote is
+/// missing.
 pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     let quote = *bytes.first()?;
     let mut at = 1;
@@ -33,12 +34,12 @@ pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The text of a quoted token.
+/// Returns the text of a quoted token, without quotes and escapes.
 pub(crate) fn unquote(token: &str) -> Result<Cow<'_, str>, EscapeError> {
     unquote_with(token, |_| {})
 }
 
-/// As [`unquote`]; calls `unknown` with the offset of each backslash that does not begin an escape.
+/// Like [`unquote`], but calls `unknown` with the offset of each backslash that does not begin an escape.
 pub(crate) fn unquote_with(
     token: &str,
     mut unknown: impl FnMut(usize),
@@ -70,7 +71,7 @@ pub(crate) fn unquote_with(
     Ok(Cow::Owned(text))
 }
 
-/// The character and the length of an escape; no character if it is not an escape.
+/// Returns the character for an escape and the length of the escape, or no character if this is not an escape.
 fn escape(text: &str) -> Result<(Option<char>, usize), (usize, &'static str)> {
     let plain = |character| Ok((Some(character), 2));
     match text.as_bytes().get(1) {
@@ -116,13 +117,14 @@ fn hex(escape: &str, digits: usize) -> Option<u32> {
     is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Whether a name needs no quotes: ASCII letters, digits and `_`, not beginning with a digit.
+/// Returns `true` if a name needs no quotes because it consists of ASCII letters, digits and `_`, and does not
+/// begin with a digit.
 pub(crate) fn is_plain(name: &str) -> bool {
     let word = super::is_word(name);
     word && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// Appends a name, quoted if it must be.
+/// Appends a name, with quotes if it needs them.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_plain(name) {
         out.push_str(name);

@@ -1,23 +1,23 @@
-//! Tokens, nodes, and the tree that they make.
+//! Tokens, nodes, and the syntax tree.
 
 use super::TokenKind;
 use crate::diagnostic::Diagnostic;
 use crate::options::Limits;
 use crate::source::Span;
 
-/// A token and its place.
+/// A token and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its kind.
+    /// The kind.
     pub kind: TokenKind,
-    /// Its first byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// After its last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
 impl Token {
-    /// Its place.
+    /// Returns the position in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -33,21 +33,21 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` where an item begins.
+    /// `/` at the beginning of an item, which returns to the top.
     Top,
     /// `..`
     Up,
-    /// The name of what follows.
+    /// The name of the following declaration.
     Name,
     /// A member without a name.
     Unnamed,
     /// `/` after a name.
     Dict,
-    /// `=`: data follow.
+    /// `=`: data follows.
     Data,
     /// `:` or `:=`: a parameter follows.
     Param,
-    /// Placements follow, each for one more element of a list.
+    /// Placements follow, each of which adds an element to a list.
     Extend,
     /// `[` of a list.
     ListOpen,
@@ -57,7 +57,7 @@ pub enum NodeKind {
     Element,
     /// `/` of a dict in a list.
     DictOpen,
-    /// Before the `,` or `]` that ends it.
+    /// The end of a dict in a list, before the next `,` or `]`.
     DictClose,
     /// `{` of a struct.
     StructOpen,
@@ -71,7 +71,7 @@ pub enum NodeKind {
     Dim,
     /// A dimension that is a parameter.
     DimName,
-    /// The signs after it.
+    /// The signs after a parameter in a shape.
     Suffix,
     /// The name of a filter after `->`.
     Compress,
@@ -85,23 +85,23 @@ pub enum NodeKind {
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// Stands for what had an error. The last of all kinds.
+    /// A part with an error. This is the last of all kinds.
     Broken,
 }
 
-/// A node and its place.
+/// A node and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its kind.
+    /// The kind.
     pub kind: NodeKind,
-    /// Its first byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// After its last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
 impl Node {
-    /// Its place.
+    /// Returns the position in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -111,14 +111,14 @@ impl Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// The number of the node that it is about: `Name`, `Unnamed`, `Element`, `Top`, `Up` or
-    /// `SummaryOpen`; [`Comment::LAYOUT`] before all of them.
+    /// The index of the node that the comment belongs to: a `Name`, `Unnamed`, `Element`, `Top`, `Up` or
+    /// `SummaryOpen`, or [`Comment::LAYOUT`] before all of these.
     pub subject: u32,
-    /// From the first `#` to the end of the line.
+    /// The offset of the first `#`. The comment continues to the end of the line.
     pub start: u32,
-    /// After its last byte.
+    /// The offset after the last byte.
     pub end: u32,
-    /// Whether it has attributes.
+    /// Whether this is an attribute comment.
     pub is_attributes: bool,
 }
 
@@ -126,7 +126,7 @@ impl Comment {
     /// The subject of comments before all items: the whole layout.
     pub const LAYOUT: u32 = u32::MAX;
 
-    /// Its place.
+    /// Returns the position in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -155,7 +155,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Parses a text. Returns a tree even if there are errors in [`diagnostics`](Self::diagnostics).
+    /// Parses a text. Returns a tree even if there are errors, which are in [`diagnostics`](Self::diagnostics).
     pub fn parse(text: &str, limits: &Limits) -> Self {
         super::parse::parse(text, limits)
     }
