@@ -1,4 +1,4 @@
-//! The arenas of a layout, and access to what they hold.
+//! The arenas of a layout, and access to their contents.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ use crate::source::{Source, Span};
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
-/// Two layouts are equal if they declare the same things in the same order with the same comments. How
-/// they are written does not matter.
+/// Two layouts are equal if they contain the same declarations in the same order with the same comments, even
+/// if they are written differently.
 #[derive(Clone, Default)]
 pub struct Layout {
     pub(crate) order: Option<Order>,
@@ -65,7 +65,7 @@ pub struct Layout {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comments {
     pub(crate) text: String,
-    /// The subject of each line, and where the line is in `text`.
+    /// The subject of each line, and the range of the line in `text`.
     pub(crate) docs: Vec<(Subject, u32, u32)>,
     pub(crate) attributes: Vec<(Subject, Attribute)>,
 }
@@ -85,7 +85,7 @@ impl PartialEq for Comments {
     }
 }
 
-/// Where the names of things stand in the text.
+/// The positions of declared names in the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     pub(crate) items: Vec<Span>,
@@ -100,7 +100,7 @@ pub(crate) struct Spans {
 pub(crate) const GLOBAL: u32 = 0;
 
 impl Scope {
-    /// A number for the index of parameters. Both kinds have fewer than 2^31.
+    /// Returns the key of the scope in the index of parameters. There are fewer than 2^31 dicts and structs.
     pub(crate) fn key(self) -> u32 {
         match self {
             Self::Dict(dict) => dict.0,
@@ -122,52 +122,52 @@ macro_rules! subjects {
 subjects! { ItemId Item, ParamId Param, TypeId Type, MemberId Member, }
 
 impl Layout {
-    /// What is irregular in the text: warnings and notes.
+    /// Returns warnings and notes about irregularities in the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// The text that it was parsed from, to render its diagnostics.
+    /// Returns the text from which the layout was parsed, for rendering its diagnostics.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// The byte order that the layout states.
+    /// Returns the byte order stated by the layout.
     pub fn order(&self) -> Option<Order> {
         self.order
     }
 
-    /// The summary block.
+    /// Returns the summary block.
     pub fn summary(&self) -> Option<Summary> {
         self.summary
     }
 
-    /// All declarations in order of the text.
+    /// Returns all declarations in the order of the text.
     pub fn declarations(&self) -> &[Declaration] {
         &self.declarations
     }
 
-    /// The number of items, the root included.
+    /// Returns the number of items, including the root.
     pub fn item_count(&self) -> usize {
         self.items.len()
     }
 
-    /// All items except the root, in order of first declaration.
+    /// Iterates over all items except the root, in order of first declaration.
     pub fn items(&self) -> impl ExactSizeIterator<Item = ItemId> + use<> {
         (1..index(self.items.len())).map(ItemId)
     }
 
-    /// The item with a number: 0 is the root, 1 the item that is declared first.
+    /// Returns the id of the item with this number. The root is 0, and the first declared item is 1.
     pub fn item_id(&self, number: usize) -> Option<ItemId> {
         (number < self.items.len()).then(|| ItemId(index(number)))
     }
 
-    /// An item.
+    /// Returns an item.
     pub fn item(&self, id: ItemId) -> &Item {
         &self.items[id.index()]
     }
 
-    /// Whether it is a dict, a list or data.
+    /// Returns the kind of an item with its contents.
     #[inline]
     pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
         match self.item(id).body {
@@ -177,13 +177,13 @@ impl Layout {
         }
     }
 
-    /// The name of an item; the root and list elements have none.
+    /// Returns the name of an item, or `None` for the root and for list elements.
     pub fn name(&self, id: ItemId) -> Option<&str> {
         let name = self.item(id).name;
         (name != NameId::NONE).then(|| self.names.text(name))
     }
 
-    /// The items of a dict or the elements of a list; data has none.
+    /// Returns the items of a dict or the elements of a list. Data has none.
     pub fn children(&self, id: ItemId) -> &[ItemId] {
         match self.kind(id) {
             ItemKind::Dict(children) | ItemKind::List(children) => children,
@@ -191,17 +191,17 @@ impl Layout {
         }
     }
 
-    /// The item with a name in a dict.
+    /// Finds an item of a dict by name.
     pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
         self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
     }
 
-    /// The position of an element in its list, or of an item in its dict.
+    /// Returns the position of an element in its list, or of an item in its dict, from 0.
     pub fn position(&self, id: ItemId) -> usize {
         self.children(self.item(id).parent).binary_search(&id).unwrap_or_default()
     }
 
-    /// The data of an item, if it is data.
+    /// Returns the array declared by an item, or `None` for a dict or list.
     #[inline]
     pub fn data_of(&self, id: ItemId) -> Option<&Data> {
         match self.item(id).body {
@@ -210,7 +210,7 @@ impl Layout {
         }
     }
 
-    /// The stated placement of an item or parameter.
+    /// Returns the stated placement of an item or parameter.
     pub(crate) fn placement(&self, subject: Subject) -> Option<Placement> {
         match subject {
             Subject::Item(id) => self.data_of(id)?.placement,
@@ -219,28 +219,28 @@ impl Layout {
         }
     }
 
-    /// Returns `true` if the address of an item or parameter is stated.
+    /// Returns `true` if an item or parameter has an explicit address.
     pub(crate) fn has_stated_address(&self, subject: Subject) -> bool {
         matches!(self.placement(subject), Some(Placement::Address(_)))
     }
 
-    /// An array.
+    /// Returns an array.
     pub fn data(&self, id: DataId) -> &Data {
         &self.data[id.index()]
     }
 
-    /// The dimensions of an array, slowest varying first; none for a scalar.
+    /// Returns the dimensions of an array, slowest varying first. A scalar has none.
     pub fn shape(&self, data: &Data) -> &[Dim] {
         data.shape.of(&self.dims)
     }
 
-    /// Where the free names of the array's struct type get their values, in the order of
+    /// Returns the bindings of the free names of the array's struct type, in the order of
     /// [`free_names`](Self::free_names).
     pub fn bindings(&self, data: &Data) -> &[Binding] {
         data.bindings.of(&self.bindings)
     }
 
-    /// The filter of an array.
+    /// Returns the filter of an array.
     pub fn filter(&self, data: &Data) -> Option<&Filter> {
         data.filter.map(|id| &self.filters[id.index()])
     }
@@ -249,69 +249,69 @@ impl Layout {
         &self.filters[id.index()]
     }
 
-    /// The number of parameters, with those of structs and of the summary as a struct.
+    /// Returns the number of parameters, including those of structs and of the summary's struct type.
     pub fn param_count(&self) -> usize {
         self.params.len()
     }
 
-    /// A parameter.
+    /// Returns a parameter.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.index()]
     }
 
-    /// The name of a parameter.
+    /// Returns the name of a parameter.
     pub fn param_name(&self, id: ParamId) -> &str {
         self.names.text(self.param(id).name)
     }
 
-    /// The parameter with a name that a dict itself declares; the last of them with
-    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare).
+    /// Finds a parameter declared by the dict itself by name. If several have this name because of
+    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare), returns the last one.
     pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
         self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
     }
 
-    /// The number of struct types, anonymous ones included.
+    /// Returns the number of struct types, including anonymous ones.
     pub fn type_count(&self) -> usize {
         self.types.len()
     }
 
-    /// All struct types, each before the anonymous ones that it contains.
+    /// Iterates over all struct types, each before the anonymous ones that it contains.
     pub fn types(&self) -> impl ExactSizeIterator<Item = TypeId> + use<> {
         (0..index(self.types.len())).map(TypeId)
     }
 
-    /// All parameters.
+    /// Iterates over all parameters.
     pub fn params(&self) -> impl ExactSizeIterator<Item = ParamId> + use<> {
         (0..index(self.params.len())).map(ParamId)
     }
 
-    /// A struct type.
+    /// Returns a struct type.
     pub fn struct_type(&self, id: TypeId) -> &StructType {
         &self.types[id.index()]
     }
 
-    /// The type with a name; a primitive type has one only if it was redefined.
+    /// Finds a struct type by name. The name of a primitive type is found only if it was redefined.
     pub fn type_named(&self, name: &str) -> Option<TypeId> {
         self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
     }
 
-    /// The name of a struct type, unless it is anonymous.
+    /// Returns the name of a struct type, or `None` if it is anonymous.
     pub fn type_name(&self, id: TypeId) -> Option<&str> {
         let name = self.struct_type(id).name;
         (name != NameId::NONE).then(|| self.names.text(name))
     }
 
-    /// Parameters and members of a struct type, in order of declaration.
+    /// Returns the parameters and members of a struct type, in order of declaration.
     pub fn fields(&self, id: TypeId) -> &[Field] {
         self.struct_type(id).fields.of(&self.fields)
     }
 
-    /// The free names of a struct type, in order of first use.
+    /// Returns the free names of a struct type, in order of first use.
     pub fn free_names(&self, id: TypeId) -> impl ExactSizeIterator<Item = &str> {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
 
-    /// The parameters that the structs of an array store.
+    /// Returns the parameters stored in an array's struct type and in the types nested in it.
     #[cfg(feature = "write")]
     pub(crate) fn stored_params(&self, data: &Data) -> Vec<ParamId> {
         let mut stored = Vec::new();
@@ -333,7 +333,7 @@ impl Layout {
         stored
     }
 
-    /// The only member of a typedef.
+    /// Returns the only member of a typedef, or `None` if the type is not a typedef.
     pub fn typedef_member(&self, id: TypeId) -> Option<MemberId> {
         if !self.struct_type(id).is_typedef {
             return None;
@@ -344,17 +344,17 @@ impl Layout {
         })
     }
 
-    /// A member of a struct type.
+    /// Returns a member of a struct type.
     pub fn member(&self, id: MemberId) -> &Member {
         &self.members[id.index()]
     }
 
-    /// The name of a member; may be empty.
+    /// Returns the name of a member, which may be empty.
     pub fn member_name(&self, id: MemberId) -> &str {
         self.names.text(self.member(id).name)
     }
 
-    /// The lines of documentation of something, trimmed.
+    /// Returns the lines of documentation of a subject, trimmed.
     pub fn docs(&self, subject: Subject) -> impl ExactSizeIterator<Item = &str> {
         let docs = &self.comments.docs;
         let start = docs.partition_point(|line| line.0 < subject);
@@ -363,7 +363,7 @@ impl Layout {
         docs[start..end].iter().map(|&(_, start, end)| &text[start as usize..end as usize])
     }
 
-    /// The attributes of something, in order.
+    /// Returns the attributes of a subject, in order.
     pub fn attributes(&self, subject: Subject) -> impl ExactSizeIterator<Item = &Attribute> {
         let attributes = &self.comments.attributes;
         let start = attributes.partition_point(|attribute| attribute.0 < subject);
@@ -371,7 +371,8 @@ impl Layout {
         attributes[start..end].iter().map(|(_, attribute)| attribute)
     }
 
-    /// Everything that has comments, once each: the summary, then items, parameters, types, members.
+    /// Returns every subject that has comments, once each: the summary, then items, parameters, types and
+    /// members.
     pub fn commented(&self) -> Vec<Subject> {
         let docs = self.comments.docs.iter().map(|line| line.0);
         let mut subjects: Vec<Subject> =
@@ -381,7 +382,7 @@ impl Layout {
         subjects
     }
 
-    /// Where something is declared: its name, or the first token of a list element.
+    /// Returns the position of a declaration in the text: its name, or the first token of a list element.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {
             Subject::Summary => None,
@@ -394,7 +395,7 @@ impl Layout {
     }
 }
 
-/// The canonical text, which is easier to read than the arenas.
+/// Formats the canonical text, which is easier to read than the arenas.
 impl fmt::Debug for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Layout").field(&format_args!("{self}")).finish()

@@ -1,4 +1,4 @@
-//! Attribute comments: `#: units="C", centering=[1,1] checked`.
+//! Attribute comments, such as `#: units="C", centering=[1,1] checked`.
 //!
 //! ```text
 //! line      = { attribute [","] }
@@ -18,8 +18,8 @@ use nom::{IResult, Parser};
 use super::{Attribute, Value};
 use crate::text::quote;
 
-/// The attributes of a line, without its `#:`. An error is the offset of what cannot be parsed; the
-/// attributes before it are returned.
+/// Parses the attributes in a line without its `#:`. If a part cannot be parsed, also returns its offset in
+/// bytes; the attributes before it are kept.
 pub(crate) fn parse(line: &str) -> (Vec<Attribute>, Option<usize>) {
     let mut attributes = Vec::new();
     let mut rest = line.trim_start_matches(is_blank);
@@ -61,7 +61,7 @@ fn word(input: &str) -> IResult<&str, &str> {
     verify(take_while1(is_word), begins).parse(input)
 }
 
-/// A name in quotes.
+/// Parses a quoted string.
 fn text(input: &str) -> IResult<&str, String> {
     let failed = || nom::Err::Error(Error::new(input, nom::error::ErrorKind::Tag));
     if !input.starts_with(['"', '\'']) {
@@ -142,7 +142,7 @@ fn numeric(numbers: Vec<Number>) -> Value {
     }
 }
 
-/// Appends `name=value`, which parses as the same attribute.
+/// Appends `name=value`, in a form that parses as the same attribute.
 pub(crate) fn push(out: &mut String, attribute: &Attribute) {
     quote::push_name(out, &attribute.name);
     let list = |out: &mut String, parts: Vec<String>| {

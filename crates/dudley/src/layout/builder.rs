@@ -1,6 +1,7 @@
-//! Layouts built by programs.
+//! Building layouts in programs.
 //!
-//! A builder writes text and parses it. So there is one set of rules, and errors show what was built.
+//! A builder writes text and parses it. So the same rules apply as to parsed layouts, and errors show the text
+//! that was built.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,7 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::text::quote;
 
-/// Declares items one after the other, in the current dict; or the fields of a struct.
+/// Declares items one after another in the current dict, or the fields of a struct.
 ///
 /// ```
 /// use dudley::layout::ArrayBuilder;
@@ -32,14 +33,14 @@ pub struct Builder {
     text: String,
 }
 
-/// The elements of a list.
+/// Adds the elements of a list.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ListBuilder {
     text: String,
 }
 
-/// `datatype[shape] filter placement`.
+/// An array declaration: `datatype[shape] filter placement`.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ArrayBuilder {
@@ -54,7 +55,8 @@ fn name_and(name: &str, rest: &str) -> String {
     text + rest
 }
 
-/// The text of a type. No type name begins with a byte order.
+/// Returns the text of a type, quoted if needed. A leading `<`, `>` or `|` is a byte order, because no type
+/// name begins with one.
 fn type_text(datatype: &str) -> String {
     let name = datatype.trim_start_matches(['<', '>', '|']);
     let (mark, name) = datatype.split_at(datatype.len() - name.len());
@@ -63,7 +65,7 @@ fn type_text(datatype: &str) -> String {
 
 fn push_docs(out: &mut String, docs: &str) {
     for line in docs.lines() {
-        // A CR would end the comment too.
+        // A CR would end the comment as well.
         for line in line.split('\r') {
             let _ = write!(out, "  ## {}", line.trim());
             out.push('\n');
@@ -77,7 +79,7 @@ fn push_attribute(out: &mut String, name: &str, value: Value) {
     out.push('\n');
 }
 
-/// Comments, which are about what was added last.
+/// Adds methods for comments, which document the last declaration.
 macro_rules! comments {
     ($($Builder:ident: $docs:literal $attribute:literal,)+) => {$(
         impl $Builder {
@@ -106,31 +108,32 @@ comments! {
 }
 
 impl ArrayBuilder {
-    /// A scalar of a primitive or named type. A primitive may have a byte order before it: `<f8`.
+    /// Creates a scalar of a primitive or named type. A primitive type may have a byte order prefix: `<f8`.
     pub fn of(datatype: &str) -> Self {
         Self { datatype: type_text(datatype), dims: Vec::new(), rest: String::new() }
     }
 
-    /// A scalar of a primitive type in a byte order.
+    /// Creates a scalar of a primitive type with a byte order.
     pub fn ordered(order: Order, primitive: &str) -> Self {
         let mut array = Self::of(primitive);
         array.datatype.insert(0, order.mark());
         array
     }
 
-    /// A scalar of an anonymous struct.
+    /// Creates a scalar of an anonymous struct.
     pub fn of_struct(fields: impl FnOnce(Builder) -> Builder) -> Self {
         let datatype = format!("{{{}}}", fields(Builder::default()).text);
         Self { datatype, dims: Vec::new(), rest: String::new() }
     }
 
-    /// Adds a dimension, which varies faster than those before it.
+    /// Adds a dimension that varies faster than the previous ones.
     pub fn dim(mut self, length: i64) -> Self {
         self.dims.push(length.to_string());
         self
     }
 
-    /// Adds a dimension given by a parameter, with a number of `+`, or of `-` below zero, after it.
+    /// Adds a dimension given by a parameter, followed by `suffix` signs: `+` if it is positive, `-` if it is
+    /// negative.
     pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
         let sign = if suffix < 0 { "-" } else { "+" };
         self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));
@@ -142,7 +145,7 @@ impl ArrayBuilder {
         self.filter(" -> ", filter, arguments)
     }
 
-    /// Makes the values references to items: `<- filter(arguments)`.
+    /// Stores the values as references to items: `<- filter(arguments)`.
     pub fn reference(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" <- ", filter, arguments)
     }
@@ -157,7 +160,7 @@ impl ArrayBuilder {
         self
     }
 
-    /// Sets the placement; comes last.
+    /// Sets the placement. Must be called last.
     pub fn placed(mut self, placement: Placement) -> Self {
         let _ = write!(self.rest, " {placement}");
         self
@@ -174,29 +177,29 @@ impl ArrayBuilder {
 }
 
 impl Builder {
-    /// An empty layout.
+    /// Creates an empty layout.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Continues a layout, in its root.
+    /// Creates a builder that continues a layout, in its root.
     pub fn from_layout(layout: &Layout) -> Self {
         Self { text: format!("{layout}/\n") }
     }
 
-    /// States the byte order of the layout; comes before everything else.
+    /// States the byte order of the layout. Must come before everything else.
     pub fn order(mut self, order: Order) -> Self {
         let _ = writeln!(self.text, "{order}");
         self
     }
 
-    /// Adds the summary block; comes before any item.
+    /// Adds the summary block. Must come before any item.
     pub fn summary(mut self, fields: impl FnOnce(Builder) -> Builder) -> Self {
         let _ = writeln!(self.text, "{{{}}}", fields(Builder::default()).text);
         self
     }
 
-    /// Sets the alignment of a struct; comes first in it.
+    /// Sets the alignment of a struct. Must come first in the struct.
     pub fn align(mut self, align: u64) -> Self {
         let _ = writeln!(self.text, "%{align}");
         self
@@ -208,7 +211,7 @@ impl Builder {
         self
     }
 
-    /// Adds data, or a member of a struct.
+    /// Adds a data item, or a member of a struct.
     pub fn data(self, name: &str, array: ArrayBuilder) -> Self {
         self.line(name, &format!(" = {}", array.into_text()))
     }
@@ -218,7 +221,7 @@ impl Builder {
         self.line(name, &format!(" : {value}"))
     }
 
-    /// Adds a parameter stored in the stream, with a type as in [`ArrayBuilder::of`].
+    /// Adds a parameter stored in the stream. Its type is written as in [`ArrayBuilder::of`].
     pub fn stored(self, name: &str, integer: &str) -> Self {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
@@ -233,7 +236,7 @@ impl Builder {
         self.line(name, &format!(" {{{}}}", fields(Builder::default()).text))
     }
 
-    /// Enters a dict, and creates it if it does not exist.
+    /// Enters a dict, which is created if it does not exist.
     pub fn dict(self, name: &str) -> Self {
         self.line(name, "/")
     }
@@ -244,31 +247,31 @@ impl Builder {
         self
     }
 
-    /// Returns to the root, or to the dict of the list element.
+    /// Returns to the root, or to the dict that is the list element.
     pub fn top(mut self) -> Self {
         self.text.push_str("/\n");
         self
     }
 
-    /// Adds a list, or more elements to it.
+    /// Adds a list, or more elements to an existing one.
     pub fn list(self, name: &str, elements: impl FnOnce(ListBuilder) -> ListBuilder) -> Self {
         self.line(name, &format!(" [{}]", elements(ListBuilder::default()).text))
     }
 
-    /// Adds an element like the last of a list.
+    /// Adds a copy of the last element of a list, with another placement.
     pub fn extend(self, list: &str, placement: Placement) -> Self {
         self.line(list, &format!(" {placement}"))
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Parses and checks what was built.
+    /// Parses and checks the text.
     ///
     /// # Errors
-    /// As [`Layout::parse`].
+    /// Same as [`Layout::parse`].
     pub fn build(&self) -> Result<Layout, Error> {
         Layout::parse(&self.text)
     }
@@ -280,17 +283,17 @@ impl ListBuilder {
         self
     }
 
-    /// Adds an array.
+    /// Adds an array as an element.
     pub fn data(self, array: ArrayBuilder) -> Self {
         self.element(&array.into_text())
     }
 
-    /// Adds a list.
+    /// Adds a list as an element.
     pub fn list(self, elements: impl FnOnce(Self) -> Self) -> Self {
         self.element(&format!("[{}]", elements(Self::default()).text))
     }
 
-    /// Adds a dict.
+    /// Adds a dict as an element.
     pub fn dict(self, items: impl FnOnce(Builder) -> Builder) -> Self {
         self.element(&format!("/ {}", items(Builder::default()).text))
     }

@@ -1,4 +1,4 @@
-//! The model of a layout: arenas of small values that name each other by number.
+//! The model of a layout: arenas of small values that refer to each other by index.
 //!
 //! ```text
 //! declarations   what the text declares, in its order: items, parameters, types
@@ -9,14 +9,14 @@
 //!   types        structs: fields (parameters and members, in order), free names
 //! ```
 //!
-//! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type
-//! is closed: a name that it does not declare before its use is one of its numbered *free names*, and each
-//! use of the type has one [`Binding`] for each of them, in that order ([`Layout::bindings`]). An anonymous
-//! struct is a type that is used once. So to resolve an instance of a type, evaluate the bindings where it
-//! is used, and walk its fields with these values.
+//! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type is
+//! closed: a name that it does not declare before using it is one of its numbered *free names*, and each use of
+//! the type has one [`Binding`] for each free name, in that order ([`Layout::bindings`]). An anonymous struct
+//! is a type that is used once. So to resolve an instance of a type, evaluate the bindings where it is used,
+//! and walk its fields with these values.
 //!
-//! Declarations are in the order of the text, through all dicts and lists: this order determines the
-//! addresses. What stands in the summary block is declared in the root.
+//! Declarations are in the order of the text, through all dicts and lists. This order determines the addresses.
+//! Declarations in the summary block belong to the root.
 
 pub(crate) mod arena;
 pub(crate) mod attributes;

@@ -1,4 +1,4 @@
-//! The plain types that a layout consists of.
+//! The plain types that make up a layout.
 
 use super::{Order, Primitive};
 
@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Its position in the arena, as an index of parallel tables.
+            /// Returns the position in the arena, which is also the index in parallel tables.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -20,10 +20,10 @@ macro_rules! ids {
 ids! {
     /// A distinct name.
     NameId;
-    /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as
-    /// the filter `ref` numbers them.
+    /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as in
+    /// the filter `ref`.
     ItemId;
-    /// An array: of a data item, of a member, or of several that are declared alike.
+    /// An array, which belongs to a data item, to a member, or to several that have equal declarations.
     DataId;
     /// A parameter of a dict or a struct.
     ParamId;
@@ -41,14 +41,14 @@ impl NameId {
 }
 
 impl DataId {
-    /// Stands for data with an error while a layout is checked.
+    /// Represents data with an error while a layout is checked.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl ItemId {
     /// The root dict.
     pub const ROOT: Self = Self(0);
-    /// After all others.
+    /// An id greater than all others.
     pub(crate) const LAST: Self = Self(u32::MAX);
 }
 
@@ -70,12 +70,12 @@ impl Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     pub(crate) name: NameId,
-    /// The dict or list that holds it; the root holds itself.
+    /// The dict or list that contains the item; the root contains itself.
     pub parent: ItemId,
     pub(crate) body: Body,
 }
 
-/// What an item is. Children are a run of `Layout::children`.
+/// The kind and contents of an item. Children are a run of `Layout::children`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Dict(Run),
@@ -83,12 +83,12 @@ pub(crate) enum Body {
     Data(DataId),
 }
 
-/// What an item is.
+/// The kind and contents of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ItemKind<'a> {
-    /// Named items, in order of first declaration.
+    /// A dict and its items, in order of first declaration.
     Dict(&'a [ItemId]),
-    /// Elements.
+    /// A list and its elements.
     List(&'a [ItemId]),
     /// An array or scalar.
     Data(&'a Data),
@@ -99,52 +99,53 @@ pub enum ItemKind<'a> {
 pub struct Data {
     /// The type of an element.
     pub datatype: Datatype,
-    /// The stated placement.
+    /// The placement, if one is stated.
     pub placement: Option<Placement>,
     pub(crate) shape: Run,
-    /// One for each free name of the struct type.
+    /// The bindings, one for each free name of the struct type.
     pub(crate) bindings: Run,
     pub(crate) filter: Option<FilterId>,
-    /// Declared by an extension (`list %0`): type, shape, bindings and filter are those of the element
-    /// before it.
+    /// Whether this is declared by an extension (`list %0`), which copies type, shape, bindings and filter from
+    /// the preceding element.
     pub repeats: bool,
 }
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
-    /// A primitive type with the byte order of its prefix; none means that of the layout.
+    /// A primitive type with the byte order of its prefix, or `None` for the default byte order.
     Primitive(Primitive, Option<Order>),
     /// A struct type: a named type, a redefined primitive type, or an anonymous struct.
     Struct(TypeId),
 }
 
-/// Where data or a parameter is: `@address` or `%align`.
+/// The placement of data or a parameter: `@address` or `%align`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Bytes from the start of the stream, or of the instance for a member of a struct.
+    /// An address in bytes from the start of the stream or, for a member of a struct, from the start of the
+    /// instance.
     Address(u64),
-    /// A multiple of this power of two; 0 means no placement.
+    /// An alignment: the address is the next multiple of this power of two. 0 means the type's alignment.
     Align(u64),
 }
 
-/// A dimension, slowest varying first.
+/// A dimension of a shape. Shapes list the slowest varying dimension first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dim {
-    /// A number, at least -1, which removes the dimension.
+    /// A number, which is at least -1. The value -1 removes the dimension.
     Fixed(i64),
-    /// A parameter and its suffix: the number of `+`, or of `-` below zero. The suffix does not apply to
-    /// the values 0 and -1, and the result is at least 0.
+    /// A parameter and its suffix: the number of `+` signs, or the negative number of `-` signs. The suffix
+    /// does not apply to the values 0 and -1, and the result is at least 0.
     Named(Binding, i32),
 }
 
-/// Where a name in a shape gets its value.
+/// The source of the value of a name in a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
-    /// A parameter: of a dict for a data item, of the same struct for a member.
+    /// A parameter of a dict, for a data item, or of the same struct, for a member.
     Param(ParamId),
-    /// In a struct type only: the free name with this index of the enclosing struct. Each use of the type
-    /// binds it.
+    /// In a struct type only: the free name of the enclosing struct with this index. Each use of the type binds
+    /// it.
     Free(u32),
 }
 
@@ -154,44 +155,44 @@ pub struct Param {
     pub(crate) name: NameId,
     /// The dict or struct that declares it.
     pub scope: Scope,
-    /// Its value, or how it is stored.
+    /// The value, or how it is stored.
     pub value: ParamValue,
 }
 
-/// What a parameter belongs to.
+/// The owner of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// A dict: it and everything below it may use the parameter.
+    /// A dict. The dict and everything below it may use the parameter.
     Dict(ItemId),
-    /// A struct: each instance has its own value.
+    /// A struct. Each instance has its own value.
     Struct(TypeId),
 }
 
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamValue {
-    /// A number, at least -1.
+    /// A fixed number, at least -1.
     Fixed(i64),
     /// A scalar in the stream, placed like data.
     Stored {
         /// The declared type: a primitive type, or a typedef of one.
         datatype: Datatype,
-        /// The primitive type that this is.
+        /// The primitive type after resolving typedefs.
         integer: Primitive,
-        /// The byte order of its prefix.
+        /// The byte order of the type's prefix.
         order: Option<Order>,
-        /// The stated placement.
+        /// The placement, if one is stated.
         placement: Option<Placement>,
     },
 }
 
 impl ParamValue {
-    /// Whether it takes space in the stream.
+    /// Returns `true` if the value is stored in the stream.
     pub fn is_stored(&self) -> bool {
         matches!(self, Self::Stored { .. })
     }
 
-    /// The placement of a stored parameter.
+    /// Returns the stated placement of a stored parameter.
     pub(crate) fn placement(&self) -> Option<Placement> {
         match *self {
             Self::Stored { placement, .. } => placement,
@@ -202,34 +203,34 @@ impl ParamValue {
 
 /// A struct type.
 ///
-/// It is closed: the shapes of its members use its own parameters and its free names only. So the size of
-/// an instance depends only on the values of the free names and of the parameters stored in the instance.
-/// The types that it uses were complete before it, so following them ends, at most
-/// [`Limits::max_depth`](crate::Limits::max_depth) levels down.
+/// A struct type is closed: the shapes of its members use only its own parameters and its free names. So the
+/// size of an instance depends only on the values of the free names and of the parameters stored in the
+/// instance. The types that it uses were complete before it, so following them ends after at most
+/// [`Limits::max_depth`](crate::Limits::max_depth) levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
-    /// `{%align`: replaces the greatest alignment of the members.
+    /// The alignment stated by `{%align`, which overrides the greatest alignment of the fields.
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,
-    /// For an anonymous struct, the item or member that is declared with it.
+    /// For an anonymous struct, the item or member that has this type.
     pub user: Option<Subject>,
-    /// Levels of structs, itself included.
+    /// The number of nested levels of structs, including this one.
     pub depth: u32,
-    /// Whether it stands for its only member: that member is called `""` and has no `@` address, and no
-    /// parameter is stored.
+    /// Whether the type is a typedef: its only member has the name `""` and no `@` address, and it stores no
+    /// parameter.
     pub is_typedef: bool,
-    /// Whether the size of an instance depends on what is stored in it, or in an instance inside it.
+    /// Whether the size of an instance depends on its contents, or on the contents of an instance inside it.
     pub is_indeterminate: bool,
 }
 
 /// A parameter or member of a struct, in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// A parameter; takes space if it is stored.
+    /// A parameter, which takes space if it is stored.
     Param(ParamId),
-    /// A member; takes space.
+    /// A member, which takes space.
     Member(MemberId),
 }
 
@@ -237,9 +238,9 @@ pub enum Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) name: NameId,
-    /// The struct type that it belongs to.
+    /// The struct type to which the member belongs.
     pub owner: TypeId,
-    /// Its type, shape, filter and placement.
+    /// The type, shape, filter and placement.
     pub data: DataId,
 }
 
@@ -247,7 +248,7 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// Whether the stream holds compressed bytes or references.
+    /// Whether the array is stored as compressed bytes or as references.
     pub kind: FilterKind,
     /// `gzip`, `ref`, or any other registered name.
     pub name: String,
@@ -255,7 +256,7 @@ pub struct Filter {
     pub arguments: Vec<Argument>,
 }
 
-/// What a filter does.
+/// The kind of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FilterKind {
@@ -281,14 +282,14 @@ pub enum Argument {
 pub enum Declaration {
     /// A dict, a list or data, at its first declaration.
     Item(ItemId),
-    /// A parameter of a dict. Parameters of structs belong to the types.
+    /// A parameter of a dict. Parameters of structs are declared by their types.
     Param(ParamId),
     /// A named type and the dict that declares it; its name is global.
     Type(TypeId, ItemId),
 }
 
 impl Declaration {
-    /// The item or parameter.
+    /// Returns the item or parameter, or `None` for a type.
     #[inline]
     pub(crate) fn subject(self) -> Option<Subject> {
         match self {
@@ -299,23 +300,22 @@ impl Declaration {
     }
 }
 
-/// The summary block: its declarations belong to the root. It is also a struct type, for streams of
-/// summaries.
+/// The summary block. Its declarations belong to the root. It is also a struct type, for streams of summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The block as a struct, with its own copies of the parameters.
     pub struct_type: TypeId,
-    /// The number of declarations in the block; they are the first of the layout.
+    /// The number of declarations in the block, which are the first of the layout.
     pub declarations: usize,
 }
 
-/// What a comment may be about.
+/// The subject of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The summary block.
     Summary,
-    /// An item; the root means the whole layout.
+    /// An item. The root stands for the whole layout.
     Item(ItemId),
     /// A parameter.
     Param(ParamId),
@@ -328,9 +328,9 @@ pub enum Subject {
 /// `name=value` of an attribute comment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: Value,
 }
 
@@ -342,7 +342,7 @@ pub enum Value {
     Null,
     /// A number without point and exponent.
     Integer(i64),
-    /// A number with a point or an exponent; finite.
+    /// A finite number with a point or an exponent.
     Float(f64),
     /// A quoted text.
     Text(String),

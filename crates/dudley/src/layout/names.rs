@@ -1,7 +1,7 @@
-//! Names as numbers, and what they name where.
+//! Interning names, and looking up their meaning in each scope.
 //!
-//! Each distinct name is stored once. Names come from files that may be hostile, so the tables are keyed
-//! at random: no text makes them slow.
+//! Each distinct name is stored once. Names come from files that may be hostile, so the hash tables use random
+//! keys: no text can make them slow.
 
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
@@ -11,18 +11,18 @@ use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::NameId;
 
-/// Every distinct name, in order of first use.
+/// All distinct names, in order of first use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     text: String,
     ends: Vec<u32>,
-    /// The number of each name, by the hash of its text: the names themselves are stored once, above.
+    /// The id of each name, by the hash of its text. The names themselves are stored only once, above.
     numbers: HashTable<NameId>,
     hasher: DefaultHashBuilder,
 }
 
 impl Names {
-    /// With room for so many names, of so many bytes together.
+    /// Creates an empty table with space for `names` names of `bytes` bytes in total.
     pub(crate) fn with_capacity(names: usize, bytes: usize) -> Self {
         let mut found = Self { numbers: HashTable::with_capacity(names), ..Self::default() };
         found.text.reserve(bytes);
@@ -52,7 +52,7 @@ impl Names {
         self.numbers.find(self.hasher.hash_one(name), |&id| self.text(id) == name).copied()
     }
 
-    /// The text of a name; [`NameId::NONE`] has the empty text.
+    /// Returns the text of a name. [`NameId::NONE`] has an empty text.
     pub(crate) fn text(&self, id: NameId) -> &str {
         text_of(&self.text, &self.ends, id)
     }
@@ -69,21 +69,21 @@ fn text_of<'t>(text: &'t str, ends: &[u32], id: NameId) -> &'t str {
     &text[start as usize..end as usize]
 }
 
-/// The same names in the same order.
+/// Names are equal if they are the same in the same order.
 impl PartialEq for Names {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text && self.ends == other.ends
     }
 }
 
-/// Reserves room for so many more.
+/// Reserves space for `more` elements.
 pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     arena.reserve(more);
     binio::memory::prefer_huge_pages(arena);
 }
 
-/// So many empty entries, which are written here: memory that is read before it is written costs two page
-/// faults, of which the second makes all processors wait.
+/// Returns `len` default entries. They are written here because memory that is read before it is written causes
+/// two page faults, the second of which makes all processors wait.
 fn written<T: Clone + Default>(len: usize) -> Vec<T> {
     let mut entries = Vec::new();
     reserve(&mut entries, len);
@@ -91,22 +91,23 @@ fn written<T: Clone + Default>(len: usize) -> Vec<T> {
     entries
 }
 
-/// A position in an arena. Arenas have fewer than 2^32 entries, since a text has fewer bytes than that.
+/// Converts a position in an arena. Arenas have fewer than 2^32 entries, because a text has fewer bytes than
+/// that.
 pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a text of less than 4 GiB declares no more")
 }
 
-/// What each name means in each scope. Most names have one meaning in all, which is found by the number
-/// of the name.
+/// The meaning of each name in each scope. Most names have a meaning in only one scope, which is found by the
+/// index of the name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// By name: the first scope, and the meaning plus one.
+    /// For each name, the first scope and the meaning there plus one.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }
 
 impl Index {
-    /// With room for so many names.
+    /// Creates an empty index with space for `names` names.
     pub(crate) fn with_capacity(names: usize) -> Self {
         Self { first: written(names), ..Self::default() }
     }
@@ -120,12 +121,12 @@ impl Index {
         }
     }
 
-    /// Whether the name means anything anywhere.
+    /// Returns `true` if the name has a meaning in any scope.
     pub(crate) fn knows(&self, name: NameId) -> bool {
         self.first.get(name.index()).is_some_and(|first| first.1.is_some())
     }
 
-    /// Sets the meaning, and replaces the one before.
+    /// Sets the meaning of a name in a scope, replacing any previous one.
     #[inline]
     pub(crate) fn insert(&mut self, scope: u32, name: NameId, meaning: u32) {
         if self.first.len() <= name.index() {

@@ -1,7 +1,7 @@
 //! Paths of items: `/dict/name`, `/list[2]/name`, `/item.member`.
 //!
-//! A name is quoted in a path when it is empty or holds one of `/ [ ] . "` or a control character:
-//! `/""`, `/"c\"d"`. JSON Pointers work too: `/list/2/name`, `/item/member`, `/c"d`.
+//! A name is quoted in a path if it is empty or contains one of `/ [ ] . "` or a control character: `/""`,
+//! `/"c\"d"`. JSON Pointers work too: `/list/2/name`, `/item/member`, `/c"d`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,11 +12,12 @@ use super::{
 use crate::error::{Error, ErrorKind};
 use crate::text::{is_word, quote};
 
-/// What a path leads to.
+/// The result of looking up a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// An item, or a member of its struct type, a member of that, and so on.
+    /// An item and, if the path leads into its struct type, the members on the way: a member of that struct,
+    /// then a member of that member's struct, and so on.
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),
@@ -27,11 +28,11 @@ pub enum Found {
 pub(crate) enum Inside {
     /// A member or a stored parameter of a struct.
     Field(Field),
-    /// An instance or element of an array, counted through all dimensions.
+    /// An instance or element, by its index in the flattened array.
     Instance(u64),
 }
 
-/// Appends a name, quoted if it has to be.
+/// Appends a name, with quotes if it needs them in a path.
 pub(crate) fn push_name(path: &mut String, name: &str) {
     let odd = |character: char| {
         matches!(character, '/' | '[' | ']' | '.' | '"') || character.is_control()
@@ -47,12 +48,12 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// A part of a JSON Pointer: one of the others, depending on what it is applied to.
+    /// A part of a JSON Pointer. It acts as one of the other steps, depending on what it is applied to.
     Key(Cow<'a, str>),
 }
 
 impl Layout {
-    /// The path of an item; that of the root is `/`.
+    /// Returns the path of an item. The path of the root is `/`.
     pub fn path(&self, id: ItemId) -> String {
         let item = self.item(id);
         if item.parent == ItemId::ROOT && id != ItemId::ROOT {
@@ -80,9 +81,9 @@ impl Layout {
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// The path of the subject of a comment. The summary is `{}`, a type `name{}`, its member
-    /// `name{}.member`; a member of an anonymous struct is `.member` of the item or member that is declared
-    /// with the struct.
+    /// Returns the path of the subject of a comment. The path of the summary is `{}`, of a type `name{}`, and
+    /// of a member of a type `name{}.member`. The path of a member of an anonymous struct is that of the item
+    /// or member declared with the struct, followed by `.member`.
     pub fn subject_path(&self, subject: Subject) -> String {
         match subject {
             Subject::Summary => "{}".to_owned(),
@@ -120,14 +121,15 @@ impl Layout {
         path
     }
 
-    /// Looks up a path. The leading `/` is optional. A text that is not a valid path, or leads to nothing,
-    /// is tried as a JSON Pointer.
+    /// Looks up a path. The leading `/` is optional. A string that is not a valid path, or whose path does not
+    /// exist, is tried as a JSON Pointer.
     ///
-    /// Members of the item called `""` are found in its dict as well, after items and parameters of the
-    /// same name: such an item "puts them at root level".
+    /// Members of the item named `""` are also found in its dict, after items and parameters with the same
+    /// name: such an item "puts these at root level".
     ///
     /// # Errors
-    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound).
+    /// Fails with [`Path`](ErrorKind::Path) if the path is not valid, and with
+    /// [`NotFound`](ErrorKind::NotFound) if it does not exist.
     ///
     /// ```
     /// use dudley::layout::Found;
@@ -144,8 +146,8 @@ impl Layout {
         find_or_point(path, |steps| Ok(self.follow(path, steps, false)?.found()))
     }
 
-    /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
-    /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
+    /// Like [`find`](Self::find), but also returns the steps from the item into its data. The path may contain
+    /// the index of an instance (`/item[2].member`), and end with a parameter stored in a struct.
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
             let mut trail = self.follow(path, steps, true)?;
@@ -154,10 +156,11 @@ impl Layout {
         })
     }
 
-    /// Returns the data item or stored parameter that a path leads to, and the steps from there into its data.
+    /// Returns the data item or stored parameter at a path, and the steps from there into its data.
     ///
     /// # Errors
-    /// As [`find`](Self::find), and [`NotData`](ErrorKind::NotData) for a dict, a list or a fixed parameter.
+    /// Same as [`find`](Self::find). Also fails with [`NotData`](ErrorKind::NotData) for a dict, a list or a
+    /// fixed parameter.
     pub(crate) fn stored_at(&self, path: &str) -> Result<(Subject, Vec<Inside>), Error> {
         let (found, inside) = self.trace(path)?;
         let what = match found {
@@ -172,8 +175,8 @@ impl Layout {
         Err(ErrorKind::NotData { path: path.to_owned(), what }.into())
     }
 
-    /// Whether a stored parameter has this path: `/dict/N`, or `/item.member.N` in a struct, where an
-    /// index of an instance may stand: `/item[2].N`.
+    /// Returns `true` if a stored parameter has this path: `/dict/N`, or `/item.member.N` in a struct. The path
+    /// may contain the index of an instance: `/item[2].N`.
     pub(crate) fn stores_param_at(&self, path: &str) -> bool {
         let Ok(mut steps) = steps(path) else { return false };
         let is_stored = |id: ParamId| self.param(id).value.is_stored();
@@ -186,7 +189,7 @@ impl Layout {
         id.is_some_and(|id| self.stored_param(id, &name).is_some())
     }
 
-    /// The struct of an item, or of the last of `members`, typedefs resolved.
+    /// Returns the struct type of an item, or of the last of `members`, with typedefs resolved.
     fn struct_of(&self, item: ItemId, members: &[MemberId]) -> Option<TypeId> {
         let data = match members.last() {
             Some(&member) => self.data(self.member(member).data),
@@ -198,7 +201,7 @@ impl Layout {
         }
     }
 
-    /// The parameter with a name that a struct stores.
+    /// Finds a parameter stored in a struct by name.
     fn stored_param(&self, id: TypeId, name: &str) -> Option<ParamId> {
         self.fields(id).iter().find_map(|field| match *field {
             Field::Param(id) if self.param(id).value.is_stored() && self.param_name(id) == name => {
@@ -208,7 +211,7 @@ impl Layout {
         })
     }
 
-    /// The parameter of a dict with this path, even if an item has the same path.
+    /// Returns the parameter of a dict with this path, even if an item has the same path.
     pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
         let mut steps = steps(path).ok()?;
         let Some(Step::Name(name)) = steps.pop() else { return None };
@@ -218,7 +221,7 @@ impl Layout {
         }
     }
 
-    /// The data at the end of typedefs.
+    /// Follows typedefs to the data that they stand for.
     fn stands_for<'a>(&'a self, mut data: &'a Data) -> &'a Data {
         while let Datatype::Struct(id) = data.datatype {
             let Some(member) = self.typedef_member(id) else { break };
@@ -248,7 +251,7 @@ impl Layout {
         Ok(trail)
     }
 
-    /// The member with a name in the struct type of an item, or of the last of `members`.
+    /// Finds a member by name in the struct type of an item, or of the last of `members`.
     fn member_of(&self, item: ItemId, members: &[MemberId], name: &str) -> Option<MemberId> {
         let mut data = match members.last() {
             Some(&member) => self.data(self.member(member).data),
@@ -268,18 +271,18 @@ impl Layout {
     }
 }
 
-/// The way along a path, as far as it was followed.
+/// The steps of a path that have been followed so far.
 struct Trail<'s> {
     layout: &'s Layout,
-    /// The path, for messages.
+    /// The whole path, for messages.
     path: &'s str,
-    /// Whether the path may lead to an instance in an array, and to a parameter that a struct stores.
+    /// Whether the path may lead to an instance in an array, or to a parameter stored in a struct.
     into_data: bool,
     item: ItemId,
     members: Vec<MemberId>,
     /// The steps from the item into its data.
     inside: Vec<Inside>,
-    /// A parameter of a dict.
+    /// The parameter of a dict at the end of the path.
     param: Option<ParamId>,
 }
 
@@ -305,7 +308,7 @@ impl Trail<'_> {
         }
     }
 
-    /// The step that a part of a JSON Pointer is here.
+    /// Returns the step that a part of a JSON Pointer stands for at this point.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {
@@ -319,7 +322,7 @@ impl Trail<'_> {
         }
     }
 
-    /// An item or parameter of a dict, or a member of the item without a name in it.
+    /// Steps to an item or parameter of a dict, or to a member of the dict's unnamed item.
     fn take_name(&mut self, name: &str) -> Result<(), Error> {
         let (layout, dict) = (self.layout, self.item);
         if !matches!(layout.kind(dict), ItemKind::Dict(_)) {
@@ -343,7 +346,7 @@ impl Trail<'_> {
         Ok(())
     }
 
-    /// An element of a list, or an instance in an array.
+    /// Steps to an element of a list, or to an instance in an array.
     fn take_element(&mut self, index: usize) -> Result<(), Error> {
         match self.layout.kind(self.item) {
             ItemKind::List(elements) => {
@@ -358,7 +361,7 @@ impl Trail<'_> {
         Ok(())
     }
 
-    /// A member of a struct, or a parameter that it stores.
+    /// Steps to a member of a struct, or to a parameter stored in it.
     fn take_member(&mut self, name: &str) -> Result<(), Error> {
         if let Some(member) = self.member(name) {
             self.enter(member);
@@ -381,7 +384,7 @@ impl Trail<'_> {
     }
 }
 
-/// Follows a path, or else the same text as a JSON Pointer.
+/// Follows a path. If that fails, follows the same string as a JSON Pointer.
 fn find_or_point<'p, T>(
     path: &'p str,
     follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,
@@ -435,7 +438,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {
     Ok(steps)
 }
 
-/// The keys of a JSON Pointer.
+/// Splits a JSON Pointer into its keys.
 fn pointer(path: &str) -> Option<Vec<Step<'_>>> {
     let key = |key: &str| Step::Key(key.replace("~1", "/").replace("~0", "~").into());
     Some(path.strip_prefix('/')?.split('/').map(key).collect())

@@ -4,21 +4,22 @@
 //! i1 i2 i4 i8   u1 u2 u4 u8   f2 f4 f8   c4 c8 c16   b1   S1   U1 U2 U4
 //! ```
 //!
-//! The letter is the kind, the number the size in bytes (of both parts for a complex number).
+//! The letter is the kind, and the number is the size in bytes. The size of a complex number includes both
+//! parts.
 
 use std::fmt;
 
-/// The order of the bytes of a number in the stream.
+/// The byte order of numbers in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// `<`: the least significant byte first.
+    /// `<`: little-endian, least significant byte first.
     Little,
-    /// `>`: the most significant byte first.
+    /// `>`: big-endian, most significant byte first.
     Big,
 }
 
 impl Order {
-    /// Its mark, `<` or `>`.
+    /// Returns the mark, `<` or `>`.
     pub fn mark(self) -> char {
         match self {
             Self::Little => '<',
@@ -26,7 +27,7 @@ impl Order {
         }
     }
 
-    /// The order of this machine.
+    /// Returns the byte order of this machine.
     pub fn native() -> Self {
         if cfg!(target_endian = "big") { Self::Big } else { Self::Little }
     }
@@ -42,19 +43,19 @@ impl fmt::Display for Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// `i`: an integer in two's complement.
+    /// `i`: a signed integer in two's complement.
     Signed,
     /// `u`: an unsigned integer.
     Unsigned,
-    /// `f`: a float of IEEE 754.
+    /// `f`: an IEEE 754 float.
     Float,
-    /// `c`: two floats.
+    /// `c`: a complex number, as two floats.
     Complex,
-    /// `b`: a boolean; zero is false.
+    /// `b`: a boolean, where zero is false.
     Boolean,
-    /// `S`: a byte of text.
+    /// `S`: one byte of a string.
     Byte,
-    /// `U`: a unit of UTF-8, UTF-16 or UTF-32.
+    /// `U`: one code unit of UTF-8, UTF-16 or UTF-32.
     Unicode,
 }
 
@@ -80,8 +81,8 @@ const TABLE: [(&str, Kind, u8); 19] = [
     ("U4", Kind::Unicode, 4),
 ];
 
-/// The numbers of the types by the first two characters of their names. Comparing with one name after the
-/// other would take a fifth of the time of checking a layout.
+/// The indices of the types in `TABLE`, by the first two characters of their names. Comparing the name with one
+/// after another would take a fifth of the time of checking a layout.
 const BY_START: [u8; 1024] = {
     let mut numbers = [0; 1024];
     let mut number = 0;
@@ -93,7 +94,7 @@ const BY_START: [u8; 1024] = {
     numbers
 };
 
-/// A position in that table, of which each pair of characters in `TABLE` has its own.
+/// Returns a position in `BY_START`, which is distinct for each type in `TABLE`.
 const fn start(kind: u8, size: u8) -> usize {
     (kind as usize & 63) << 4 | size as usize & 15
 }
@@ -115,39 +116,40 @@ impl Primitive {
     /// The number of primitive types.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// The type with a name.
+    /// Finds a type by name.
     pub fn from_name(name: &str) -> Option<Self> {
         let &[kind, size, ..] = name.as_bytes() else { return None };
         let found = Self(BY_START[start(kind, size)]);
         (found.name() == name).then_some(found)
     }
 
-    /// All of them, in the order of the table above.
+    /// Iterates over all types, in the order of the table above.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..).take(TABLE.len()).map(Self)
     }
 
-    /// Its name, `f8`.
+    /// Returns the name, such as `f8`.
     pub fn name(self) -> &'static str {
         TABLE[self.index()].0
     }
 
-    /// Its kind.
+    /// Returns the kind.
     pub fn kind(self) -> Kind {
         TABLE[self.index()].1
     }
 
-    /// Bytes of a value.
+    /// Returns the size of a value in bytes.
     pub fn size(self) -> u64 {
         u64::from(TABLE[self.index()].2)
     }
 
-    /// Bytes that are swapped together: of a value, or of a part of a complex number.
+    /// Returns the number of bytes that are swapped together: the size of a value, or of one part of a complex
+    /// number.
     pub(crate) fn unit(self) -> u64 {
         if self.kind() == Kind::Complex { self.size() / 2 } else { self.size() }
     }
 
-    /// Whether it may be the type of a parameter.
+    /// Returns `true` for integers, which may be the type of a parameter.
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }

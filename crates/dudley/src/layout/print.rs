@@ -1,4 +1,5 @@
-//! A layout as text in its canonical form: one declaration a line. Parsing it returns an equal layout.
+//! Printing a layout in its canonical form, with one declaration per line. Parsing the text returns an equal
+//! layout.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -12,7 +13,7 @@ use crate::layout::{Binding, NameId};
 use crate::text::quote;
 
 impl fmt::Display for Layout {
-    /// The canonical text.
+    /// Writes the canonical text.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("N:=i8 l=[ f8[N -] ]  l %0")?;
@@ -28,7 +29,7 @@ impl fmt::Display for Layout {
 }
 
 impl Layout {
-    /// The body of a struct type, with its braces.
+    /// Returns the body of a struct type, including its braces.
     #[cfg(feature = "read")]
     pub(crate) fn struct_text(&self, id: TypeId) -> String {
         let mut printer = Printer::new(self);
@@ -40,10 +41,10 @@ impl Layout {
 struct Printer<'a> {
     layout: &'a Layout,
     out: String,
-    /// The declaration that comes next.
+    /// The index of the next declaration.
     at: usize,
     dict: ItemId,
-    /// What `/` leads to, and its indentation.
+    /// The dict that `/` returns to; `base` is its indentation.
     top: ItemId,
     base: usize,
     depth: usize,
@@ -79,7 +80,7 @@ impl<'a> Printer<'a> {
         self.declarations();
     }
 
-    /// Everything declared below `top`.
+    /// Prints the next declarations, as long as they are below `top`.
     fn declarations(&mut self) {
         while let Some(dict) = self.next_dict() {
             if !self.is_below_top(dict) {
@@ -90,7 +91,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The dict of the next declaration; for a list element the dict of the list.
+    /// Returns the dict of the next declaration or, for a list element, the dict of the list.
     fn next_dict(&self) -> Option<ItemId> {
         let dict = match *self.layout.declarations().get(self.at)? {
             Declaration::Item(id) => self.layout.item(id).parent,
@@ -114,8 +115,8 @@ impl<'a> Printer<'a> {
         dict == self.top
     }
 
-    /// Goes to a dict by `..` from the common dict, or by `/`. Since names may be long, this must not be
-    /// longer than what the author wrote.
+    /// Moves to a dict, by `..` via the common ancestor or by `/`. Because names may be long, the result must
+    /// not be longer than what the author wrote.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
@@ -140,7 +141,7 @@ impl<'a> Printer<'a> {
         self.depth = self.base + to.len();
     }
 
-    /// The dicts on the way from the top to a dict.
+    /// Returns the dicts on the way from the top to a dict.
     fn chain(&self, dict: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut at = dict;
@@ -199,7 +200,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// An element that extends its list.
+    /// Prints an element that extends its list.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
@@ -214,7 +215,7 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// The placements of the extensions of the list that follow directly.
+    /// Prints the placements of the extensions of the same list that follow immediately.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);
@@ -227,7 +228,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The elements that are declared next, after `[`, and the `]`.
+    /// Prints the next elements, after the `[`, and the `]`.
     fn elements(&mut self, list: ItemId) {
         self.depth += 1;
         while self.next_is_element_of(list) {
@@ -333,7 +334,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A free name of the struct that is being written.
+    /// Returns a free name of the struct that is being written.
     fn free_name(&self, number: u32) -> NameId {
         let free = self.open.map(|id| self.layout.struct_type(id).free.of(&self.layout.free_names));
         free.and_then(|free| free.get(number as usize)).copied().unwrap_or(NameId::NONE)
@@ -406,7 +407,7 @@ impl<'a> Printer<'a> {
         let _ = write!(self.out, "{:width$}", "");
     }
 
-    /// The comments after a declaration, and the end of the line.
+    /// Prints the comments after a declaration, and the end of the line.
     fn comments(&mut self, subject: Subject) {
         for (nth, line) in self.comment_lines(subject).into_iter().enumerate() {
             if nth > 0 {
@@ -434,7 +435,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// `@address` or `%align`.
+/// Writes `@address` or `%align`.
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -444,14 +445,14 @@ impl fmt::Display for Placement {
     }
 }
 
-/// `->` or `<-`.
+/// Writes `->` or `<-`.
 impl fmt::Display for FilterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self == Self::Compress { "->" } else { "<-" })
     }
 }
 
-/// `-> name(arguments)`, as layouts write it.
+/// Writes the filter as in a layout: `-> name(arguments)`.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut name = String::new();
@@ -461,7 +462,7 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// The filter with its name written in a given way.
+    /// Returns the text of the filter with the given spelling of its name.
     pub(super) fn text(&self, name: &str) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
         if arguments.is_empty() {
@@ -471,7 +472,7 @@ impl Filter {
     }
 }
 
-/// The argument as layouts write it.
+/// Writes the argument as in a layout.
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

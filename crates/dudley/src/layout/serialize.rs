@@ -1,4 +1,4 @@
-//! A layout as JSON: what it declares, as a tree.
+//! Serialising a layout as a tree, for example as JSON.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -8,20 +8,20 @@ use super::{
 };
 use crate::text::quote;
 
-/// What the layout declares, as a tree of objects in order of declaration:
+/// Serialises the declarations as a tree of objects, in order of declaration:
 ///
 /// | `kind` | further members |
 /// |---|---|
 /// | `dict` | `items` |
 /// | `list` | `elements` |
-/// | `data` | `dtype`, `shape`; `filter`, `place`, `members` (of an anonymous struct) where they apply; `repeats` and `place` alone if the type is that of the element before |
+/// | `data` | `dtype`, `shape`; `filter`, `place`, `align` and `members` (of an anonymous struct) where they apply; only `repeats` and `place` if the rest is the same as in the preceding element |
 /// | `parameter` | `value`, or `dtype` and `place` |
-/// | `type` | `align`, `members` |
+/// | `type` | `members`; `align` where it applies |
 ///
-/// All but elements have a `name`, and `docs` and `attributes` where there are any; what stands in the
-/// summary block has `"summary": true`. A dimension is a number or a text such as `N+`. Names in it are
-/// quoted where they must be; more than 31 suffixes are `N+..40`. The root also has the `order` of the
-/// layout, or null, and the comments of the summary block under `summary`.
+/// All objects except the root and list elements have a `name`, and `docs` and `attributes` if there are any.
+/// Declarations in the summary block have `"summary": true`. A dimension is a number or a string such as `N+`.
+/// Names in it are quoted if needed; more than 31 suffixes are written as `N+..40`. The root also has the
+/// `order` of the layout, or null, and the comments of the summary block under `summary`.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("N : i8  g/ x = f8[N+, 3]  ## (cm)")?;
@@ -158,14 +158,14 @@ impl Layout {
         Node { name, kind: "type", align, members, comments, ..Node::default() }
     }
 
-    /// `inside` is the struct of which the data are a member.
+    /// Returns the node of data. `inside` is the struct of which the data is a member.
     fn data_node(&self, data: &Data, inside: Option<TypeId>) -> Node<'_> {
         let node = Node {
             kind: "data",
             place: data.placement.map(|place| place.to_string()),
             ..Node::default()
         };
-        // The type may be long, and repeated often.
+        // Leave out the type, which may be long and repeated often.
         if data.repeats {
             return Node { repeats: true, ..node };
         }
@@ -195,7 +195,7 @@ impl Layout {
         self.fields(id).iter().map(field).collect()
     }
 
-    /// The type without its struct: `f8`, `>i4`, a name, `{}`.
+    /// Returns the name of the type, without the members of a struct: `f8`, `>i4`, a type name, or `{}`.
     fn type_text(&self, datatype: Datatype) -> String {
         match datatype {
             Datatype::Primitive(primitive, Some(order)) => format!("{order}{primitive}"),

@@ -1,17 +1,17 @@
-//! The test for a template: whether the summary of a layout determines every address.
+//! Testing for templates, which are layouts whose summary determines every address.
 
 use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Subject};
 
-/// A reason why something keeps a layout from being a template.
+/// A reason why an item or parameter keeps a layout from being a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// Its address is stated.
+    /// It has an explicit address.
     StatedAddress,
     /// It is compressed.
     Compressed,
-    /// It is a struct whose size depends on what is stored in it.
+    /// It is a struct whose size depends on its contents.
     Indeterminate,
-    /// It is a stored parameter outside of the summary.
+    /// It is a stored parameter outside the summary.
     OutsideSummary,
 }
 
@@ -39,14 +39,14 @@ impl Obstacle {
 }
 
 impl Layout {
-    /// Returns everything that keeps this layout from being a template, in order of declaration. A layout without a
-    /// summary is a template if it stores no parameters.
+    /// Returns the items and parameters that keep this layout from being a template, in order of declaration. A
+    /// layout without a summary is a template if it stores no parameters and has none of the other obstacles.
     pub(crate) fn template_obstacles(&self) -> impl Iterator<Item = (Subject, Obstacle)> + '_ {
         let in_summary = self.summary.map_or(0, |summary| summary.declarations);
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // Data with an error was not added.
+                    // Data with an error has no entry.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },
