@@ -1,127 +1,128 @@
-//! Why something failed.
+//! The error type.
 
 use std::{fmt, io};
 
 use crate::diagnostic::{Code, Diagnostics};
 
 binio::error_type! {
-    /// Why a layout cannot be parsed or has no addresses, or why something in it cannot be found.
+    /// The reason why a layout cannot be parsed or resolved, why an item cannot be found, or why a file cannot
+    /// be read or written.
     ///
-    /// `Display` of an error of a layout has several lines: it shows the places in the text.
+    /// `Display` for an error in a layout prints several lines, which show the positions in the text.
     pub struct Error(ErrorKind);
 }
 
-/// The kinds of failure.
+/// The kinds of errors.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A layout has errors; or it has no addresses, with the given values or in a stream.
+    /// A layout has errors, or its addresses cannot be computed for the given values or in a stream.
     Layout(Diagnostics),
     /// A file does not begin with the signature of a native file.
     NotNative,
-    /// The signature is damaged by a transfer in text mode.
+    /// The signature is damaged by a text-mode transfer.
     TextMode {
-        /// What the transfer did.
+        /// The change that the transfer made.
         change: &'static str,
     },
     /// A file ends inside its signature.
     TruncatedSignature {
-        /// Bytes of the file.
+        /// The length of the file in bytes.
         len: usize,
     },
     /// The address of the layout in a native file is negative, inside the signature, or after the end.
     LayoutAddress {
         /// The address.
         address: i64,
-        /// Bytes of the file, where that was exceeded.
+        /// The length of the file in bytes, if the address is after its end.
         len: Option<u64>,
     },
-    /// A text is not a path.
+    /// A string is not a valid path.
     Path {
-        /// The text.
+        /// The string.
         path: String,
-        /// Where in it.
+        /// The offset of the error in the string, in bytes.
         offset: usize,
-        /// What was expected there.
+        /// What was expected at the offset.
         expected: &'static str,
     },
-    /// A path leads to nothing.
+    /// A path does not exist.
     NotFound {
         /// The path.
         path: String,
-        /// What exists of it.
+        /// The last item on the path that exists.
         parent: String,
-        /// What is missing there.
+        /// A description of what that item does not have.
         missing: String,
     },
-    /// A description in another language has no layout.
+    /// A description in another language cannot be converted to a layout.
     Foreign {
         /// The language.
         language: &'static str,
-        /// The line of the text, from 1.
+        /// The line number, from 1.
         line: u32,
-        /// What is wrong.
+        /// A description of the error.
         message: String,
     },
-    /// Something that is stored is not an array of equal elements at equal distances.
+    /// Stored data cannot be viewed as an array of equal elements at equal distances.
     NotStrided {
-        /// Its path.
+        /// The path.
         path: String,
-        /// Why it is not.
+        /// The reason.
         reason: &'static str,
     },
-    /// A file is opened without a layout, and none is appended to it.
+    /// A file was opened without a layout, and no layout is appended to it.
     NoLayout {
         /// Whether it is a native file.
         is_native: bool,
     },
-    /// What a path leads to has no bytes of its own.
+    /// A path does not lead to stored data.
     NotData {
         /// The path.
         path: String,
-        /// What it leads to.
+        /// A description of what it leads to.
         what: &'static str,
     },
-    /// A file ends before an array in it does.
+    /// An array extends beyond the end of the file.
     PastEnd {
         /// The path of the array.
         path: String,
-        /// Its first byte.
+        /// The address of its first byte.
         start: i128,
-        /// After its last byte.
+        /// The address after its last byte.
         end: i128,
-        /// Bytes of the file.
+        /// The length of the file in bytes.
         len: u64,
     },
-    /// What is put into a file does not fit.
+    /// Data does not match the layout that it is read or written with.
     Mismatch {
         /// The path.
         path: String,
         /// What was found, and what was expected.
         message: String,
     },
-    /// Data are missing in a file that is written.
+    /// Data is missing in a file that is being written.
     Missing {
-        /// Their paths.
+        /// The paths of the missing items.
         paths: Vec<String>,
     },
-    /// A file cannot be extended so.
+    /// A file cannot be changed or extended in this way.
     Extend {
-        /// Why not.
+        /// The reason.
         message: String,
     },
-    /// A file of another format is damaged, or of none that is known.
+    /// A file in another format is damaged, or its format is not known.
     Import {
-        /// The format.
+        /// The name of the format.
         format: &'static str,
         /// What was found, and what was expected.
         message: String,
     },
-    /// A part of a file of another format cannot be described by a layout.
+    /// A part of a file in another format cannot be described by a layout.
     NoLayoutFor {
-        /// Its path.
+        /// The path.
         path: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A compressed array cannot be decoded or encoded.
@@ -130,52 +131,52 @@ pub enum ErrorKind {
         path: String,
         /// The name of the filter.
         filter: String,
-        /// Where its count is.
+        /// The address of the count before the compressed bytes.
         address: u64,
-        /// What is wrong.
+        /// A description of the error.
         message: String,
     },
-    /// A reference leads nowhere.
+    /// A reference is not valid.
     Reference {
-        /// The path of the array that holds it.
+        /// The path of the array that contains the reference.
         path: String,
-        /// The element, counted through all dimensions.
+        /// The index of the element in the flattened array.
         index: usize,
-        /// What is wrong.
+        /// A description of the error.
         message: String,
     },
-    /// Not only the summary of a layout determines its addresses.
+    /// The addresses of a layout depend on more than its summary.
     NotTemplate {
-        /// The path of what else does.
+        /// The path of an item or parameter that the summary does not determine.
         path: String,
-        /// Why it does.
+        /// The reason.
         reason: &'static str,
     },
-    /// A layout states addresses, so its data cannot be read in order.
+    /// A layout has explicit addresses, so its data cannot be read in order.
     NotInOrder {
-        /// The path of the first item with a stated address.
+        /// The path of the first item with an explicit address.
         path: String,
     },
-    /// A pattern for the names of files is not valid.
+    /// A file name pattern is not valid.
     Pattern {
         /// The pattern.
         pattern: String,
     },
-    /// A pattern for the names of files leads out of their folder.
+    /// A file name pattern leads out of its folder.
     OutsideFolder {
         /// The pattern.
         pattern: String,
     },
     /// A file is not a compiled layout, or it is damaged.
     Compiled {
-        /// What is wrong.
+        /// A description of the error.
         message: String,
     },
-    /// The text of a layout has changed since it was compiled.
+    /// The text of a layout is not the one from which a compiled layout was made.
     Stale {
-        /// The file of the compiled layout.
+        /// The name of the compiled layout.
         compiled: String,
-        /// The file of the text.
+        /// The path of the text file.
         text: String,
     },
     /// A stream cannot be read.
@@ -183,7 +184,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What is wrong with the layout, if the layout is at fault.
+    /// Returns the diagnostics, if the layout is at fault.
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         match self.kind() {
             ErrorKind::Layout(diagnostics) => Some(diagnostics),
@@ -191,7 +192,7 @@ impl Error {
         }
     }
 
-    /// The code of the first error in the layout, if the layout is at fault.
+    /// Returns the code of the first error in the layout, if the layout is at fault.
     pub fn code(&self) -> Option<Code> {
         self.diagnostics().map(|diagnostics| diagnostics.first().code)
     }

@@ -1,4 +1,4 @@
-//! How a layout is parsed, and under which limits.
+//! Options and limits of parsing.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
@@ -14,19 +14,19 @@ binio::limits! {
     /// assert_eq!(error.code(), Some(Code::TooDeep));
     /// ```
     pub struct Limits {
-        /// How deep dicts, lists and structs nest, named types included. Default: 128. Values above
-        /// 400 are reduced to 400, so that no stack overflows.
+        /// Maximum nesting depth of dicts, lists and structs, including named types. Default: 128. Values above
+        /// 400 count as 400, so that the stack cannot overflow.
         max_depth: u32 = 128;
-        /// Dimensions of a shape. Default: 255.
+        /// Maximum number of dimensions in a shape. Default: 255.
         max_dims: u32 = 255;
-        /// Names that a struct type leaves to its users. Default: 255.
+        /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Bindings of such names, over all uses of types. Default: 16 million.
+        /// Maximum number of bindings of free names, for all uses of types together. Default: 16 million.
         max_bindings: u32 = 1 << 24;
-        /// Fields of structs that resolving visits or lists. Default: 268 million. To find addresses,
-        /// resolving never visits more than 4 million, plus 16 for each byte of the stream.
+        /// Maximum number of struct fields that resolving visits or lists. Default: 268 million. To find
+        /// addresses, resolving never visits more than 4 million, plus 16 for each byte of the stream.
         max_steps: u32 = 1 << 28;
-        /// Errors that are collected, and the same number of warnings and notes. Default: 100.
+        /// Maximum number of errors that are collected, and of warnings and notes together. Default: 100.
         max_diagnostics: u32 = 100;
     }
 }
@@ -37,7 +37,7 @@ impl Limits {
     }
 }
 
-/// Options of parsing, with the limits.
+/// Options for parsing a layout, including limits.
 ///
 /// ```
 /// use dudley::diagnostic::Code;
@@ -57,20 +57,20 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
-    /// The defaults.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether a parameter may be declared twice in one dict or struct, which is E021 otherwise:
-        /// the later declaration shadows the earlier one from there on.
+        /// Sets whether a parameter may be declared twice in one dict or struct, which is E021 otherwise. The
+        /// later declaration shadows the earlier one from then on.
         allow_param_redeclare: bool;
         /// Sets the limits.
         limits: Limits;
     }
 
-    /// Leaves out a warning or note. Errors cannot be silenced.
+    /// Silences a warning or note. Errors cannot be silenced.
     #[must_use]
     pub fn silence(mut self, code: Code) -> Self {
         if code.severity() != Severity::Error {
@@ -79,7 +79,7 @@ impl ParseOptions {
         self
     }
 
-    /// Leaves out all notes.
+    /// Silences all notes.
     #[must_use]
     pub fn silence_notes(mut self) -> Self {
         let notes = Code::ALL.iter().filter(|code| code.severity() == Severity::Note);
@@ -87,8 +87,8 @@ impl ParseOptions {
         self
     }
 
-    /// Makes an error of a warning or note, even if it is silenced: what this crate accepts beyond the
-    /// letter of the language is rejected.
+    /// Turns a warning or note into an error, even if it is silenced. This rejects what this crate accepts
+    /// beyond the letter of the language.
     ///
     /// ```
     /// use dudley::diagnostic::Code;
@@ -103,8 +103,8 @@ impl ParseOptions {
         self
     }
 
-    /// Leaves out diagnostics that are silenced and makes errors of those that are denied. For the
-    /// [diagnostics of addresses](crate::Resolver::diagnose); parsing does it itself.
+    /// Removes silenced diagnostics and turns denied ones into errors. Use this for the [diagnostics of
+    /// addresses](crate::Resolver::diagnose); parsing does the same by itself.
     #[must_use]
     pub fn judge(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         found.retain_mut(|diagnostic| match self.severity(diagnostic.code) {
@@ -117,7 +117,7 @@ impl ParseOptions {
         found
     }
 
-    /// The severity of a code under these options; none if it is silenced.
+    /// Returns the severity of a code under these options, or `None` if it is silenced.
     pub(crate) fn severity(&self, code: Code) -> Option<Severity> {
         if self.denied.contains(&code) {
             return Some(Severity::Error);

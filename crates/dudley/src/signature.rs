@@ -3,11 +3,11 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 3c 42 44 0d 0a 1a 0a` (`<`) or `8d 3e 42 44 0d 0a 1a 0a` (`>`) |
-//! | 8 | 8 | where the layout is, an integer in that order; 0: not in this file |
+//! | 8 | 8 | address of the layout, an integer in that byte order; 0 if it is not in this file |
 //! | 16 | | data |
 //!
-//! Like that of PNG it shows what a transfer as text does to a file: it clears the top bit, or rewrites
-//! line ends.
+//! Like the signature of PNG, it reveals a transfer in text mode, which clears the top bit or rewrites line
+//! ends.
 
 use binio::ReadAt;
 
@@ -26,21 +26,22 @@ use crate::layout::Order;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The byte order, where the layout does not state one.
+    /// The byte order of the data, unless the layout states one.
     pub order: Order,
-    /// Where the layout begins that is appended to the file, in bytes from the start of the file; at
-    /// least 16, or 0 if the file holds none.
+    /// The address of the appended layout, in bytes from the start of the file. It is at least 16, or 0 if the
+    /// file does not contain a layout.
     pub layout_address: u64,
 }
 
 impl Signature {
-    /// Bytes of the signature with the address after it: data begin here.
+    /// The length in bytes of the signature and the address after it. Data begins here.
     pub const LEN: u64 = 16;
 
-    /// Parses the first bytes of a file. Whether the address is inside the file is not checked.
+    /// Parses the first bytes of a file. Does not check that the address is inside the file.
     ///
     /// # Errors
-    /// [`NotNative`](ErrorKind::NotNative) if they are not a signature; other kinds if it is damaged.
+    /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes are not a signature. Fails with other kinds
+    /// if the signature is damaged or truncated, or if its address is not valid.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         const MAGIC: [u8; 8] = *b"\x8d<BD\r\n\x1a\n";
         let order = if bytes.get(1) == Some(&b'>') { Order::Big } else { Order::Little };
@@ -62,10 +63,12 @@ impl Signature {
         }
     }
 
-    /// The signature of a native file, and none for another file, which may be shorter than a signature.
+    /// Reads the signature of a file. Returns `None` if it is not a native file; it may be shorter than a
+    /// signature.
     ///
     /// # Errors
-    /// If the file cannot be read, or if the signature is damaged or states an address after the end.
+    /// Fails if the file cannot be read, or if the signature is damaged, is truncated to 4 to 15 bytes, or has
+    /// an address that is not valid or after the end of the file.
     pub fn of(file: &(impl ReadAt + ?Sized)) -> Result<Option<Self>, Error> {
         let len = usize::try_from(file.len().min(Self::LEN)).unwrap_or_default();
         match Self::parse(&file.bytes_at(0, len)?) {
@@ -75,19 +78,19 @@ impl Signature {
                 Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into())
             }
             Err(error) => match *error.kind() {
-                // A short file may be anything.
+                // A short file may have any format.
                 ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => Ok(None),
                 _ => Err(error),
             },
         }
     }
 
-    /// Where the data of a file end: at the appended layout, or at the end of the file.
+    /// Returns the address where data ends: the appended layout, or the end of the file.
     pub(crate) fn data_end(self, file: &dyn ReadAt) -> u64 {
         if self.layout_address == 0 { file.len() } else { self.layout_address }
     }
 
-    /// The 16 bytes.
+    /// Returns the 16 bytes.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = *b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0";
         bytes[1] = if self.order == Order::Big { b'>' } else { b'<' };

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A part of a text, in bytes from its beginning.
+/// A range of bytes in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// The first byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// After the last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
@@ -16,22 +16,22 @@ impl Span {
         Self { start, end }
     }
 
-    /// Its number of bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// From the beginning of this one to the end of another.
+    /// Returns the range from the start of this one to the end of another.
     pub(crate) fn to(self, end: Self) -> Self {
         Self { start: self.start, end: end.end.max(self.start) }
     }
 }
 
-/// How the bytes of a text were decoded.
+/// The encoding from which a text was decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// UTF-8, as layouts should be.
+    /// UTF-8, which layouts should use.
     #[default]
     Utf8,
     /// Windows code page 1252.
@@ -50,7 +50,7 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// A decoded text, and the name of the file that it comes from.
+/// The decoded text of a layout, and the name of its file.
 ///
 /// ```
 /// use dudley::text::Encoding;
@@ -71,17 +71,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// The name of the file, for messages.
+    /// Returns the name of the file, for messages.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The text, without a byte-order mark.
+    /// Returns the text, without a byte-order mark.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The encoding of the bytes.
+    /// Returns the encoding of the original bytes.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
