@@ -18,7 +18,7 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A distinct name.
+    /// A name. Equal names have the same id.
     NameId;
     /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as in
     /// the filter `ref`.
@@ -52,7 +52,7 @@ impl ItemId {
     pub(crate) const LAST: Self = Self(u32::MAX);
 }
 
-/// A part of an arena.
+/// A range of entries in an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) start: u32,
@@ -269,11 +269,11 @@ pub enum FilterKind {
 /// An argument of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// A number without point and exponent.
+    /// A number without a point or an exponent.
     Integer(i64),
     /// A number with a point or an exponent.
     Float(f64),
-    /// A quoted text.
+    /// A quoted string.
     Text(String),
 }
 
@@ -340,16 +340,16 @@ pub struct Attribute {
 pub enum Value {
     /// No value, only a name.
     Null,
-    /// A number without point and exponent.
+    /// A number without a point or an exponent.
     Integer(i64),
     /// A finite number with a point or an exponent.
     Float(f64),
-    /// A quoted text.
+    /// A quoted string.
     Text(String),
     /// A list of integers, or an empty list.
     Integers(Vec<i64>),
     /// A list of numbers with at least one float.
     Floats(Vec<f64>),
-    /// A list of quoted texts.
+    /// A list of quoted strings.
     Texts(Vec<String>),
 }

@@ -16,8 +16,8 @@ use crate::text::{is_word, quote};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// An item and, if the path leads into its struct type, the members on the way: a member of that struct,
-    /// then a member of that member's struct, and so on.
+    /// An item and, if the path leads into its struct, the members on the way: a member of that struct, then a
+    /// member of that member's struct, and so on.
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),

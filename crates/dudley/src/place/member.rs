@@ -57,9 +57,9 @@ struct Around {
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Calls `visit` with each row, and after each row with the members of its struct and with their members,
-    /// until `visit` breaks. Members are not collected, because there may be too many: each type with two
-    /// members of another type doubles the number.
+    /// Calls `visit` with each of `rows`, and after each row with the members of its struct and with their
+    /// members, until `visit` breaks. Members are not collected, because there may be too many: each type with
+    /// two members of another type doubles the number.
     ///
     /// # Errors
     /// Same as [`table`](Self::table).

@@ -183,8 +183,8 @@ impl<'r> Steps<'r> {
         self.pass.cursor.map(|cursor| cursor + self.pass.base)
     }
 
-    /// Moves the last row and the values of parameters into a table. Return it by `take_back` before the next
-    /// step.
+    /// Moves the last row and the values of parameters into a table. The table must be returned with
+    /// `take_back` before the next step.
     pub(crate) fn lend<L: Deref<Target = Layout>>(&mut self, layout: L) -> AddressTable<L> {
         let rows = std::mem::take(&mut self.pass.rows);
         let values = std::mem::take(&mut self.pass.measure.scope.params);
@@ -196,7 +196,7 @@ impl<'r> Steps<'r> {
     }
 }
 
-/// Returns the error for a failure to find the address or size of `subject`.
+/// Converts a failure to compute the address or size of `subject` into an error.
 pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
     let path = short_path(layout, subject);
     let (code, message, param) = match trouble {

@@ -101,11 +101,11 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     ///
     /// # Errors
     /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if a size, address or value is too large,
-    /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) or
-    /// [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on such a value, and with
-    /// [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) for layouts that take too many steps. In a stream,
-    /// also fails with [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) or
-    /// [`CompressedLength`](crate::diagnostic::Code::CompressedLength), or if it cannot be read.
+    /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) if the value for a dimension is below -1,
+    /// with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on a missing value, and
+    /// with [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) if the layout takes too many steps. With a
+    /// stream, also fails with [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) or
+    /// [`CompressedLength`](crate::diagnostic::Code::CompressedLength), or if the stream cannot be read.
     pub fn table(&self) -> Result<AddressTable<L>, Error> {
         match self.partial_table() {
             (table, None) => Ok(table),
@@ -133,9 +133,9 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         (pass.into_table(self.layout.clone()), error)
     }
 
-    /// Returns the address of one item. Without a stream, this resolves only the declarations from the last
-    /// explicit address before the item. With a stream, the first call computes all addresses, and later calls
-    /// look them up.
+    /// Returns the address of one item, or `None` if the item is not data. Without a stream, this resolves only
+    /// the declarations from the last explicit address before the item. With a stream, the first call computes
+    /// all addresses, and later calls look them up.
     ///
     /// # Errors
     /// Same as [`table`](Self::table).
@@ -163,8 +163,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// Returns the addresses that determine the address of an item, and `None` if the item is not data. The
-    /// last row is the item's own, and the table also describes its shape and type. Without a stream, the table
+    /// Returns the addresses that determine the address of an item, or `None` if the item is not data. The last
+    /// row is the item's own, and the table also describes its shape and type. Without a stream, the table
     /// begins at the last explicit address before the item; with a stream, at the beginning.
     ///
     /// # Errors

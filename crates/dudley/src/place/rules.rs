@@ -11,7 +11,7 @@ pub enum ComplexAlign {
     /// The size of the type, as for every other primitive: `c8` 8, `c4` 4.
     #[default]
     Size,
-    /// The alignment of the real part, as in C and numpy: `c8` 4, `c4` 2.
+    /// The size of one part, as in C and numpy: `c8` 4, `c4` 2.
     Part,
 }
 

@@ -124,7 +124,8 @@ impl<'r> Facts<'r> for Stream<'r> {
             let size = measure.instance_size(id, frame, address)?;
             measure.facts.leave();
             let Some(size) = size else { return Ok(None) };
-            // An empty instance is read from the same bytes as the next one, so all that follow are empty too.
+            // The next instance is read from the same bytes as this empty one, so all that follow are empty
+            // too.
             if size == 0 && stream.is_some() {
                 break;
             }

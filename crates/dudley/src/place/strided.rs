@@ -24,7 +24,8 @@ impl Entry<'_> {
     ///
     /// # Errors
     /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on the
-    /// stream, if the instances of its struct differ in size, or if structs nest too deep.
+    /// stream, if the instances of its struct differ in size, or if its structs nest too deeply. Also fails if
+    /// a record has more than 65,536 fields.
     ///
     /// ```
     /// use dudley::{Layout, Order, Resolver, Rules};

@@ -69,7 +69,7 @@ pub struct AddressTable<L = Arc<Layout>> {
     order: Order,
     rows: Vec<Row>,
     end: Option<u64>,
-    /// By number of the parameter.
+    /// The values of parameters, by parameter number.
     pub(crate) values: Vec<Number>,
     /// The rules by which structs were measured.
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
@@ -99,7 +99,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         Self { layout, order, rows, end, values, complex_align, tail_padding }
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -229,7 +229,7 @@ impl<'t> Entry<'t> {
         self.row.nbytes()
     }
 
-    /// The row.
+    /// Returns the row.
     pub fn row(&self) -> Row {
         self.row
     }
