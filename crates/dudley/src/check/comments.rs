@@ -141,8 +141,8 @@ impl Checker<'_> {
 }
 
 /// Returns the name of the item that a documentation comment seems to describe, although it belongs to the
-/// preceding item. Such a comment is alone on its line and follows a line of code without documentation, and
-/// the item begins in the same column on the next line.
+/// preceding item. Such a comment is alone on its line and follows a line of code without a comment, and the
+/// item begins in the same column on the next line.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;

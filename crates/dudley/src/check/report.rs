@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics according to the options, up to the limits.
+/// Collector of diagnostics, which applies the options and the limits.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,

@@ -120,7 +120,7 @@ struct Listed {
     nbytes: Option<Sum>,
 }
 
-/// Lists stored items, parameters and members.
+/// Collector of the stored items, parameters and members.
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,

@@ -143,7 +143,7 @@ impl Taken {
     }
 }
 
-/// Prints the functions.
+/// Printer of the functions.
 pub(super) struct Printer<'t> {
     language: Language,
     terms: &'t Terms,

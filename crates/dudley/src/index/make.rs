@@ -30,7 +30,7 @@ impl Names for Declared {
     }
 }
 
-/// Creates the sections before the paths.
+/// Builder of the sections before the paths.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,

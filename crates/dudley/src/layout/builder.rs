@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::text::quote;
 
-/// Declares items one after another in the current dict, or the fields of a struct.
+/// A builder that declares items one after another in the current dict, or the fields of a struct.
 ///
 /// ```
 /// use dudley::layout::ArrayBuilder;
@@ -33,7 +33,7 @@ pub struct Builder {
     text: String,
 }
 
-/// Adds the elements of a list.
+/// A builder for the elements of a list.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ListBuilder {

@@ -273,7 +273,7 @@ impl Seen {
     }
 }
 
-/// Collects rows and members in the form that is compared.
+/// Collector of rows and members in the form that is compared.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<&'a Layout>,
     rows: Vec<Seen>,

@@ -48,7 +48,7 @@ enum Closed {
 /// The reason why an array has no strides.
 pub(crate) type Reason = &'static str;
 
-/// Looks into the data of items, for given values of the parameters of dicts.
+/// Access to the data of items, for given values of the parameters of dicts.
 pub(crate) struct Inner<'r> {
     pub(crate) measure: Measure<'r>,
     order: Order,

@@ -63,7 +63,7 @@ pub(crate) trait Facts<'r>: Sized {
 /// A type, and the values of its free names.
 type WithValues = (TypeId, Box<[Number]>);
 
-/// Measures arrays and instances.
+/// The state of measuring arrays and instances.
 pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     pub(crate) layout: &'r Layout,
     pub(crate) scope: Scope,

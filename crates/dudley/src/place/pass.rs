@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, Subject};
 
-/// Moves the cursor through the declarations and collects their rows.
+/// The cursor on its way through the declarations, and the rows collected so far.
 pub(crate) struct Pass<'r> {
     measure: Measure<'r>,
     layout: &'r Layout,

@@ -93,7 +93,7 @@ impl TokenKind {
     }
 }
 
-/// Marks the ASCII letters and digits, and `_`. Comparing each byte with ranges takes longer.
+/// Whether each byte is an ASCII letter, a digit or `_`. Comparing each byte with ranges takes longer.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;
@@ -109,7 +109,7 @@ pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
 
-/// Iterates over the tokens of a text, including comments.
+/// An iterator over the tokens of a text, including comments.
 ///
 /// ```
 /// use dudley::text::{Lexer, TokenKind};

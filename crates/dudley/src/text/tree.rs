@@ -33,7 +33,7 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` at the beginning of an item, which returns to the top.
+    /// `/` in place of an item, which returns to the top.
     Top,
     /// `..`
     Up,
