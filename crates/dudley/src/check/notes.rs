@@ -1,4 +1,4 @@
-//! Reporting what is legal but irregular.
+//! Reporting irregularities in legal layouts.
 
 use std::collections::{HashMap, HashSet};
 

@@ -69,7 +69,7 @@ fn text_of<'t>(text: &'t str, ends: &[u32], id: NameId) -> &'t str {
     &text[start as usize..end as usize]
 }
 
-/// Names are equal if they are the same in the same order.
+/// Two tables are equal if they contain the same names in the same order.
 impl PartialEq for Names {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text && self.ends == other.ends

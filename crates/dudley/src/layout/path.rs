@@ -221,7 +221,7 @@ impl Layout {
         }
     }
 
-    /// Follows typedefs to the data that they stand for.
+    /// Resolves typedefs, and returns the data that they lead to.
     fn stands_for<'a>(&'a self, mut data: &'a Data) -> &'a Data {
         while let Datatype::Struct(id) = data.datatype {
             let Some(member) = self.typedef_member(id) else { break };
@@ -308,7 +308,7 @@ impl Trail<'_> {
         }
     }
 
-    /// Returns the step that a part of a JSON Pointer stands for at this point.
+    /// Converts a part of a JSON Pointer to the step that it means at this point.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {
