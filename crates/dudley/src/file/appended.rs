@@ -5,11 +5,12 @@ use binio::ReadAt;
 use crate::error::{Error, ErrorKind};
 use crate::signature::Signature;
 
-/// The bytes of the layout that is appended to a native file.
+/// Returns the bytes of the layout appended to a native file.
 ///
 /// # Errors
-/// [`NotNative`](ErrorKind::NotNative) for another file, [`NoLayout`](ErrorKind::NoLayout) if the layout is in
-/// another file; other kinds if the signature is damaged or the file cannot be read.
+/// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
+/// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Also fails if the signature is damaged or
+/// the file cannot be read.
 ///
 /// ```
 /// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n";
@@ -25,15 +26,15 @@ pub fn appended_layout(file: &(impl ReadAt + ?Sized)) -> Result<Vec<u8>, Error> 
     }
 }
 
-/// The text of an appended layout.
+/// Reads the text of an appended layout.
 pub(crate) fn appended_text(file: &dyn ReadAt, signature: Signature) -> Result<Vec<u8>, Error> {
     let address = signature.layout_address;
     text_at(file, address, file.len().saturating_sub(address))
 }
 
-/// The bytes of a text in a file, which may be too long for a layout.
+/// Reads `len` bytes of text at `offset`. Fails if they are too many for a layout.
 pub(super) fn text_at(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
-    /// No layout is longer.
+    /// Maximum length of a layout in bytes.
     const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;
 
     if len > LIMIT {

@@ -1,4 +1,4 @@
-//! A file whose addresses are looked for: small reads, which mostly lie near each other.
+//! Small reads for finding the addresses in a file: most are close together.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,13 +7,13 @@ use binio::source::check_range;
 
 use super::bytes::FileBytes;
 
-/// Bytes that are read at once.
+/// Number of bytes per block.
 const BLOCK: usize = 128;
 
-/// Bytes of answers that are remembered.
+/// Number of bytes of answers to remember.
 const MAX_ANSWERS: usize = 1 << 16;
 
-/// A file that is read in blocks, of which the last is kept. It remembers what it was asked for.
+/// A file read in blocks, the last of which is kept in memory. All reads and their results are remembered.
 pub(super) struct Blocks {
     file: FileBytes,
     state: Mutex<State>,
@@ -23,12 +23,13 @@ pub(super) struct Blocks {
 struct State {
     block: Vec<u8>,
     start: u64,
-    /// What was asked for: offsets and bytes.
+    /// The reads so far: offsets, and the bytes found there.
     answers: Vec<(u64, Vec<u8>)>,
     answered: usize,
 }
 
-/// Everything that a file was asked for. Another file that gives the same answers is the same for who asked.
+/// All reads from a file and their results. A reader cannot tell this file from another one that gives the same
+/// answers.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,
@@ -39,14 +40,14 @@ impl Blocks {
         Self { file, state: Mutex::default() }
     }
 
-    /// What was asked for so far, unless it was too much to remember.
+    /// Returns the reads so far, unless they were too many to remember.
     pub(super) fn answers(&self) -> Option<Answers> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = (state.answered <= MAX_ANSWERS).then(|| state.answers.clone())?;
         Some(Answers { len: self.file.len(), answers })
     }
 
-    /// Whether the file gives these answers. What cannot be read is none.
+    /// Returns `true` if the file gives the same answers. A failed read is a different answer.
     pub(super) fn gives(&self, answers: &Answers) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();

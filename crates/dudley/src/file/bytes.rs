@@ -11,11 +11,11 @@ use binio::{Bytes, ReadAt};
 #[cfg(feature = "write")]
 pub(super) use binio::write::Folder;
 
-/// A folder that is not opened: a file has no journal to be looked for.
+/// A placeholder for an open folder: without the feature `write`, there is no journal to look for.
 #[cfg(not(feature = "write"))]
 pub(super) struct Folder;
 
-/// The bytes that an array lies in: those of its file, or decoded ones in memory. Clones share them.
+/// The bytes that hold an array: those of its file, or decoded bytes in memory. Clones share the bytes.
 #[derive(Clone)]
 pub struct FileBytes(Arc<dyn ReadAt>);
 
@@ -29,9 +29,9 @@ impl From<binio::write::ConsistentFile> for FileBytes {
     }
 }
 
-/// The folder of a file, and its name there. The folder that is open is that of the file before, if there was one, and
-/// then that of this one: a long path is not walked for each file in it. Not all folders that files are in can be
-/// opened.
+/// Returns the folder of a file and the name of the file in it. Keeps the folder open, so that the next file in
+/// it is opened without resolving a long path again. Returns `None` if the folder cannot be opened, even though
+/// the file in it may be readable.
 #[cfg(feature = "write")]
 fn enter<'f, 'p>(
     folder: &'f mut Option<Folder>,
@@ -45,21 +45,22 @@ fn enter<'f, 'p>(
 }
 
 impl FileBytes {
-    /// The bytes of a source.
+    /// Wraps a source.
     pub fn new(source: impl ReadAt + 'static) -> Self {
         Self(Arc::new(source))
     }
 
-    /// Opens a file as it was before a change that was interrupted, if there is one.
+    /// Opens a file. If a change to it was interrupted, reads return the bytes from before that change.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Fails if the file cannot be read.
     #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
         Ok(binio::write::ConsistentFile::open(path)?.into())
     }
 
-    /// Opens a file of the folder that [`enter`] leaves open.
+    /// Like [`open`](Self::open), but reuses the open folder of the previous file if this one is in it; see
+    /// [`enter`].
     #[cfg(feature = "write")]
     pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
         match enter(folder, path) {
@@ -76,26 +77,26 @@ impl FileBytes {
     /// Opens a file.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Fails if the file cannot be read.
     #[cfg(not(feature = "write"))]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
         Ok(Self::new(binio::FileSource::open(path)?))
     }
 
-    /// The bytes of a file before a change that was interrupted.
+    /// If a change to the file was interrupted, returns the bytes from before that change.
     #[cfg(all(feature = "write", feature = "mmap", any(unix, windows)))]
     pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
         Ok(binio::write::Journaled::open(path)?.map(Self::new))
     }
 
-    /// None: nothing can be changed.
+    /// Returns `None`: without the feature `write`, no file is ever changed.
     #[cfg(all(not(feature = "write"), feature = "mmap", any(unix, windows)))]
     #[allow(clippy::unnecessary_wraps, reason = "as with the feature")]
     pub(super) fn before_change(_: &Path) -> binio::Result<Option<Self>> {
         Ok(None)
     }
 
-    /// Whether both share the same bytes.
+    /// Returns `true` if both share the same bytes.
     #[cfg(feature = "write")]
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -1,4 +1,4 @@
-//! Compressed arrays: a count of 8 bytes in the default byte order, then that many bytes.
+//! Compressed arrays: an 8-byte count in the default byte order, followed by that many bytes.
 
 use binio::array::{self, Strided};
 use binio::{Bytes, ReadAt};
@@ -10,11 +10,11 @@ use crate::filter::{Declared, FilterError};
 use crate::layout::Order;
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Bytes of the count.
+/// Length of the count in bytes.
 const COUNT_LEN: u64 = 8;
 
 impl File {
-    /// The array that is stored compressed, decoded.
+    /// Decodes a compressed array.
     pub(super) fn decoded(
         &self,
         inner: &mut Inner<'_>,
@@ -56,7 +56,8 @@ impl File {
         Ok(array.map_err(binio::Error::from)?)
     }
 
-    /// The bytes after a count. That they are in the file is checked when addresses are found.
+    /// Returns the bytes after the count at `address`. The address resolver has already checked that they are
+    /// in the file.
     fn compressed(&self, address: u64) -> Result<Bytes, Error> {
         let mut count = [0; 8];
         self.source().read_exact_at(&mut count, address)?;
@@ -68,11 +69,12 @@ impl File {
         Ok(self.source().bytes_at(address.saturating_add(COUNT_LEN), len)?)
     }
 
-    /// The bytes of a compressed array as they are stored, without the count before them: for filters that are not
-    /// known here.
+    /// Returns the bytes of a compressed array as stored, without the count before them. This also works for
+    /// filters that are not registered.
     ///
     /// # Errors
-    /// As [`get`](Self::get), and [`NotData`](ErrorKind::NotData) if it is not compressed.
+    /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array is not
+    /// compressed.
     ///
     /// ```
     /// use dudley::{File, Layout, OpenOptions, Order, Rules};

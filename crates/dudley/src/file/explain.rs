@@ -1,4 +1,4 @@
-//! What a byte of a file belongs to.
+//! Finding the item that a byte of a file belongs to.
 
 use std::fmt::{self, Write as _};
 
@@ -10,10 +10,10 @@ use crate::layout::Field;
 use crate::place::{Inner, Row, Stored, to_error};
 use crate::signature::Signature;
 
-/// Rows that are reported for one byte: data may overlap.
+/// Maximum number of explanations for one byte. There may be several, because data may overlap.
 const MAX_ROWS: usize = 16;
 
-/// What a byte of a file belongs to.
+/// The part of a file that a byte belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -24,52 +24,52 @@ const MAX_ROWS: usize = 16;
 pub enum Explanation {
     /// The signature of a native file: its first 8 bytes.
     Signature {
-        /// Which of them.
+        /// Index of the byte in the signature.
         byte: u64,
     },
     /// The address of the layout: the 8 bytes after the signature.
     LayoutAddress {
-        /// Which of them.
+        /// Index of the byte in the address.
         byte: u64,
     },
     /// The text of the appended layout.
     Layout {
-        /// The line of the text, from 1.
+        /// Line number in the text, counted from 1.
         line: u64,
     },
     /// An element of an array, or a parameter.
     Data {
-        /// The path, with the numbers of the instances that enclose it.
+        /// Path of the array or parameter, with the indices of the enclosing instances.
         path: String,
-        /// The element, counted in each dimension; empty for a scalar.
+        /// Index of the element in each dimension; empty for a scalar.
         index: Vec<u64>,
-        /// The type of the element.
+        /// Type of the element.
         dtype: String,
-        /// Which byte of the element.
+        /// Index of the byte in the element.
         byte: u64,
     },
-    /// A byte in a struct that belongs to none of its members.
+    /// A byte of a struct outside its members.
     Padding {
-        /// The path of the struct, with the number of the instance.
+        /// Path of the struct, with the index of the instance.
         path: String,
     },
-    /// A compressed array: its count or its bytes.
+    /// A compressed array: the count or the compressed bytes.
     Compressed {
-        /// The path.
+        /// Path of the array.
         path: String,
-        /// Which byte, the count included.
+        /// Offset of the byte from the start of the count.
         byte: u64,
     },
-    /// Bytes that belong to no item.
+    /// A byte that belongs to no item.
     Unused {
-        /// The last item that ends before.
+        /// Path of the last item that ends before the byte.
         after: Option<String>,
-        /// The first item that begins after it.
+        /// Path of the first item that begins after the byte.
         before: Option<String>,
     },
-    /// No byte: the file ends before.
+    /// An address at or beyond the end of the file.
     PastEnd {
-        /// Bytes of the file.
+        /// Length of the file in bytes.
         len: u64,
     },
 }
@@ -105,10 +105,10 @@ impl fmt::Display for Explanation {
 }
 
 impl File {
-    /// What a byte belongs to; several things where data overlap.
+    /// Explains what the byte at `address` belongs to. Returns several explanations where data overlap.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Fails if the file cannot be read.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -181,7 +181,8 @@ impl File {
         }
     }
 
-    /// The member that a byte is in, or what it belongs to.
+    /// Descends one level: returns the member that contains the byte, or the explanation if there is no further
+    /// level.
     fn inwards(
         &self,
         inner: &mut Inner<'_>,
@@ -233,7 +234,7 @@ impl File {
     }
 }
 
-/// The index in each dimension.
+/// Converts the number of an element in C order to its index in each dimension.
 fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
     let mut index = vec![0; shape.len()];
     for (at, &len) in index.iter_mut().zip(shape).rev() {

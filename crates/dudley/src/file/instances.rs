@@ -1,4 +1,4 @@
-//! Structs whose instances differ in size, one after the other.
+//! Structs whose instances differ in size, stored one after another.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,14 +7,15 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::Field;
 use crate::place::{Inner, Part, Row, Stored, to_error};
 
-/// The instances of a struct that differ in size. The offsets of those that were looked at are kept.
+/// The instances of a struct that may differ in size. Addresses are found by scanning from the first instance,
+/// and kept.
 pub struct Instances<'f> {
     file: &'f File,
     row: Row,
     stored: Stored,
     path: String,
     count: u64,
-    /// Of the first instances.
+    /// Addresses of the first instances, as far as they are known.
     addresses: Mutex<Vec<u64>>,
 }
 
@@ -29,10 +30,11 @@ pub struct Instance<'f> {
 }
 
 impl File {
-    /// The instances of a struct that differ in size: ragged data.
+    /// Returns the instances of a struct, which may differ in size (ragged data).
     ///
     /// # Errors
-    /// As [`get`](Self::get); [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -73,25 +75,26 @@ impl<'f> Instances<'f> {
         Ok(Self { file, row, stored, path: path.to_owned(), count, addresses })
     }
 
-    /// The number of instances.
+    /// Returns the number of instances.
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no instances.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The dimensions of the array.
+    /// Returns the dimensions of the array of instances.
     pub fn shape(&self) -> &[u64] {
         self.stored.shape().unwrap_or_default()
     }
 
-    /// One instance, counted through all dimensions.
+    /// Returns the instance with this index, counted through all dimensions in C order.
     ///
     /// # Errors
-    /// If the instance does not exist, or if the file ends before a parameter of it or of one before.
+    /// Fails if there is no such instance, or if the file ends before a parameter of this or an earlier
+    /// instance.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
@@ -107,7 +110,7 @@ impl<'f> Instances<'f> {
             let known = addresses.get(usize::try_from(at).unwrap_or(usize::MAX)).copied();
             let (parts, nbytes) = self.parts(&mut inner, known)?;
             let address = known.unwrap_or_default();
-            // An instance without bytes is followed by others like it.
+            // All instances after an empty one are at the same address, and so empty as well.
             if at == index || nbytes == 0 {
                 return Ok(Instance {
                     file: self.file,
@@ -133,7 +136,7 @@ impl<'f> Instances<'f> {
         Ok((parts, nbytes))
     }
 
-    /// The instances in order.
+    /// Iterates over the instances in order.
     pub fn iter(&self) -> impl Iterator<Item = Result<Instance<'f>, Error>> + '_ {
         (0..self.count).map(|index| self.get(index))
     }
@@ -149,17 +152,17 @@ impl<'f> IntoIterator for &'f Instances<'_> {
 }
 
 impl<'f> Instance<'f> {
-    /// Where it begins, in bytes from the start of the file.
+    /// Returns the address of the instance: its offset from the start of the file, in bytes.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Its bytes, padding at its end included.
+    /// Returns the size of the instance in bytes, including the padding at its end.
     pub fn nbytes(&self) -> u64 {
         self.nbytes
     }
 
-    /// The names of its members, in order of declaration.
+    /// Iterates over the names of the members, in order of declaration.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         let layout = self.file.layout();
         self.parts.iter().filter_map(|part| match part.field {
@@ -168,7 +171,7 @@ impl<'f> Instance<'f> {
         })
     }
 
-    /// The parameters that it stores, with their values, in order of declaration.
+    /// Iterates over the names and values of the parameters stored in the instance, in order of declaration.
     pub fn params(&self) -> impl Iterator<Item = (&str, i64)> {
         let layout = self.file.layout();
         self.parts.iter().filter_map(|part| match part.field {
@@ -177,20 +180,20 @@ impl<'f> Instance<'f> {
         })
     }
 
-    /// A member, or a parameter as a scalar.
+    /// Returns the member with this name, or the parameter as a scalar.
     ///
     /// # Errors
-    /// As [`File::get`].
+    /// Same as [`File::get`].
     pub fn get(&self, name: &str) -> Result<Array, Error> {
         let inputs = self.file.inputs();
         let mut inner = self.file.inner(&inputs);
         self.file.to_array(&mut inner, self.part(name)?, self.row, &self.path_of(name))
     }
 
-    /// A member whose instances differ in size too.
+    /// Returns the instances of a member, which may differ in size as well.
     ///
     /// # Errors
-    /// As [`File::instances`].
+    /// Same as [`File::instances`].
     pub fn instances(&self, name: &str) -> Result<Instances<'f>, Error> {
         Instances::new(self.file, self.row, self.part(name)?.clone(), &self.path_of(name))
     }

@@ -9,16 +9,17 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside};
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Instances without bytes that are written: a short file may claim any number.
+/// Maximum number of empty instances to write: even a short file may claim any number of them.
 const MAX_EMPTY: u64 = 1 << 16;
 
 impl File {
-    /// Writes the value at a path as JSON, without a line end. Numbers and texts are those of
-    /// [`array::json`](binio::array::json); a struct is an object of its members, without its parameters;
-    /// instances that differ in size are nested lists.
+    /// Writes the value at a path as JSON, without a newline at the end. Numbers and text are written as by
+    /// [`array::json`](binio::array::json). A struct becomes an object of its members, without its parameters.
+    /// Instances that differ in size become nested lists.
     ///
     /// # Errors
-    /// As [`get`](Self::get), but for structs whose instances differ in size; and if `out` cannot be written.
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails if `out`
+    /// cannot be written to.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -38,10 +39,10 @@ impl File {
         self.write_inside(row, &inside, path, out)
     }
 
-    /// Writes the value of a row as [`write_json`](Self::write_json).
+    /// Writes the value of a row as JSON, like [`write_json`](Self::write_json).
     ///
     /// # Errors
-    /// As [`write_json`](Self::write_json).
+    /// Same as [`write_json`](Self::write_json).
     pub fn write_row_json(&self, row: Row, out: &mut dyn Write) -> Result<(), Error> {
         let path = self.layout().subject_path(row.subject());
         self.write_inside(row, &[], &path, out)
@@ -58,7 +59,7 @@ impl File {
         let mut inner = self.inner(&inputs);
         let stored = self.follow(&mut inner, row, inside, path)?;
         if stored.is_ragged(self.layout()) {
-            // So that nothing is written of what cannot be read.
+            // Do a dry run first, so that nothing is written if a later instance cannot be read.
             Values { file: self, row, path, out: &mut io::sink() }.value(&mut inner, &stored)?;
             let mut inner = self.inner(&inputs);
             return Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop);
@@ -67,7 +68,7 @@ impl File {
     }
 }
 
-/// Writes values of one row.
+/// A writer for the values of one row.
 struct Values<'v> {
     file: &'v File,
     row: Row,
@@ -76,8 +77,8 @@ struct Values<'v> {
 }
 
 impl Values<'_> {
-    /// Writes a value, and returns the size of an instance. The nesting of types is limited, so the recursion
-    /// is too.
+    /// Writes a value. Returns its size in bytes if it is a single ragged instance, otherwise 0. The recursion
+    /// is bounded, because the nesting of types is.
     fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
         if !stored.is_ragged(self.file.layout()) {
             let array = self.file.to_array(inner, stored, self.row, self.path)?;
@@ -148,7 +149,7 @@ impl Values<'_> {
     }
 }
 
-/// The brackets that are opened before the element with a number, and closed after it.
+/// Counts the brackets to open before the element with this index, and to close after it.
 fn brackets(shape: &[u64], index: u64) -> (usize, usize) {
     let (mut opened, mut closed, mut span) = (0, 0, 1_u64);
     for &len in shape.iter().rev() {

@@ -7,7 +7,7 @@ use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Found, ItemId, ItemKind};
 
-/// The elements of a list, as arrays that are made when they are asked for.
+/// The elements of a list. Each becomes an array only when requested.
 ///
 /// ```
 /// use dudley::{Layout, OpenOptions, Order, Rules};
@@ -31,11 +31,12 @@ pub struct List<'f> {
 }
 
 impl File {
-    /// The elements of a list.
+    /// Returns the elements of a list.
     ///
     /// # Errors
-    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for
-    /// anything but a list.
+    /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, with [`NotFound`](ErrorKind::NotFound) if
+    /// there is nothing at the path, and with [`NotData`](ErrorKind::NotData) if it leads to anything but a
+    /// list.
     pub fn list(&self, path: &str) -> Result<List<'_>, Error> {
         List::find(self, path)
     }
@@ -56,39 +57,39 @@ impl<'f> List<'f> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// The path of an element, for elements that are not arrays: lists and dicts.
+    /// Returns the path of an element. Use it for elements that are lists or dicts.
     pub fn path(&self, index: usize) -> String {
         format!("{}[{index}]", self.path)
     }
 
-    /// An element that is an array.
+    /// Returns an element that is an array.
     ///
     /// # Errors
-    /// As [`File::get`].
+    /// Same as [`File::get`].
     pub fn get(&self, index: usize) -> Result<Array, Error> {
         self.file.get(&self.path(index))
     }
 
-    /// The elements in order.
+    /// Iterates over the elements in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<Array, Error>> + '_ {
         (0..self.elements.len()).map(|index| self.get(index))
     }
 
-    /// All elements as one array, whose first dimension is the list; none if they differ in type or shape, or
-    /// do not lie at equal distances.
+    /// Returns all elements as one array, whose first dimension is the list. Returns `None` if the list is
+    /// empty, if the elements differ in type or shape, or if they are not evenly spaced.
     ///
     /// # Errors
-    /// As [`File::get`].
+    /// Same as [`File::get`].
     pub fn stacked(&self) -> Result<Option<Array>, Error> {
         let Some(&first) = self.elements.first() else { return Ok(None) };
         let one = self.get(0)?;

@@ -1,6 +1,6 @@
-//! Files whose data a layout describes: native files and any others.
+//! Files whose data is described by a layout: native files and any others.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
 //! | `bytes` | the bytes of a file, as they were before an interrupted change |
 //! | `appended` | the layout at the end of a native file |
@@ -8,15 +8,15 @@
 //! | `open` | finds the layout, reads parameters, resolves addresses |
 //! | `blocks` | small reads, a block at a time |
 //! | `compressed` | arrays that a filter decodes |
-//! | `instances` | structs that differ in size |
+//! | `instances` | structs whose instances differ in size |
 //! | `list` | the elements of a list |
 //! | `references` | arrays whose elements refer to items |
 //! | `json` | values as JSON |
-//! | `numpy` | arrays in types that numpy has |
+//! | `numpy` | arrays in types that numpy supports |
 //! | `explain` | the item that a byte belongs to |
-//! | `pipe` | input that cannot go back, read in order |
-//! | `family` | many files behind one layout |
-//! | `verify` | checks a layout, or a native file with its layout |
+//! | `pipe` | sequential reading of input that cannot seek |
+//! | `family` | many files that share one layout |
+//! | `verify` | checks of a layout, or of a native file and its layout |
 
 mod appended;
 #[cfg(feature = "read")]

@@ -1,8 +1,8 @@
-//! Arrays as numpy can have them.
+//! Arrays in types that numpy supports.
 //!
 //! | Dudley | numpy |
 //! |---|---|
-//! | `U1`, `U2`: text in UTF-8, UTF-16 | `U`: characters of four bytes |
+//! | `U1`, `U2`: text in UTF-8, UTF-16 | `U`: 4-byte characters |
 //! | `c4`: complex numbers of two `f2` | `c8` |
 
 use binio::array::half::f16;
@@ -15,12 +15,13 @@ use super::bytes::FileBytes;
 use super::value::Array;
 use crate::error::Error;
 
-/// The same elements in types that numpy has: the array itself, if it has them already; otherwise a packed
-/// copy in memory, in which text has characters of four bytes and complex numbers of half precision are
+/// Converts an array to types that numpy supports. Returns the array itself if numpy supports its type,
+/// otherwise a packed copy in memory, with text as 4-byte characters and half-precision complex numbers
 /// widened.
 ///
 /// # Errors
-/// If the array cannot be read, or has text that is not UTF-8 or UTF-16.
+/// Fails if the array cannot be read or is too large to copy, or if it contains text that is not valid UTF-8 or
+/// UTF-16.
 pub fn for_numpy(array: &Array) -> Result<Array, Error> {
     let Some(datatype) = widened(array.datatype()).map_err(binio::Error::from)? else {
         return Ok(array.clone());
@@ -52,7 +53,7 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// The type for numpy, if that differs.
+/// Returns the type for numpy if it differs from this one.
 fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError> {
     match datatype {
         Datatype::Scalar(scalar) => {
@@ -83,7 +84,7 @@ fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError
     }
 }
 
-/// One element.
+/// Converts one element.
 fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(), String> {
     match (from, to) {
         (Datatype::Scalar(from), Datatype::Scalar(to)) if from == to => out.copy_from_slice(bytes),
@@ -128,7 +129,7 @@ fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result
     Ok(())
 }
 
-/// Text without the padding at its end.
+/// Returns the text without the zeros at its end.
 fn trimmed(bytes: &[u8], unit: usize) -> &[u8] {
     let is_text = |unit: &[u8]| unit.iter().any(|&byte| byte != 0);
     let units = bytes.chunks_exact(unit).rposition(is_text).map_or(0, |last| last + 1);
@@ -141,7 +142,7 @@ fn put(characters: impl Iterator<Item = char>, endian: Endian, out: &mut [u8]) {
     }
 }
 
-/// Numbers in a byte order.
+/// Conversions of numbers from and to a byte order.
 trait Numbers {
     fn u16(self, bytes: &[u8]) -> u16;
     fn bytes(self, number: u32) -> [u8; 4];

@@ -1,4 +1,4 @@
-//! Opening a file: its layout, its parameters, the addresses of everything.
+//! Opening a file: finding its layout, its parameters and the addresses of its items.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::place::Rules;
 use crate::signature::Signature;
 use crate::source::Source;
 
-/// How a file is opened.
+/// Options for opening files.
 ///
 /// ```
 /// use dudley::{OpenOptions, Order, Rules};
@@ -41,16 +41,16 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: the layout is the one that is appended to the file.
+    /// Returns the default options: the layout must be appended to the file.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the layout. An appended one is ignored then.
+        /// Sets the layout. It takes precedence over a layout appended to the file.
         layout: impl Into<Option<Arc<Layout>>> => layout.into();
-        /// Sets the layout, compiled: its text is parsed only for what the compiled form does not describe. A layout
-        /// that is set too is ignored.
+        /// Sets the layout in compiled form. Its text is parsed only when the compiled form does not suffice.
+        /// It takes precedence over [`layout`](Self::layout).
         ///
         /// ```
         /// use dudley::index::CompiledLayout;
@@ -66,10 +66,10 @@ impl OpenOptions {
         compiled: CompiledLayout => Some(compiled);
     }
 
-    /// Sets the layout, by its text.
+    /// Parses a text and sets it as the layout.
     ///
     /// # Errors
-    /// As [`Layout::parse`].
+    /// Same as [`Layout::parse`].
     pub fn parse(self, text: impl AsRef<[u8]>) -> Result<Self, Error> {
         let layout = self.parse.parse(text)?;
         Ok(self.layout(layout))
@@ -83,36 +83,37 @@ impl OpenOptions {
     }
 
     binio::setters! {
-        /// Sets the rules by which addresses are found, with values of parameters that the file does not hold.
+        /// Sets the rules for finding addresses. They may also provide the values of parameters that the file
+        /// does not store.
         rules: Rules;
-        /// Sets whether the file is mapped into memory: then views of arrays are free. If another program
-        /// cuts the file meanwhile, the system ends this process. Default: no, the file is read by position.
-        /// Without the feature `mmap` it is always read.
+        /// Sets whether files are mapped into memory, which makes views of arrays free. If another program
+        /// truncates a mapped file, the operating system ends this process. Default: `false`; parts of the file
+        /// are read when needed. Has no effect without the feature `mmap`.
         mmap: bool;
-        /// Sets the limits of reading arrays.
+        /// Sets the limits for reading arrays.
         limits: binio::Limits;
-        /// Sets the filters of compressed arrays and references. Default: those of this crate.
+        /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
         filters: FilterRegistry;
     }
 
     /// Opens a file.
     ///
     /// # Errors
-    /// If the file cannot be read; if its signature is damaged; [`NoLayout`](ErrorKind::NoLayout) if no
-    /// layout is given or appended; what is wrong with an appended layout. An address that cannot be found is
-    /// an error when the item is asked for, see [`File::stopped`].
+    /// Fails if the file cannot be read, if its signature is damaged, or if its appended layout has errors.
+    /// Fails with [`NoLayout`](ErrorKind::NoLayout) if no layout is set or appended. If an address cannot be
+    /// found, opening succeeds, but accessing the item fails; see [`File::stopped`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let source = self.bytes_of(path)?;
         self.open_source(source.clone(), &Blocks::new(source), Some(path))
     }
 
-    /// Opens a file for reading.
+    /// Opens the bytes of a file.
     pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
         self.bytes_by(path, FileBytes::open)
     }
 
-    /// Opens one of many files for reading; see [`FileBytes::open_in`].
+    /// Opens the bytes of one of many files; see [`FileBytes::open_in`].
     pub(super) fn bytes_in(
         &self,
         folder: &mut Option<Folder>,
@@ -135,25 +136,25 @@ impl OpenOptions {
         Ok(open(path).with_context(name)?)
     }
 
-    /// Opens a file in memory.
+    /// Opens a file that is already in memory.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<File, Error> {
         self.from_source(bytes.into())
     }
 
-    /// Opens a file from where it comes.
+    /// Opens a file from any source of bytes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<File, Error> {
         let source = FileBytes::new(source);
         self.open_source(source.clone(), &source, None)
     }
 
-    /// A file that is open for reading. `asked`, the same bytes, is asked for the parameters; `path` is for
-    /// messages.
+    /// Opens a file. The parameters are read from `asked`, which has the same bytes as `source`. Messages name
+    /// `path`.
     pub(super) fn open_source(
         &self,
         source: FileBytes,
@@ -184,7 +185,7 @@ impl OpenOptions {
         Ok(file.with_filters(self.filters.clone()))
     }
 
-    /// The layout that was set, with its text or compiled.
+    /// Returns the layout that was set, parsing it if it was set in compiled form.
     pub(super) fn given_layout(&self) -> Result<Arc<Layout>, Error> {
         match (&self.layout, &self.compiled) {
             (_, Some(compiled)) => Ok(Arc::new(compiled.parse(&self.parse)?)),
@@ -193,27 +194,27 @@ impl OpenOptions {
         }
     }
 
-    /// The filters that were registered.
+    /// Returns the registered filters.
     pub(super) fn registered(&self) -> &FilterRegistry {
         &self.filters
     }
 
-    /// The limits of reading arrays.
+    /// Returns the limits for reading arrays.
     pub(super) fn reading_limits(&self) -> &binio::Limits {
         &self.limits
     }
 
-    /// The rules by which addresses are found.
+    /// Returns the rules for finding addresses.
     pub(super) fn given_rules(&self) -> &Rules {
         &self.rules
     }
 }
 
 impl File {
-    /// Opens a file that a layout describes. Without one, the layout that is appended to it.
+    /// Opens a file described by `layout`, or by its appended layout if `layout` is `None`.
     ///
     /// # Errors
-    /// As [`OpenOptions::open`].
+    /// Same as [`OpenOptions::open`].
     pub fn open(
         path: impl AsRef<Path>,
         layout: impl Into<Option<Arc<Layout>>>,
@@ -221,10 +222,10 @@ impl File {
         OpenOptions::new().layout(layout).open(path)
     }
 
-    /// Opens a file in memory.
+    /// Opens a file that is already in memory.
     ///
     /// # Errors
-    /// As [`OpenOptions::open`].
+    /// Same as [`OpenOptions::open`].
     pub fn from_bytes(
         bytes: impl Into<Bytes>,
         layout: impl Into<Option<Arc<Layout>>>,
@@ -232,10 +233,10 @@ impl File {
         OpenOptions::new().layout(layout).from_bytes(bytes)
     }
 
-    /// Opens a file from where it comes.
+    /// Opens a file from any source of bytes.
     ///
     /// # Errors
-    /// As [`OpenOptions::open`].
+    /// Same as [`OpenOptions::open`].
     pub fn from_source(
         source: impl ReadAt + 'static,
         layout: impl Into<Option<Arc<Layout>>>,

@@ -1,4 +1,4 @@
-//! Files from a pipe, which cannot go back: what is stored is read in order, one item at a time in memory.
+//! Sequential reading of pipes, which cannot seek: only one item at a time is in memory.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -14,17 +14,17 @@ use crate::layout::{Layout, Subject};
 use crate::place::{Resolver, Row, Steps};
 use crate::signature::Signature;
 
-/// Bytes that are read at once.
+/// Maximum number of bytes per read.
 const PIECE: u64 = 1 << 18;
 
 impl Layout {
-    /// Whether everything is stored in the order in which it is declared, as far as the layout tells: no item
-    /// has a stated address. Then a file can be read from a pipe.
+    /// Returns `true` if no item or parameter has an explicit address, so that everything is stored in order of
+    /// declaration and the file can be read from a pipe.
     pub fn is_in_order(&self) -> bool {
         self.out_of_order().is_none()
     }
 
-    /// The first item or parameter whose address is stated.
+    /// Returns the first item or parameter with an explicit address.
     fn out_of_order(&self) -> Option<Subject> {
         let mut subjects = self.declarations().iter().filter_map(|found| found.subject());
         subjects.find(|&subject| self.has_stated_address(subject))
@@ -32,21 +32,22 @@ impl Layout {
 }
 
 impl OpenOptions {
-    /// Whether a layout is set, and states no addresses, so that files can be
-    /// [read in order](Self::read_in_order).
+    /// Returns `true` if a layout without explicit addresses is set, so that files can be [read in
+    /// order](Self::read_in_order).
     pub fn reads_in_order(&self) -> bool {
         self.given_layout().is_ok_and(|layout| layout.is_in_order())
     }
 
-    /// Reads a file in order, from a pipe or from whatever cannot go back, without a copy of it. The layout has
-    /// to be given. `visit` is called with everything that is stored, until it breaks; with `only`, for the item
-    /// or parameter of that path. The [`File`] knows nothing but this row, and what `visit` does not read of it
-    /// is gone afterwards.
+    /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying it to disk.
+    /// The layout must be set. Calls `visit` for each item and parameter that is stored, until it breaks, or
+    /// only for the one at the path `only`. The [`File`] passed to `visit` knows nothing but this row. Data
+    /// that `visit` does not read is skipped.
     ///
     /// # Errors
-    /// If the input cannot be read, or ends too early; what `visit` returns; [`NoLayout`](ErrorKind::NoLayout)
-    /// without a layout; [`NotInOrder`](ErrorKind::NotInOrder) if the layout states addresses;
-    /// [`NotData`](ErrorKind::NotData) if there is no item or parameter with the path `only`.
+    /// Fails if the input cannot be read or ends too early, or if `visit` fails. Fails with
+    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set, with [`NotInOrder`](ErrorKind::NotInOrder) if the
+    /// layout has explicit addresses, and with [`NotData`](ErrorKind::NotData) if `only` leads to no stored
+    /// item or parameter.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -92,7 +93,8 @@ impl OpenOptions {
                 }
             }
             if was_open && !window.is_open() {
-                // Now that the length is known, what is wrong is what it is in a file.
+                // Repeat the step with the length, now that it is known, so that errors are those of a regular
+                // file.
                 row = steps.again();
             }
             let Some(row) = row.transpose()? else { return Ok(()) };
@@ -117,7 +119,7 @@ impl OpenOptions {
     }
 }
 
-/// The part of an input that is kept: from the beginning of an item on.
+/// The part of an input that is kept in memory: from the beginning of the current item.
 struct Window {
     state: Mutex<State>,
     max: u64,
@@ -125,10 +127,10 @@ struct Window {
 
 struct State {
     input: Box<dyn Read + Send>,
-    /// Where the kept bytes begin.
+    /// Offset of the kept bytes in the input.
     start: u64,
     kept: Vec<u8>,
-    /// The length of the input, once its end was met.
+    /// The length of the input in bytes, once its end has been reached.
     len: Option<u64>,
 }
 
@@ -142,17 +144,17 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the end was not met yet.
+    /// Returns `true` until the end of the input has been reached.
     fn is_open(&self) -> bool {
         self.state().len.is_none()
     }
 
-    /// Reads up to an address, as far as there is something.
+    /// Reads up to the address `to`, or to the end of the input.
     fn fill(&self, to: u64) -> binio::Result<()> {
         self.state().fill(to, self.max)
     }
 
-    /// Drops what is before an address.
+    /// Drops the bytes before an address.
     fn forget(&self, before: u64) -> binio::Result<()> {
         self.state().forget(before)
     }
@@ -165,7 +167,7 @@ impl State {
 
     fn fill(&mut self, to: u64, max: u64) -> binio::Result<()> {
         while self.end() < to && self.len.is_none() {
-            // The buffer grows with what was read: an item may claim any size.
+            // Let the buffer grow only with the bytes read: an item may claim any size.
             let more = (to - self.end()).min(PIECE);
             check_limit("bytes of an item from a pipe", max, self.kept.len() as u64 + more)?;
             self.read(more)?;
@@ -173,7 +175,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads at most so many bytes.
+    /// Reads at most `more` bytes.
     fn read(&mut self, more: u64) -> binio::Result<()> {
         let before = self.kept.len();
         let read = (&mut self.input).take(more).read_to_end(&mut self.kept);
@@ -199,7 +201,7 @@ impl State {
 }
 
 impl ReadAt for Window {
-    /// Before the end was met, as long as an address can be.
+    /// Returns the maximum address until the end of the input has been reached.
     fn len(&self) -> u64 {
         self.state().len.unwrap_or(i64::MAX.unsigned_abs())
     }

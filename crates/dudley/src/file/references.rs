@@ -1,5 +1,5 @@
-//! References to items: `<- ref`. The stored array is plain data; the filter says which item each
-//! number means. Nothing is followed until it is asked for.
+//! References to items: `<- ref`. The stored array is plain data; the filter maps each number to an item.
+//! References are followed only on request.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::filter::{FilterError, Reference};
 use crate::layout::{Filter, FilterKind, Found, ItemId, ItemKind, Subject};
 
-/// The references that an array holds.
+/// The references stored in an array.
 ///
 /// ```
 /// use dudley::{File, Layout, OpenOptions, Order, Rules};
@@ -32,7 +32,7 @@ pub struct References<'f> {
     filter: &'f dyn Reference,
 }
 
-/// An item that is referred to. Nothing of it is read until it is asked for.
+/// The target of a reference. Its data is read only on request.
 #[derive(Clone, Copy)]
 pub struct Referenced<'f> {
     file: &'f File,
@@ -40,11 +40,12 @@ pub struct Referenced<'f> {
 }
 
 impl File {
-    /// The references that the array at a path holds.
+    /// Returns the references stored in the array at a path.
     ///
     /// # Errors
-    /// As [`get`](Self::get); [`NotData`](ErrorKind::NotData) if the array has no reference filter, or if its elements
-    /// are not integers; [`Reference`](ErrorKind::Reference) if the filter is not known.
+    /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array has no
+    /// reference filter or its elements are not integers, and with [`Reference`](ErrorKind::Reference) if the
+    /// filter is not registered.
     pub fn references(&self, path: &str) -> Result<References<'_>, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (row, inside) = self.find(path)?;
@@ -70,12 +71,12 @@ impl File {
         Ok(References { file: self, path, shape, numbers, filter: known })
     }
 
-    /// The items that are reached from the references at a path: those that they refer to; where these are references
-    /// themselves, what they refer to, and so on. Each is listed once, in the order in which it is met.
+    /// Follows the references at a path, and any references found on the way. Returns each item reached once,
+    /// in the order of discovery.
     ///
     /// # Errors
-    /// As [`references`](Self::references) and [`References::get`], and [`Reference`](ErrorKind::Reference) if
-    /// following references leads back to where it was before.
+    /// Same as [`references`](Self::references) and [`References::get`]. Also fails with
+    /// [`Reference`](ErrorKind::Reference) if the references form a cycle.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -120,7 +121,7 @@ impl File {
     }
 }
 
-/// The elements of an array of integers.
+/// Reads the elements of an integer array.
 fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
     let is_unsigned = array.datatype().as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     let bytes = array.read_bytes(ElementOrder::C, ByteOrder::Native)?;
@@ -144,26 +145,27 @@ fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
 }
 
 impl<'f> References<'f> {
-    /// The number of references.
+    /// Returns the number of references.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no references.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The dimensions of the array that holds them.
+    /// Returns the dimensions of the array of references.
     pub fn shape(&self) -> &[u64] {
         &self.shape
     }
 
-    /// The item of an element, counted through all dimensions; none if it means nothing.
+    /// Returns the target of the reference with this index, counted through all dimensions in C order. Returns
+    /// `None` for a null reference.
     ///
     /// # Errors
-    /// [`Reference`](ErrorKind::Reference) with the index of the element if the number is not that of an item, or the
-    /// index not that of an element.
+    /// Fails with [`Reference`](ErrorKind::Reference) if the stored number belongs to no item, or if there is
+    /// no element with this index.
     pub fn get(&self, index: usize) -> Result<Option<Referenced<'f>>, Error> {
         let number = self.numbers.get(index).copied();
         let found = number
@@ -177,7 +179,7 @@ impl<'f> References<'f> {
         Ok(found.map(|item| Referenced { file: self.file, item }))
     }
 
-    /// All elements in order.
+    /// Iterates over all references in order.
     pub fn iter(
         &self,
     ) -> impl ExactSizeIterator<Item = Result<Option<Referenced<'f>>, Error>> + '_ {
@@ -186,33 +188,33 @@ impl<'f> References<'f> {
 }
 
 impl<'f> Referenced<'f> {
-    /// The item.
+    /// Returns the item.
     pub fn item(&self) -> ItemId {
         self.item
     }
 
-    /// Its path.
+    /// Returns the path of the item.
     pub fn path(&self) -> String {
         self.file.layout().path(self.item)
     }
 
-    /// Its data.
+    /// Returns the data of the item.
     ///
     /// # Errors
-    /// As [`File::get`]; [`NotData`](ErrorKind::NotData) for a dict or a list.
+    /// Same as [`File::get`]. Fails with [`NotData`](ErrorKind::NotData) if the item is a dict or a list.
     pub fn array(&self) -> Result<Array, Error> {
         self.file.get(&self.path())
     }
 
-    /// The references that it holds itself.
+    /// Returns the references stored in the item.
     ///
     /// # Errors
-    /// As [`File::references`].
+    /// Same as [`File::references`].
     pub fn references(&self) -> Result<References<'f>, Error> {
         self.file.references(&self.path())
     }
 
-    /// Whether it is an array of references.
+    /// Returns `true` if the item is an array of references.
     pub fn is_reference(&self) -> bool {
         let layout = self.file.layout();
         if !matches!(layout.kind(self.item), ItemKind::Data(_)) {

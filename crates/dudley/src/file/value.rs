@@ -1,4 +1,4 @@
-//! What a file stores at a path.
+//! An open file and the values in it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -21,11 +21,11 @@ use crate::place::{
 };
 use crate::signature::Signature;
 
-/// An array in a file: a view. Making one and [slicing](array::Array::slice) it reads nothing.
+/// A view of an array in a file. Creating and [slicing](array::Array::slice) it reads no elements.
 pub type Array = array::Array<FileBytes>;
 
-/// An open file, native or not, with the layout that describes it. Its parameters are read and its addresses
-/// found; arrays are read when they are asked for.
+/// An open file, native or not, and the layout that describes it. Opening reads the parameters and finds the
+/// addresses. Arrays are read on request.
 ///
 /// ```
 /// use dudley::File;
@@ -45,24 +45,24 @@ pub type Array = array::Array<FileBytes>;
 pub struct File {
     source: FileBytes,
     signature: Option<Signature>,
-    /// With a compiled layout, once more is asked for than it tells.
+    /// With a compiled layout, this stays empty until the compiled form does not suffice.
     resolved: OnceLock<Resolved>,
     compiled: Option<Box<Compiled>>,
     limits: binio::Limits,
     filters: FilterRegistry,
 }
 
-/// A layout, and the addresses in a file.
+/// A layout, and the addresses of its items in a file.
 pub(super) struct Resolved {
     pub(super) layout: Arc<Layout>,
     pub(super) table: AddressTable,
     pub(super) stopped: Option<Error>,
     pub(super) inputs: Inputs<'static>,
-    /// Whether the text of a compiled layout is not a layout: `stopped` has the reason.
+    /// Whether the text of a compiled layout has errors; `stopped` is the first.
     pub(super) is_invalid: bool,
 }
 
-/// A compiled layout, and how its text is parsed and resolved.
+/// A compiled layout, and the options for parsing and resolving its text.
 pub(super) struct Compiled {
     pub(super) layout: CompiledLayout,
     pub(super) parse: ParseOptions,
@@ -82,7 +82,7 @@ impl Resolved {
         Ok(Self { layout, table, stopped, inputs, is_invalid: false })
     }
 
-    /// Of a file without a layout.
+    /// Creates an empty layout without addresses.
     fn empty(error: Option<Error>) -> Self {
         let resolver = Resolver::new(Arc::new(Layout::default()));
         let (table, _) = resolver.partial_table();
@@ -90,14 +90,14 @@ impl Resolved {
         Self { layout, table, stopped: error, inputs: resolver.into_inputs(), is_invalid }
     }
 
-    /// Of a file whose layout has errors.
+    /// Creates an empty layout in place of one with errors.
     pub(super) fn invalid(error: Error) -> Self {
         Self::empty(Some(error))
     }
 }
 
 impl Compiled {
-    /// Parses the text of the layout, and finds the addresses in a file.
+    /// Parses the text of the layout and finds the addresses in a file.
     fn resolve(&self, source: &FileBytes) -> Resolved {
         let layout = self.layout.parse(&self.parse).map(Arc::new);
         let resolved = layout.and_then(|layout| Resolved::of(layout, &self.rules, source));
@@ -138,7 +138,7 @@ impl File {
         Self { filters, ..self }
     }
 
-    /// The layout and the addresses; of a compiled layout the text is parsed now.
+    /// Returns the layout and the addresses. With a compiled layout, the first call parses its text.
     fn resolved(&self) -> &Resolved {
         self.resolved.get_or_init(|| match &self.compiled {
             Some(compiled) => compiled.resolve(&self.source),
@@ -146,9 +146,9 @@ impl File {
         })
     }
 
-    /// Compares the layout that is appended to the file with the one that was given for it. Returns the first item
-    /// that the given layout describes in another way, or that only the given layout has. Returns `None` if nothing
-    /// contradicts, or if the file has no layout of its own.
+    /// Compares the layout appended to the file with the one used to open it. Returns the first item that the
+    /// latter describes differently, or that only the latter has. Returns `None` if there is no contradiction,
+    /// or if no layout is appended.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -174,12 +174,12 @@ impl File {
         contradiction(&Layout::parse(text)?, given, signature.order)
     }
 
-    /// What it was made of.
+    /// Returns the layout and the addresses, consuming the file.
     pub(super) fn into_resolved(self) -> Resolved {
         self.resolved.into_inner().unwrap_or_else(|| Resolved::empty(None))
     }
 
-    /// The same, unless the text of a compiled layout is not a layout.
+    /// Returns the layout and the addresses. Fails if the text of a compiled layout has errors.
     pub(super) fn valid(&self) -> Result<&Resolved, Error> {
         let resolved = self.resolved();
         match &resolved.stopped {
@@ -188,63 +188,64 @@ impl File {
         }
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.resolved().layout
     }
 
-    /// The signature, if this is a native file.
+    /// Returns the signature if this is a native file.
     pub fn signature(&self) -> Option<Signature> {
         self.signature
     }
 
-    /// The byte order of types without a prefix.
+    /// Returns the byte order of types without a prefix.
     pub fn order(&self) -> Order {
         self.table().order()
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub fn source(&self) -> &FileBytes {
         &self.source
     }
 
-    /// The addresses of everything, up to the first that cannot be found.
+    /// Returns the addresses of all items and parameters, up to the first that cannot be found.
     pub fn table(&self) -> &AddressTable {
         &self.resolved().table
     }
 
-    /// Why the first address that is not in the [table](Self::table) cannot be found: mostly because the
-    /// file ends before a parameter.
+    /// Returns the reason why the [table](Self::table) is incomplete. Usually the file ends before a parameter.
     pub fn stopped(&self) -> Option<&Error> {
         self.resolved().stopped.as_ref()
     }
 
-    /// The limits of reading arrays.
+    /// Returns the limits for reading arrays.
     pub fn limits(&self) -> &binio::Limits {
         &self.limits
     }
 
-    /// The filters that are known.
+    /// Returns the registered filters.
     pub fn filters(&self) -> &FilterRegistry {
         &self.filters
     }
 
-    /// Where the data end: at the appended layout, or at the end of the file.
+    /// Returns the address of the end of the data: that of the appended layout, or the end of the file.
     pub fn data_end(&self) -> u64 {
         self.signature.map_or(self.source.len(), |signature| signature.data_end(&self.source))
     }
 
-    /// The array or scalar at a path: a data item, a stored parameter, a member of a struct in all instances
-    /// (`/item.member`) or in one (`/item[2].member`), an instance (`/item[2]`), an element of a list
-    /// (`/list[2]`). A JSON Pointer works too.
+    /// Returns the array or scalar at a path. The path may lead to a data item, a stored parameter, an element
+    /// of a list (`/list[2]`), an instance of a struct (`/item[2]`), or a member in one instance
+    /// (`/item[2].member`) or in all of them (`/item.member`). JSON Pointers are accepted too.
     ///
-    /// A struct is an array of records. The last dimension of text is its length.
+    /// A struct becomes an array of records. The last dimension of text is its length.
     ///
     /// # Errors
-    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for a
-    /// dict, a list or a fixed parameter; [`NotStrided`](ErrorKind::NotStrided) for structs whose instances
-    /// differ in size, see [`instances`](Self::instances); [`PastEnd`](ErrorKind::PastEnd) if the file ends
-    /// before the array does; and what [`stopped`](Self::stopped) if its address was not found.
+    /// Fails if the path is malformed ([`Path`](ErrorKind::Path)), if there is nothing at the path
+    /// ([`NotFound`](ErrorKind::NotFound)), or if it leads to a dict, a list or a fixed parameter
+    /// ([`NotData`](ErrorKind::NotData)). Fails with [`NotStrided`](ErrorKind::NotStrided) if the instances of
+    /// a struct differ in size (use [`instances`](Self::instances) instead), with
+    /// [`PastEnd`](ErrorKind::PastEnd) if the file ends before the array does, and with the error in
+    /// [`stopped`](Self::stopped) if the address could not be found.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);
@@ -253,10 +254,12 @@ impl File {
         self.array_inside(row, &inside, path)
     }
 
-    /// Where an array or scalar is: its address, shape, strides and type. The file may end before it does.
+    /// Returns the location of an array or scalar: its address, shape, strides and type. Succeeds even if the
+    /// file ends before the array does.
     ///
     /// # Errors
-    /// As [`get`](Self::get), and [`NotStrided`](ErrorKind::NotStrided) for compressed arrays.
+    /// Same as [`get`](Self::get), except for [`PastEnd`](ErrorKind::PastEnd). Also fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) for compressed arrays.
     pub fn locate(&self, path: &str) -> Result<Location, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return Ok(location);
@@ -272,8 +275,8 @@ impl File {
         self.location(&mut inner, stored, row, path)
     }
 
-    /// Returns the location of something that is stored. A struct with one unnamed member, such as counted text,
-    /// stands for that member.
+    /// Returns the location of a stored value. A struct with one unnamed member, such as counted text, stands
+    /// for that member.
     fn location(
         &self,
         inner: &mut Inner<'_>,
@@ -288,7 +291,7 @@ impl File {
         Ok(location.map_err(not_strided)?)
     }
 
-    /// The same by a compiled layout, if there is one that describes it.
+    /// Returns the location according to the compiled layout, if there is one and it describes the item.
     fn locate_compiled(&self, path: &str) -> Result<Option<Location>, Error> {
         match &self.compiled {
             Some(compiled) => compiled.locate(path, &self.source),
@@ -296,10 +299,10 @@ impl File {
         }
     }
 
-    /// The array or scalar of a row.
+    /// Returns the array or scalar of a row.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Same as [`get`](Self::get).
     pub fn array_of(&self, row: Row) -> Result<Array, Error> {
         self.array_inside(row, &[], &self.layout().subject_path(row.subject()))
     }
@@ -315,10 +318,11 @@ impl File {
         self.to_array(&mut inner, &stored, row, path)
     }
 
-    /// The value of a parameter of a dict, fixed or stored.
+    /// Returns the value of a fixed or stored parameter of a dict.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) if no parameter has this name, or its value is not known.
+    /// Fails with [`NotFound`](ErrorKind::NotFound) if there is no parameter at the path. If its value could
+    /// not be read, fails with the error in [`stopped`](Self::stopped).
     pub fn param(&self, path: &str) -> Result<i64, Error> {
         let Resolved { layout, table, stopped, .. } = self.valid()?;
         let id = layout.param_at(path);
@@ -334,7 +338,7 @@ impl File {
         })
     }
 
-    /// The row of a path, and the steps from there into the data.
+    /// Finds the row of a path, and the remaining steps from there into the data.
     pub(super) fn find(&self, path: &str) -> Result<(Row, Vec<Inside>), Error> {
         let Resolved { layout, table, stopped, .. } = self.valid()?;
         let (subject, inside) = layout.stored_at(path)?;
@@ -349,7 +353,7 @@ impl File {
         }
     }
 
-    /// Whether a path leads to a parameter, of a dict or of a struct.
+    /// Returns `true` if a path leads to a parameter of a dict or of a struct.
     #[cfg(feature = "write")]
     pub(crate) fn is_param(&self, path: &str) -> Result<bool, Error> {
         let (found, inside) = self.valid()?.layout.trace(path)?;
@@ -366,7 +370,7 @@ impl File {
         Inner::new(self.layout(), inputs, self.table().numbers())
     }
 
-    /// What is stored after some steps into the data of a row.
+    /// Follows the steps from a row into its data.
     pub(super) fn follow(
         &self,
         inner: &mut Inner<'_>,
@@ -377,7 +381,8 @@ impl File {
         inner.follow(&self.table().entry(row), row.address(), inside, path)
     }
 
-    /// The array that is stored. Of a struct with one unnamed member, such as counted text, that member.
+    /// Returns a stored value as an array. A struct with one unnamed member, such as counted text, stands for
+    /// that member.
     pub(super) fn to_array(
         &self,
         inner: &mut Inner<'_>,
@@ -402,7 +407,7 @@ impl File {
     }
 }
 
-/// The error, with the path if the array ends after the file.
+/// Adds the path to an error about an array that ends beyond the end of the file.
 fn past_end(path: &str, error: Error) -> Error {
     let ErrorKind::Read(read) = error.kind() else { return error };
     match read.kind() {

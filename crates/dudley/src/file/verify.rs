@@ -13,7 +13,7 @@ use crate::place::Resolver;
 use crate::signature::Signature;
 use crate::source::Source;
 
-/// Options of [`verify`].
+/// Options for [`verify`].
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
     parse: ParseOptions,
@@ -21,7 +21,7 @@ pub struct VerifyOptions {
 }
 
 impl VerifyOptions {
-    /// The defaults.
+    /// Returns the default options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -29,16 +29,17 @@ impl VerifyOptions {
     binio::setters! {
         /// Sets how the layout is parsed, and which warnings and notes are silenced or denied.
         parse: ParseOptions;
-        /// Sets the name that messages call the layout by: usually that of the file.
+        /// Sets the name of the layout in messages, usually the name of its file.
         name: impl Into<String> => Some(name.into());
     }
 
-    /// Checks a layout: its text, and those addresses that do not depend on values.
+    /// Checks the text of a layout, and those addresses that do not depend on stored values.
     pub fn verify_layout(&self, source: impl Into<Arc<Source>>) -> VerifyReport {
         self.report(source.into(), None)
     }
 
-    /// Checks a layout, and, if it is that of a native file, the addresses there. The data of the file end at the number.
+    /// Checks a layout. If it is appended to a native file, also checks the addresses in that file, whose data
+    /// ends at the given offset.
     fn report(&self, source: Arc<Source>, native: Option<(&dyn ReadAt, u64)>) -> VerifyReport {
         let parsed = self.parse.parse_source(Arc::clone(&source));
         let (layout, mut diagnostics) = match parsed {
@@ -77,44 +78,45 @@ fn of_error(error: &Error) -> Vec<Diagnostic> {
     error.diagnostics().into_iter().flatten().cloned().collect()
 }
 
-/// What [`verify`] found.
+/// The result of [`verify`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifyReport {
     /// The signature, if the file is a native file.
     pub signature: Option<Signature>,
-    /// The layout, if it has no errors. A native file without layout has none.
+    /// The layout, unless it has errors or none is appended to the native file.
     pub layout: Option<Layout>,
-    /// What is wrong or irregular in the layout and in its addresses.
+    /// Errors, warnings and notes about the layout and its addresses.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text that they are about.
+    /// The text that the diagnostics refer to.
     pub source: Arc<Source>,
 }
 
 impl VerifyReport {
-    /// Whether this is a native file whose layout is elsewhere, so that only the signature was checked.
+    /// Returns `true` if this is a native file without an appended layout, so that only its signature was
+    /// checked.
     pub fn is_signature_only(&self) -> bool {
         self.signature.is_some_and(|signature| signature.layout_address == 0)
     }
 
-    /// Whether nothing is wrong.
+    /// Returns `true` if there are no errors.
     pub fn is_fine(&self) -> bool {
         self.errors() == 0
     }
 
-    /// The number of errors.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
     }
 }
 
-/// Checks a file: the text of a layout, or a native file with the layout that is appended to it and the
-/// addresses that this layout has there. Data beyond the end of a native file is an error, unless it is
-/// [silenced](ParseOptions::silence), and bytes that belong to no item are reported as a note unless they may be
-/// there for alignment. Of a native file whose layout is elsewhere, the signature is checked.
+/// Checks a file: the text of a layout, or a native file, its appended layout and the addresses that this
+/// layout has in the file. Data beyond the end of a native file is an error, unless
+/// [silenced](ParseOptions::silence). Bytes that belong to no item are reported as notes, unless they may be
+/// padding for alignment. If no layout is appended to a native file, only its signature is checked.
 ///
 /// # Errors
-/// If the file cannot be read, or if the signature of a native file is damaged.
+/// Fails if the file cannot be read, or if the signature of a native file is damaged.
 ///
 /// ```
 /// use dudley::file::{VerifyOptions, verify};

@@ -1,10 +1,10 @@
-//! Checking that a file is the one that its summary describes, before its data are read.
+//! Checking that a file matches its summary before its data is read.
 //!
-//! | what | it has to be |
+//! | part of the file | requirement |
 //! |---|---|
-//! | signature | there if the summaries have one, and of the same byte order unless the layout states one |
-//! | length | where the data of the layout end; a native file may have up to 15 more bytes, other files any number |
-//! | appended layout | one that does not contradict that of the family; then it may follow unused bytes |
+//! | signature | present if and only if the summaries have one; same byte order unless the layout states one |
+//! | length | not before the end of the data; a native file without a layout may have up to 15 more bytes |
+//! | appended layout | no contradiction to the layout of the family; unused bytes before it are allowed |
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,14 +18,14 @@ use crate::layout::{Layout, Order};
 use crate::place::{TAIL_ALIGN, contradiction};
 use crate::signature::Signature;
 
-/// What the files of a family with a summary have in common, and where the data of each end.
+/// The properties shared by all files of a family with summaries, and the end of the data in each.
 pub(super) struct Identity {
     layout: Arc<Layout>,
     is_native: bool,
     order: Order,
-    /// The end of the data of each file.
+    /// The end of the data in each file, in bytes.
     ends: Vec<u64>,
-    /// The last appended layout that does not contradict that of the family.
+    /// The last appended layout found not to contradict the layout of the family.
     accepted: Mutex<Arc<[u8]>>,
 }
 
@@ -37,7 +37,7 @@ impl Identity {
         Self { layout, is_native: template.is_native(), order, ends, accepted }
     }
 
-    /// Checks a file.
+    /// Checks that a file matches its summary.
     pub(super) fn check(
         &self,
         number: usize,

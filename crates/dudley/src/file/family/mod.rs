@@ -1,12 +1,12 @@
-//! Families: many files behind one layout, which differ in the values of its parameters only.
+//! Families: many files with the same layout, which differ only in the values of its parameters.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | `template` | a layout whose addresses the values of its parameters determine |
-//! | `summaries` | these values for all files, in one stream |
+//! | `template` | a layout whose addresses depend only on the values of its parameters |
+//! | `summaries` | the parameter values of all files in one stream |
 //! | `names` | the names of the files |
-//! | `identity` | checks that a file is the one of its summary |
-//! | `stack` | an array of all files as one |
+//! | `identity` | checks that a file matches its summary |
+//! | `stack` | an array of all files as one array |
 
 mod identity;
 mod names;
@@ -33,11 +33,11 @@ use crate::place::{Location, Rules};
 use identity::Identity;
 use stack::{Stack, Window};
 
-/// Files that one layout describes.
+/// Files described by the same layout.
 ///
-/// With [`Summaries`], it is known where everything is before a file is opened
-/// ([`Template::family`]). A file whose signature, length or appended layout contradicts its summary is an error when
-/// it is read. Without one, each file is asked for its parameters when it is read.
+/// With [`Summaries`] (see [`Template::family`]), all addresses are known before a file is opened. Reading a
+/// file then fails if its signature, length or appended layout contradicts its summary. Without summaries, the
+/// parameters of a file are read when its data is read.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -65,16 +65,16 @@ pub struct Family {
     known: Option<Arc<Known>>,
 }
 
-/// What a summary tells.
+/// The content of the summaries.
 struct Known {
     template: Template,
-    /// The values of the parameters of each file.
+    /// The parameter values of each file.
     values: Vec<Box<[i64]>>,
     identity: Arc<Identity>,
 }
 
 impl Family {
-    /// The files of a layout.
+    /// Creates a family from a layout and the files that it describes.
     pub fn new<P: Into<PathBuf>>(
         layout: impl Into<Arc<Layout>>,
         files: impl IntoIterator<Item = P>,
@@ -82,7 +82,7 @@ impl Family {
         Self::with_options(OpenOptions::new().layout(Some(layout.into())), files)
     }
 
-    /// Files that are opened with some options, the layout among them.
+    /// Creates a family whose files are opened with these options, which include the layout.
     pub fn with_options<P: Into<PathBuf>>(
         options: OpenOptions,
         files: impl IntoIterator<Item = P>,
@@ -91,25 +91,26 @@ impl Family {
         Self { files, options, known: None }
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The files.
+    /// Returns the paths of the files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Opens a file.
+    /// Opens the file with this number, counted from 0.
     ///
     /// # Errors
-    /// As [`File::open`]; [`NotFound`](ErrorKind::NotFound) if there are fewer files.
+    /// Same as [`File::open`]. Also fails with [`NotFound`](ErrorKind::NotFound) if there is no file with this
+    /// number.
     pub fn open(&self, number: usize) -> Result<File, Error> {
         self.options.open(self.file(number)?)
     }
@@ -123,10 +124,10 @@ impl Family {
         Ok(file?)
     }
 
-    /// Where an array is in a file. With a summary, no file is opened.
+    /// Returns the location of an array in one file. Opens the file only if there are no summaries.
     ///
     /// # Errors
-    /// As [`File::get`].
+    /// Same as [`open`](Self::open) and [`File::locate`].
     pub fn locate(&self, number: usize, path: &str) -> Result<Location, Error> {
         let file = self.file(number)?;
         match &self.known {
@@ -135,13 +136,13 @@ impl Family {
         }
     }
 
-    /// An array of all files as one: its first dimension is the file. Making it and slicing it reads nothing but
-    /// the first file; without a summary, each file is asked for its parameters when it is read. Many files are
-    /// read at once by the threads of the caller's rayon pool (feature `rayon`).
+    /// Returns an array of all files as one array, whose first dimension is the file. Without summaries, this
+    /// opens the first file, and the parameters of each file are read when its data is read. The threads of the
+    /// caller's rayon pool read many files in parallel (feature `rayon`).
     ///
     /// # Errors
-    /// As [`File::get`]; [`Mismatch`](ErrorKind::Mismatch) if a file has another shape or type there than the
-    /// first, which is found when it is read if there is no summary.
+    /// Same as [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape or type in a
+    /// file differs from that in the first file; without summaries, this is found only when the file is read.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         let first = match (&self.known, self.files.first()) {
             (Some(known), Some(_)) => known.template.locate_for(&known.values[0], path)?,
@@ -189,10 +190,11 @@ impl Family {
 }
 
 impl Template {
-    /// The files of a family, with what their summaries tell about them.
+    /// Creates a family from files and their summaries.
     ///
     /// # Errors
-    /// As [`Summaries::param`]; [`Mismatch`](ErrorKind::Mismatch) if there are more or fewer files than records.
+    /// Same as [`Summaries::param`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the numbers of files
+    /// and records differ.
     pub fn family<P: Into<PathBuf>>(
         &self,
         files: impl IntoIterator<Item = P>,
@@ -232,7 +234,7 @@ impl Known {
         Self { template, values, identity }
     }
 
-    /// The address in each file; the shapes and types have to be those of the first.
+    /// Finds the address in each file. Fails if the shape or type differs from that in the first file.
     fn addresses(
         &self,
         first: &Location,
@@ -242,7 +244,7 @@ impl Known {
         let mut last: Option<(&[i64], u64)> = None;
         let mut addresses = Vec::with_capacity(files.len());
         for (values, file) in self.values.iter().zip(files) {
-            // Mostly all are the same.
+            // Consecutive files usually have the same values.
             let address = match last {
                 Some((known, address)) if *known == **values => address,
                 _ => {
@@ -268,7 +270,7 @@ impl fmt::Debug for Family {
 }
 
 impl Location {
-    /// Checks that the array in another file has the same shape, strides and type.
+    /// Checks that the shape, strides and type are the same in another file.
     fn check_alike(&self, other: &Self, path: &str, file: &Path) -> Result<(), Error> {
         if self.array_type() == other.array_type() && self.strides() == other.strides() {
             return Ok(());

@@ -1,15 +1,15 @@
-//! The names of the files of a family.
+//! File names of a family.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind};
 use crate::layout::{ItemId, Layout, Value};
 
-/// The names of files that are numbered from 0: `{}` in the pattern becomes the number, `{:05}` the number with
-/// at least 5 digits. `{{` and `}}` are braces.
+/// Returns `count` file names, numbered from 0. `{}` in the pattern is replaced by the number, and `{:05}` by
+/// the number with at least 5 digits. `{{` and `}}` stand for braces.
 ///
 /// # Errors
-/// [`Pattern`](ErrorKind::Pattern) if the pattern has not exactly one number.
+/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder.
 ///
 /// ```
 /// let names = dudley::file::file_names("run_{:03}.bd", 2)?;
@@ -23,7 +23,7 @@ pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     Ok((0..count).map(|number| format!("{before}{number:0width$}{after}").into()).collect())
 }
 
-/// What is before the number and after it, and its width.
+/// Returns the text before and after the number, and the width of the number.
 fn parts(pattern: &str) -> Option<[String; 3]> {
     let (mut text, mut before, mut width) = (String::new(), None, String::new());
     let mut rest = pattern;
@@ -53,7 +53,7 @@ fn parts(pattern: &str) -> Option<[String; 3]> {
 }
 
 impl Layout {
-    /// The pattern of the names of the files of a family: the attribute `dudley_files` of the root.
+    /// Returns the pattern for the file names of a family: the attribute `dudley_files` of the root.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("#: dudley_files=\"run_{:05}.bd\"\n{ N : i8 } x = f8[N]")?;
@@ -68,11 +68,12 @@ impl Layout {
         }
     }
 
-    /// The names of the files of a family by the attribute `dudley_files`, in a folder.
+    /// Returns the file names of a family in a folder, according to the attribute `dudley_files`. Returns
+    /// `None` if the layout has no such attribute.
     ///
     /// # Errors
-    /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the names lead out of the
-    /// folder. Returns `None` if the layout has no such attribute.
+    /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the names lead
+    /// out of the folder.
     pub fn files_in(&self, folder: &Path, count: usize) -> Result<Option<Vec<PathBuf>>, Error> {
         let Some(pattern) = self.files_pattern() else { return Ok(None) };
         let names = file_names(pattern, count)?;

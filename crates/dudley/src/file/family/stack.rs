@@ -1,4 +1,4 @@
-//! The bytes of an array in all files, one file after the other.
+//! The bytes of an array in all files, one file after another.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ use crate::place::Location;
 /// The part of a file between the first and the last byte of an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    /// Bytes of it.
+    /// Length of the window in bytes.
     pub(super) len: u64,
-    /// Where in it the first element is.
+    /// Offset of the first element in the window. It is not 0 if a stride is negative.
     pub(super) first: u64,
 }
 
@@ -35,27 +35,27 @@ pub(super) struct Stack {
     pub(super) files: Arc<[PathBuf]>,
     pub(super) options: OpenOptions,
     pub(super) path: String,
-    /// In the first file; the others have to have the same shape.
+    /// Location in the first file. In all other files, the shape must be the same.
     pub(super) first: Location,
     pub(super) window: Window,
-    /// The address in each file, and what identifies each file, if there is a summary.
+    /// With summaries: the address in each file, and the check that each file matches its summary.
     pub(super) known: Option<(Arc<[u64]>, Arc<Identity>)>,
     pub(super) len: u64,
     pub(super) last: Mutex<Option<(usize, Opened)>>,
     pub(super) seen: Mutex<Option<Arc<Seen>>>,
 }
 
-/// What a file was asked for to find the address of its array, and that address. In a file that gives the same
-/// answers, it is the same.
+/// The reads that found the address of the array in a file, and that address. The address is the same in every
+/// file that gives the same answers.
 pub(super) struct Seen {
     answers: Answers,
     address: u64,
 }
 
-/// Opens a file.
+/// A function that opens a file.
 type Open<'o> = dyn FnMut(&Path) -> Result<FileBytes, Error> + 'o;
 
-/// A file, and where its window begins.
+/// An open file, and the offset of its window.
 #[derive(Clone)]
 pub(super) struct Opened(FileBytes, u64);
 
@@ -80,7 +80,7 @@ impl Stack {
         Ok(Opened(source, start))
     }
 
-    /// Where the array is in a file.
+    /// Finds the address of the array in a file.
     fn address(&self, file: &Path, source: &FileBytes) -> Result<u64, Error> {
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let blocks = Arc::new(Blocks::new(source.clone()));
@@ -97,7 +97,7 @@ impl Stack {
         Ok(address)
     }
 
-    /// Reads a part of the window of a file.
+    /// Reads part of the window of a file.
     fn read(
         &self,
         bytes_of: &mut Open<'_>,
@@ -120,7 +120,7 @@ impl Stack {
     }
 }
 
-/// The error of a file as that of a read.
+/// Converts an error about a file to a read error.
 fn into_binio(error: &Error) -> binio::Error {
     match error.kind() {
         ErrorKind::Read(read) => read.clone(),
@@ -138,7 +138,7 @@ impl ReadAt for Stack {
         if buf.is_empty() {
             return Ok(());
         }
-        // The window is not longer than what is read, or holds it.
+        // A window longer than `usize::MAX` bytes may be clamped, because no buffer is that long.
         let window = usize::try_from(self.window.len).unwrap_or(usize::MAX);
         let (number, within) = (offset / self.window.len, offset % self.window.len);
         let number = usize::try_from(number).unwrap_or(usize::MAX);

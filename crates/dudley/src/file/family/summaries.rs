@@ -1,4 +1,4 @@
-//! Streams of summaries: the summary of each file of a family, one after the other.
+//! Streams of summaries: the summaries of all files of a family, one after another.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Order, push_name};
 use crate::place::Rules;
 
-/// The summaries of the files of a family, in one file: a native file with the layout
-/// [`Template::summary_layout`], `COUNT : i8  summary = {..}[COUNT]`.
+/// The summaries of all files of a family, in one native file. Its layout is [`Template::summary_layout`]:
+/// `COUNT : i8 summary = {..}[COUNT]`.
 ///
 /// ```
 /// use dudley::file::{Summaries, Template};
@@ -40,56 +40,58 @@ impl Summaries {
     /// Opens a file of summaries.
     ///
     /// # Errors
-    /// As [`File::open`], and if the file ends before its last record does.
+    /// Same as [`File::open`]. Also fails if the file ends before its last record does, if the number of
+    /// records is negative ([`Mismatch`](ErrorKind::Mismatch)), or if there are more records than the limits
+    /// allow.
     pub fn open(template: &Template, path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::new(template.summary_options()?.open(path)?)
     }
 
-    /// Opens summaries from where they come.
+    /// Opens summaries from any source of bytes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Same as [`open`](Self::open).
     pub fn from_source(template: &Template, source: impl ReadAt + 'static) -> Result<Self, Error> {
         Self::new(template.summary_options()?.from_source(source)?)
     }
 
     fn new(file: File) -> Result<Self, Error> {
-        // All records are there.
+        // Check that the file contains all records.
         file.get("/summary")?;
         let count = file.param("/COUNT")?;
-        // A dimension of -1 is none: that would be one record.
+        // A dimension of -1 is left out, so a count of -1 would mean one record.
         let Ok(count) = usize::try_from(count) else {
             let message = format!("expected a number of records, found {count}");
             return Err(ErrorKind::Mismatch { path: "/COUNT".to_owned(), message }.into());
         };
-        // Records may have no bytes.
+        // Even a short file may claim many empty records.
         file.limits().check_items("summaries", count as u64)?;
         Ok(Self { file, count })
     }
 
-    /// The number of records, one for each file.
+    /// Returns the number of records, one per file.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no records.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// A member of the summary in all records, such as the time of each file: one strided read.
+    /// Returns a member of the summary for all files, such as their times, as one strided array.
     ///
     /// # Errors
-    /// As [`File::get`].
+    /// Same as [`File::get`].
     pub fn get(&self, name: &str) -> Result<Array, Error> {
         self.file.get(&path(name))
     }
 
-    /// A parameter in all records.
+    /// Reads the values of a parameter in all records.
     ///
     /// # Errors
-    /// As [`File::get`]; [`Mismatch`](ErrorKind::Mismatch) if it is not a parameter, or has a value above
-    /// 2^63-1.
+    /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if this is not an integer, or
+    /// if a value is above 2^63-1.
     pub fn param(&self, name: &str) -> Result<Vec<i64>, Error> {
         let path = path(name);
         let array = self.file.get(&path)?;
@@ -99,7 +101,7 @@ impl Summaries {
         let scalar =
             scalar.filter(|scalar| matches!(scalar.kind(), ScalarKind::Int | ScalarKind::Uint));
         let scalar = scalar.ok_or_else(|| mismatch("expected a parameter".to_owned()))?;
-        // At most 8.
+        // Integers have at most 8 bytes.
         let size = usize::try_from(scalar.size()).unwrap_or(8).clamp(1, 8);
         let bytes = array.read_bytes(Elements::C, ByteOrder::Little)?;
         let value = |bytes: &[u8]| {
@@ -115,17 +117,17 @@ impl Summaries {
         bytes.chunks_exact(size).map(value).collect()
     }
 
-    /// The file.
+    /// Returns the file of summaries.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// The byte order of types without a prefix.
+    /// Returns the byte order of types without a prefix.
     pub fn order(&self) -> Order {
         self.file.order()
     }
 
-    /// Whether it is a native file: then those of the family are taken to be too.
+    /// Returns `true` if this is a native file. The files of the family are then assumed to be native too.
     pub fn is_native(&self) -> bool {
         self.file.signature().is_some()
     }

@@ -1,4 +1,4 @@
-//! A layout whose addresses are determined by the values of its parameters.
+//! A layout whose addresses depend only on the values of its parameters.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,14 +13,14 @@ use crate::layout::{Declaration, Layout, Order, ParamId};
 use crate::place::{Location, Resolver, Row, Rules, Values};
 use crate::signature::Signature;
 
-/// Addresses for so many different values are kept.
+/// Maximum number of different sets of values for which addresses are kept.
 const MAX_KEPT: usize = 64;
 
-/// Addresses by the values of parameters.
+/// Addresses for each set of parameter values.
 type Kept = HashMap<Box<[i64]>, Arc<File>>;
 
-/// A layout whose addresses are determined by the values of the parameters in its summary: where an array is in
-/// a file of the family is known without opening it.
+/// A layout whose addresses depend only on the values of the parameters in its summary. It locates arrays in
+/// files of a family without opening them.
 ///
 /// ```
 /// use dudley::file::Template;
@@ -35,11 +35,11 @@ type Kept = HashMap<Box<[i64]>, Arc<File>>;
 #[derive(Clone)]
 pub struct Template {
     layout: Arc<Layout>,
-    /// The stored parameters.
+    /// The stored parameters, in order of declaration.
     params: Arc<[ParamId]>,
     is_native: bool,
     order: Option<Order>,
-    /// The addresses for values that were asked for.
+    /// The addresses for recently used values.
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -47,17 +47,17 @@ impl Template {
     /// Parses a template.
     ///
     /// # Errors
-    /// As [`Layout::parse`] and [`new`](Self::new).
+    /// Same as [`Layout::parse`] and [`new`](Self::new).
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         Self::new(Layout::parse(text)?)
     }
 
-    /// A template of a layout.
+    /// Creates a template from a layout.
     ///
     /// # Errors
-    /// [`NotTemplate`](ErrorKind::NotTemplate) if something else than the summary determines addresses: a stored
-    /// parameter outside of it, a stated address, compressed data, a struct whose size depends on what is stored
-    /// in it.
+    /// Fails with [`NotTemplate`](ErrorKind::NotTemplate) if addresses depend on anything but the summary: if
+    /// the layout has a stored parameter outside the summary, an explicit address, compressed data, or a struct
+    /// whose size depends on values stored in it.
     pub fn new(layout: impl Into<Arc<Layout>>) -> Result<Self, Error> {
         let layout = layout.into();
         if let Some((subject, obstacle)) = layout.template_obstacles().next() {
@@ -73,13 +73,13 @@ impl Template {
         Ok(Self { layout, params, is_native: true, order: None, kept })
     }
 
-    /// Sets whether the files are native: then their data begin after the signature. Default: yes.
+    /// Sets whether the files are native, so that their data begins after the signature. Default: `true`.
     #[must_use]
     pub fn native(self, native: bool) -> Self {
         Self { is_native: native, kept: Arc::default(), ..self }
     }
 
-    /// Sets the byte order of the files, if the layout states none. Default: that of this machine.
+    /// Sets the byte order of the files if the layout states none. Default: the byte order of this machine.
     #[must_use]
     pub fn order(self, order: Order) -> Self {
         Self { order: Some(order), kept: Arc::default(), ..self }
@@ -89,17 +89,17 @@ impl Template {
         self.order
     }
 
-    /// The layout.
+    /// Returns the layout.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// The parameters in the summary, in order of declaration.
+    /// Iterates over the names of the parameters in the summary, in order of declaration.
     pub fn params(&self) -> impl ExactSizeIterator<Item = &str> {
         self.params.iter().map(|&id| self.layout.param_name(id))
     }
 
-    /// The layout of a file of summaries: `COUNT : i8  summary = {..}[COUNT]`.
+    /// Returns the layout of a file of summaries: `COUNT : i8 summary = {..}[COUNT]`.
     pub fn summary_layout(&self) -> String {
         let order = self.layout.order().map_or_else(String::new, |order| format!("{order}\n"));
         let body = match self.layout.summary() {
@@ -109,10 +109,11 @@ impl Template {
         format!("{order}COUNT : i8\nsummary = {body}[COUNT]\n")
     }
 
-    /// Where an array, member or parameter is in a file whose parameters have some values.
+    /// Returns the location of an array, member or parameter in a file with these parameter values.
     ///
     /// # Errors
-    /// As [`File::get`]; [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a value is missing.
+    /// Same as [`File::locate`]. Also fails with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a
+    /// value is missing.
     pub fn locate(&self, values: &Values, path: &str) -> Result<Location, Error> {
         let value = |&id: &ParamId| {
             let full = self.layout.subject_path(id.into());
@@ -129,7 +130,7 @@ impl Template {
         self.file_for(values).locate(path)
     }
 
-    /// The end of all data of a file whose parameters have some values, in order of declaration.
+    /// Returns the end of the data in a file with these parameter values, which are in order of declaration.
     pub(super) fn data_end(&self, values: &[i64]) -> u64 {
         let file = self.file_for(values);
         let end = |row: &Row| {
@@ -140,7 +141,7 @@ impl Template {
         file.table().rows().iter().filter_map(end).max().unwrap_or(start)
     }
 
-    /// The addresses for values in order of declaration.
+    /// Returns the addresses for these values, which are in order of declaration.
     fn file_for(&self, values: &[i64]) -> Arc<File> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = kept().get(values) {
@@ -160,7 +161,7 @@ impl Template {
         self.is_native
     }
 
-    /// A file that has addresses and nothing else.
+    /// Creates a file that has addresses but no bytes.
     fn resolved(&self, values: Values) -> File {
         let rules = Rules { order: self.order, ..Rules::new().values(values) };
         let resolver = Resolver::new(Arc::clone(&self.layout)).rules(rules).native(self.is_native);
@@ -177,8 +178,8 @@ impl fmt::Debug for Template {
     }
 }
 
-/// The bytes of a file that is not opened: as many zeros as an address can be. Addresses of a template depend on
-/// none of them.
+/// The bytes of an unopened file: zeros up to the maximum address. The addresses of a template do not depend on
+/// them.
 struct Unopened;
 
 impl ReadAt for Unopened {
