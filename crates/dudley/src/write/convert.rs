@@ -1,14 +1,14 @@
-//! Elements of one type as elements of another.
+//! Converting elements from one type to another.
 //!
-//! Numbers keep their values: one that the new type cannot hold is an error. Text is encoded anew and padded
-//! with zeros. Records are converted field by field, by name.
+//! Numbers keep their values; it is an error if the new type cannot represent one. Text is re-encoded and
+//! padded with zeros. Records are converted field by field; fields are matched by name.
 
 use binio::Endian;
 use binio::array::{
     self, ByteOrder, Data, Datatype, ElementsError, Number, Order, ScalarKind, ScalarType,
 };
 
-/// The elements of an array in C order, packed, in another type.
+/// Converts the elements of an array to another type. Returns them packed, in C order.
 pub(super) fn convert<D: Data>(
     array: &array::Array<D>,
     target: &Datatype,
@@ -50,7 +50,7 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// One element. The nesting of records is limited, so the recursion is too.
+/// Converts one element. The recursion is bounded, because the nesting of records is.
 fn one(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(), String> {
     match (from, to) {
         (Datatype::Scalar(from), Datatype::Scalar(to)) => scalar(*from, *to, bytes, out),
@@ -110,7 +110,7 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
     })
 }
 
-/// An integer as a float of the same value; a float as it is.
+/// Converts an integer to a float, which must have the same value. Returns a float unchanged.
 #[allow(clippy::cast_possible_truncation, reason = "only equal values pass")]
 fn exact_float(number: Number) -> Result<Number, String> {
     let float = number.to_float().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! More data in a native file: the new layout after the old one, on a line of its own.
+//! Adding data to a native file. The new part of the layout is appended to the old one, on a line of its own.
 //!
-//! | way | what happens |
+//! | mode | effect |
 //! |---|---|
-//! | [`Safe`](ExtendMode::Safe) | the new data follow the old layout, which stays as a hole; the first new item has an `@` address |
-//! | [`InPlace`](ExtendMode::InPlace) | the new data begin where the old layout was, as the document of the language says |
+//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, with an `@` address; the old text becomes a hole |
+//! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as the language specification says |
 //!
-//! Both change the file through a journal ([`binio::write`]): a change that is interrupted is undone when the
-//! file is changed next, and readers see the old content until then.
+//! Both modes change the file through a journal ([`binio::write`]). If a change is interrupted, readers see the
+//! old content, and the next change to the file rolls back the interrupted one.
 
 use std::ops::Range;
 use std::path::Path;
@@ -27,21 +27,21 @@ use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 
-/// Bytes of adjacent rows from which on the next row is written on its own.
+/// Number of adjacent bytes to collect before they are written.
 const MAX_JOINED: usize = 1 << 20;
 
-/// How a native file is extended.
+/// The way in which a native file is extended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtendMode {
-    /// The new data follow the old layout, which stays where it is, unused.
+    /// The new data follows the old layout, which remains in the file but is no longer used.
     #[default]
     Safe,
-    /// The new data overwrite the old layout.
+    /// The new data overwrites the old layout.
     InPlace,
 }
 
-/// More data for a native file. They are held in memory until [`commit`](Self::commit).
+/// New data for a native file. It is held in memory until [`commit`](Self::commit).
 ///
 /// ```
 /// use dudley::write::{ExtendMode, Extension};
@@ -63,16 +63,16 @@ pub struct Extension {
     writer: Writer<'static>,
     mode: ExtendMode,
     signature: Signature,
-    /// Bytes of the file.
+    /// Length of the file in bytes before the change.
     old_len: u64,
     text: String,
 }
 
 impl Extension {
-    /// Begins to extend a file on the disk.
+    /// Prepares to extend a file on disk. Nothing is written yet.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and if the file cannot be read.
+    /// Same as [`new`](Self::new). Also fails if the file cannot be opened.
     pub fn open(
         path: impl AsRef<Path>,
         more: &str,
@@ -84,14 +84,15 @@ impl Extension {
         Self::new(&source, more, mode, values)
     }
 
-    /// Begins to extend a native file by what a text declares. It continues in the scope where the old layout
-    /// ended: begin it with `/` to return to the top. The values are those of new stored parameters. Addresses
-    /// are found by the default rules, as [`File::open`](crate::File::open) does.
+    /// Prepares to extend a native file by the items declared in `more`. The text continues in the scope where
+    /// the old layout ended; begin it with `/` to return to the root. `values` are the values of new stored
+    /// parameters. Addresses follow the default rules, as for [`File::open`](crate::File::open).
     ///
     /// # Errors
-    /// [`NoLayout`](ErrorKind::NoLayout) if the file has no layout at its end;
-    /// [`Extend`](ErrorKind::Extend) if the text changes what the file has, or if the mode does not allow it;
-    /// errors of the layout.
+    /// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
+    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Fails with
+    /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the mode does not allow it. Also
+    /// fails if the file cannot be read, or if the extended layout has errors.
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,
@@ -109,7 +110,7 @@ impl Extension {
         let text = old.extended_text(more, mode, start)?;
         let layout = Arc::new(parse_extended(&text)?);
         let kept = old.kept_declarations(&layout)?;
-        // What the file has is known; the rest does not depend on its bytes.
+        // Existing addresses are known, and the new ones do not depend on bytes of the file.
         let inputs = resolver(Arc::clone(&layout), &data, values, signature).into_inputs();
         let (rows, end) = (old.table.rows(), old.table.end());
         let before = (rows, kept, end);
@@ -126,38 +127,38 @@ impl Extension {
         Ok(Self { writer, mode, signature, old_len: file.len(), text })
     }
 
-    /// The old layout and the new one.
+    /// Returns the extended layout.
     pub fn layout(&self) -> &Layout {
         &self.writer.layout
     }
 
-    /// Sets the filters of compressed arrays and references. Default: those of this crate.
+    /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
     #[must_use]
     pub fn filters(mut self, filters: FilterRegistry) -> Self {
         self.writer.filters = filters;
         self
     }
 
-    /// As [`Writer::put`].
+    /// Puts numbers at a path, like [`Writer::put`].
     ///
     /// # Errors
-    /// As [`Writer::put`].
+    /// Same as [`Writer::put`].
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         self.writer.put(path, elements)
     }
 
-    /// As [`Writer::put_strings`].
+    /// Puts strings at a path, like [`Writer::put_strings`].
     ///
     /// # Errors
-    /// As [`Writer::put_strings`].
+    /// Same as [`Writer::put_strings`].
     pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
         self.writer.put_strings(path, texts)
     }
 
-    /// As [`Writer::put_array`].
+    /// Puts an array at a path, like [`Writer::put_array`].
     ///
     /// # Errors
-    /// As [`Writer::put_array`].
+    /// Same as [`Writer::put_array`].
     pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
     where
         Error: From<D::Error>,
@@ -165,10 +166,10 @@ impl Extension {
         self.writer.put_array(path, array)
     }
 
-    /// Changes the file on the disk.
+    /// Changes the file on disk. Rolls back an interrupted change first.
     ///
     /// # Errors
-    /// If the file is in use by another writer, or cannot be changed; then it is as it was.
+    /// Same as [`commit`](Self::commit). Also fails if another writer is using the file.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<WriteReport, Error> {
         let lock = FileLock::acquire(path)?;
         lock.roll_back()?;
@@ -176,11 +177,12 @@ impl Extension {
         self.commit(&mut storage)
     }
 
-    /// Changes the file: data, then the layout, then the address of the layout, each on the disk before the
-    /// next. What is missing becomes zeros.
+    /// Changes the file. Writes the data, then the layout, then the address of the layout, and waits after each
+    /// step until it is on disk. Missing data becomes zeros.
     ///
     /// # Errors
-    /// If the file cannot be changed, or is not the one that this was made for; then it is as it was.
+    /// Fails if the file has changed since this was created, or if it cannot be written. The file then keeps
+    /// its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
@@ -203,7 +205,7 @@ impl Extension {
         let untouched = Signature::LEN..overwritten.start;
         let plan = ChangePlan::new(untouched).overwrite(overwritten.clone()).marker(0, header);
         let mut change = Change::begin(storage, &plan)?;
-        // What is missing, and the gaps between items, become zeros.
+        // Fill missing data and gaps between items with zeros.
         let gap = overwritten.start..layout_address.min(old_len);
         let mut at = gap.start;
         while at < gap.end {
@@ -236,7 +238,7 @@ impl Extension {
 struct Old {
     layout: Arc<Layout>,
     table: AddressTable,
-    /// The highest end of any data.
+    /// The end of the data, in bytes from the start of the file.
     data_end: u64,
 }
 
@@ -257,8 +259,8 @@ impl Old {
         Ok(Self { layout, table, data_end })
     }
 
-    /// Returns the text of this layout and more. In the safe way, the first new item gets an address at or after
-    /// `start`, unless it has one.
+    /// Returns the text of this layout followed by `more`. In the safe mode, gives the first new item an
+    /// address at or after `start`, unless it has one.
     fn extended_text(&self, more: &str, mode: ExtendMode, start: u64) -> Result<String, Error> {
         let first = layout_text(&self.layout);
         let second =
@@ -290,7 +292,8 @@ impl Old {
         Ok(text)
     }
 
-    /// Returns the number of declarations of this layout, with which the new one has to begin.
+    /// Returns the number of declarations in this layout. Fails unless the new layout begins with the same
+    /// declarations.
     fn kept_declarations(&self, layout: &Layout) -> Result<usize, Error> {
         let kept = self.layout.declarations();
         if layout.declarations().starts_with(kept) {
@@ -301,7 +304,7 @@ impl Old {
     }
 }
 
-/// Fails if new data lie before an address.
+/// Fails if any new data is before the address `free`.
 fn check_free(table: &AddressTable, first_new: usize, free: u64) -> Result<(), Error> {
     let new = table.rows()[first_new..].iter().filter(|row| row.nbytes() != Some(0));
     let mut low = new.filter(|row| row.address().is_some_and(|address| address < free));
@@ -317,18 +320,18 @@ fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
     values: &Values,
     signature: Signature,
 ) -> Resolver<'a, L> {
-    // The signature is that of the whole file, which is longer than the data.
+    // The signature is passed separately, because its layout address lies outside `data`.
     Resolver::new(layout)
         .rules(Rules::new().values(values.clone()))
         .native_stream(data, signature.order)
 }
 
-/// Parses the old layout and what follows it. Messages show lines of both.
+/// Parses the extended layout. Line numbers in messages refer to the whole text.
 fn parse_extended(text: &str) -> Result<Layout, Error> {
     ParseOptions::new().parse_source(Source::decode_named(text.as_bytes(), "extended layout")?)
 }
 
-/// The first item or parameter that only the longer of two layouts stores.
+/// Returns the first item or parameter that is stored according to the new layout but not the old one.
 fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     let new = layout.declarations().get(old.declarations().len()..).unwrap_or_default();
     new.iter().find_map(|found| match *found {
@@ -338,8 +341,8 @@ fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     })
 }
 
-/// Finds the text of the placement of the first data or stored parameter that the second text declares, or the empty
-/// range where it would be.
+/// Finds the first data item or stored parameter in the second text. Returns the range of its placement, or the
+/// empty range where a placement would go.
 fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Error> {
     let limits = Limits::default();
     let text = format!("{first}{second}");
@@ -356,7 +359,7 @@ fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Erro
     while let Some(this) = node(at) {
         at += 1;
         match this.kind {
-            // The body of a named type.
+            // Skip the body of a named type.
             NodeKind::StructOpen => at = struct_end(&all, at),
             NodeKind::Extend => return Ok(node(at).map(range)),
             NodeKind::Param if kind(at) == Some(NodeKind::Integer) => {}
@@ -372,7 +375,7 @@ fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Erro
     Ok(None)
 }
 
-/// The node after the `}` of a struct.
+/// Returns the index of the node after the `}` of a struct.
 fn struct_end(tree: &Tree, mut at: usize) -> usize {
     let mut depth = 1;
     while depth > 0 && at < tree.nodes.len() {
@@ -386,7 +389,8 @@ fn struct_end(tree: &Tree, mut at: usize) -> usize {
     at
 }
 
-/// The text of the placement of the data whose type begins at a node, or the empty range after these data.
+/// Returns the range of the placement of a data item whose type begins at node `at`, or the empty range after
+/// the item if it has no placement.
 fn placement_at(tree: &Tree, text: &str, mut at: usize) -> Option<Range<usize>> {
     let mut last = None;
     while let Some(&node) = tree.nodes.get(at) {

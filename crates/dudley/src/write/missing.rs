@@ -1,4 +1,4 @@
-//! What was put, and what is missing.
+//! Tracking which data was put and which is missing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,16 +8,16 @@ use crate::error::Error;
 use crate::layout::{Field, Inside, push_name};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// What was put of a row.
+/// The parts of a row that were put.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// Of a struct.
+    /// The steps to each part of a struct that was put.
     parts: Vec<Vec<Inside>>,
 }
 
 impl Put {
-    /// Adds what is at the end of these steps; without any, all.
+    /// Adds the part at the end of these steps, or the whole row if there are no steps.
     pub(super) fn add(&mut self, inside: Vec<Inside>) {
         if inside.is_empty() {
             (self.is_all, self.parts) = (true, Vec::new());
@@ -35,7 +35,7 @@ impl Put {
     }
 }
 
-/// The paths of what was not put.
+/// Returns the paths of data that was not put.
 pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
     let layout = &*writer.layout;
     let mut inner = Inner::new(layout, &writer.inputs, writer.table.numbers());
@@ -62,8 +62,8 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
     Ok(missing)
 }
 
-/// The same in what is stored somewhere, of which these parts were put. The nesting of types is limited, so
-/// the recursion is too.
+/// Adds the paths of missing data in a stored value, given the parts that were put. The recursion is bounded,
+/// because the nesting of types is.
 fn missing_in(
     inner: &mut Inner<'_>,
     stored: &Stored,
@@ -120,7 +120,7 @@ fn missing_in(
     Ok(())
 }
 
-/// The same in instances of which none was put by its number.
+/// Adds the paths of missing data in a range of instances, none of which was put by its index.
 fn missing_between(
     inner: &mut Inner<'_>,
     stored: &Stored,

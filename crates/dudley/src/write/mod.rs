@@ -1,14 +1,14 @@
-//! Writing the data that a layout describes.
+//! Writing data described by a layout.
 //!
-//! | module | what it does |
+//! | module | content |
 //! |---|---|
-//! | `options` | how a file is written, and where it begins |
-//! | `writer`, `sequential` | new files: by position, or in one pass |
-//! | `target` | the row that a path leads to, and the bytes of the row |
-//! | `convert` | elements of one type as elements of another |
-//! | `missing` | the paths of data that were not put |
+//! | `options` | options for writing, and the start of a file |
+//! | `writer`, `sequential` | new files, written at any offset or in one pass |
+//! | `target` | the row that a path leads to, and the position in its bytes |
+//! | `convert` | conversion of elements from one type to another |
+//! | `missing` | the paths of data that was not put |
 //! | `references` | references to items |
-//! | `extend`, `patch` | more data in a native file; other values in any file |
+//! | `extend`, `patch` | adding data to a native file; replacing values in any file |
 
 mod convert;
 mod extend;

@@ -1,4 +1,4 @@
-//! How a file is written, and where it begins.
+//! Options for writing, and the start of a file.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::filter::FilterRegistry;
 use crate::layout::{Layout, Order};
 use crate::place::{Resolver, Rules};
 
-/// How a file is written.
+/// Options for writing files.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     rules: Rules,
@@ -25,32 +25,34 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// The defaults: a native file in the byte order of this machine, with the layout at its end.
+    /// Returns the default options: a native file in the byte order of this machine, with an appended layout.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the rules by which addresses are found, with the values of stored parameters. Their byte order is that
-        /// of the signature; without one, that of the layout, else that of this machine.
+        /// Sets the rules for finding addresses, and the values of stored parameters. The signature has the
+        /// byte order of these rules. If they state none, it has the byte order of the layout, or else of this
+        /// machine.
         rules: Rules;
-        /// Sets whether the layout is in a file of its own. Default: no, it is appended.
+        /// Sets whether the layout is kept in a separate file. Default: `false`; it is appended.
         apart: bool;
-        /// Sets whether the file has no signature, as files of other programs. Then no layout is appended.
+        /// Sets whether to write a file without a signature, like those of other programs. No layout is
+        /// appended then. Default: `false`.
         foreign: bool;
-        /// Sets whether it is an error that data are missing. Default: no, they become zeros and are in the
+        /// Sets whether missing data is an error. Default: `false`; it becomes zeros and is listed in the
         /// report.
         strict: bool;
-        /// Sets the limits of arrays: how much may be held in memory.
+        /// Sets the limits for arrays, such as the number of bytes to hold in memory.
         limits: binio::Limits;
-        /// Sets the filters of compressed arrays and references. Default: those of this crate.
+        /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
         filters: FilterRegistry;
     }
 
-    /// Begins a file, which appears under its name when it is [finished](Writer::finish).
+    /// Begins a file. It appears under its name only when it is [finished](Writer::finish).
     ///
     /// # Errors
-    /// If the file cannot be created; if the layout has no addresses with the given values.
+    /// Fails if the file cannot be created, or if the addresses cannot be found with the given values.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
@@ -79,10 +81,10 @@ impl WriteOptions {
         self.begin(layout.into(), Target::File(file, target))
     }
 
-    /// Begins a file in a target that is written by position, such as a vector of bytes.
+    /// Begins a file in a target that can be written at any offset, such as a vector of bytes.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// Same as [`create`](Self::create).
     pub fn write_at<'w>(
         &self,
         target: &'w mut dyn WriteAt,
@@ -91,11 +93,11 @@ impl WriteOptions {
         self.begin(layout.into(), Target::At(target))
     }
 
-    /// Begins a file that is written in one pass, as to a pipe. What is put early is held in memory until its
-    /// turn; what is put in order of addresses is written at once.
+    /// Begins a file that is written in one pass, for example to a pipe. Data put in order of addresses is
+    /// written immediately; data put earlier is held in memory until its turn.
     ///
     /// # Errors
-    /// As [`create`](Self::create); and if data overlap.
+    /// Same as [`create`](Self::create). Also fails if data overlaps.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};

@@ -1,4 +1,4 @@
-//! Other values in a file, in place.
+//! Replacing values in a file in place.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::target::put_fields;
 use crate::error::{Error, ErrorKind};
 use crate::file::value::File;
 
-/// Bytes of a file that are needed to recognise it.
+/// Maximum number of bytes next to a patch used to recognise the file.
 const WITNESS: u64 = 64 << 10;
 
-/// New bytes for a part of a file.
+/// New bytes for part of a file.
 ///
 /// ```
 /// use dudley::{File, Layout};
@@ -32,18 +32,19 @@ const WITNESS: u64 = 64 << 10;
 pub struct Patch {
     offset: u64,
     bytes: Vec<u8>,
-    /// What they replace.
+    /// The bytes to be replaced.
     before: Bytes,
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     len: u64,
 }
 
 impl File {
-    /// Prepares to replace the numbers at a path by others, in C order. Nothing is written yet.
+    /// Prepares to replace the numbers at a path. The new numbers are in C order. Nothing is written yet.
     ///
     /// # Errors
-    /// As [`get`](Self::get); [`Mismatch`](ErrorKind::Mismatch) if their number or type is wrong. What sizes
-    /// depend on, parameters and compressed arrays, cannot be replaced.
+    /// Same as [`get`](Self::get). Fails with [`Mismatch`](ErrorKind::Mismatch) if the number or type of the
+    /// elements is wrong, or if the path leads to a parameter or a compressed array, whose values determine
+    /// sizes or addresses.
     pub fn patch<T: Element>(&self, path: &str, elements: &[T]) -> Result<Patch, Error> {
         let shape = self.get(path)?.shape().to_vec();
         let datatype = array::Datatype::of::<T>();
@@ -57,10 +58,10 @@ impl File {
         self.patch_array(path, &array::Array::new(data, datatype, strided, *self.limits())?)
     }
 
-    /// Prepares to replace the array at a path by another of the same shape.
+    /// Prepares to replace the array at a path with another one of the same shape. Nothing is written yet.
     ///
     /// # Errors
-    /// As [`patch`](Self::patch), and if the array cannot be read.
+    /// Same as [`patch`](Self::patch). Also fails if the array cannot be read.
     pub fn patch_array<D: Data>(&self, path: &str, array: &array::Array<D>) -> Result<Patch, Error>
     where
         Error: From<D::Error>,
@@ -98,20 +99,20 @@ impl File {
 }
 
 impl Patch {
-    /// The first byte that is replaced.
+    /// Returns the offset in the file of the first byte to be replaced.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The new bytes.
+    /// Returns the new bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Changes the file on the disk.
+    /// Changes the file on disk. Rolls back an interrupted change first.
     ///
     /// # Errors
-    /// If the file is in use by another writer, or cannot be changed; then it is as it was.
+    /// Same as [`commit`](Self::commit). Also fails if another writer is using the file.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<(), Error> {
         let lock = FileLock::acquire(path)?;
         lock.roll_back()?;
@@ -121,16 +122,18 @@ impl Patch {
     /// Changes the file.
     ///
     /// # Errors
-    /// If the file cannot be changed, or is not the one that this was made for; then it is as it was.
+    /// Fails if the file has changed since this was created, or if it cannot be written. The file then keeps
+    /// its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
         let Self { offset, bytes, before, len } = self;
-        // Bytes between those that are replaced are written too, so they have to be the same still.
+        // The bytes between the replaced elements are written too, so they must not have changed.
         if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
             let message = "the file was changed meanwhile".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let end = offset + bytes.len() as u64;
-        // The file is recognised by the bytes before or after; or else by what is replaced.
+        // Recognise the file by the bytes before the patch or, failing that, after it. If there are none, use
+        // the new bytes.
         let before = offset.saturating_sub(WITNESS)..offset;
         let after = end..len.min(end.saturating_add(WITNESS));
         let untouched = if before.is_empty() { after } else { before };

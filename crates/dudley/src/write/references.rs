@@ -8,8 +8,9 @@ impl Writer<'_> {
     /// Puts references to items into an array of references, in C order.
     ///
     /// # Errors
-    /// As [`put`](Self::put); [`NotData`](ErrorKind::NotData) if the item at the path has no reference filter, and
-    /// [`Reference`](ErrorKind::Reference) for an item to which the filter cannot refer.
+    /// Same as [`put`](Self::put). Also fails with [`NotData`](ErrorKind::NotData) if the item at the path has
+    /// no reference filter, and with [`Reference`](ErrorKind::Reference) if the filter is not registered or
+    /// cannot refer to an item.
     ///
     /// ```
     /// use dudley::{File, Layout, WriteOptions};

@@ -1,4 +1,4 @@
-//! Data in order of addresses, for what cannot go back.
+//! Writing data in order of addresses, to output that cannot seek.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,15 @@ use binio::Context as _;
 use crate::error::{Error, ErrorKind};
 use crate::place::AddressTable;
 
-/// Zeros that are written at once.
+/// The zeros for one write.
 const ZEROS: [u8; 4096] = [0; 4096];
 
-/// A stream, and whose turn it is.
+/// An output stream, and the order in which rows are written to it.
 pub(super) struct Sequential<'w> {
     out: &'w mut dyn Write,
-    /// Bytes written.
+    /// Number of bytes written so far.
     at: u64,
-    /// The numbers of the rows with bytes, in order of addresses.
+    /// Indices of the rows that are not empty, in order of addresses.
     turns: Option<Vec<usize>>,
     next: usize,
 }
@@ -29,7 +29,7 @@ impl<'w> Sequential<'w> {
         self.turns.is_some()
     }
 
-    /// Writes the signature. From here on all addresses are known.
+    /// Writes the signature and fixes the order of the rows. All addresses must be known.
     pub(super) fn begin(
         &mut self,
         header: Option<&[u8; 16]>,
@@ -56,12 +56,12 @@ impl<'w> Sequential<'w> {
         self.put(header.map(|header| &header[..]).unwrap_or_default())
     }
 
-    /// The row that is written next.
+    /// Returns the index of the next row to write.
     pub(super) fn next(&self) -> Option<usize> {
         self.turns.as_ref()?.get(self.next).copied()
     }
 
-    /// Writes that row, or zeros in its place.
+    /// Writes the next row, padded with zeros to its size. Without bytes, writes only zeros.
     pub(super) fn write(
         &mut self,
         address: u64,
@@ -76,7 +76,7 @@ impl<'w> Sequential<'w> {
         self.fill(address.saturating_add(nbytes))
     }
 
-    /// Writes the layout after the data.
+    /// Writes zeros up to the end of the data, then the layout.
     pub(super) fn end(&mut self, end: u64, text: &[u8]) -> Result<(), Error> {
         self.fill(end)?;
         self.put(text)?;

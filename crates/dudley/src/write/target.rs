@@ -1,4 +1,4 @@
-//! Where something is put: in which row, and where in the bytes of the row.
+//! Finding the destination of data that is put: a row, and a position in its bytes.
 
 use binio::Bytes;
 use binio::array::{self, ByteOrder, Datatype, Record, Strided};
@@ -8,25 +8,25 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside, Subject};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// Where something is put.
+/// The destination of data that is put.
 pub(super) struct Destination {
-    /// The row.
+    /// Index of the row.
     pub(super) index: usize,
     pub(super) inside: Vec<Inside>,
     pub(super) datatype: Datatype,
     pub(super) shape: Vec<u64>,
-    /// In the bytes of the row; none if it is compressed.
+    /// Position in the bytes of the row; `None` if the array is compressed.
     pub(super) strided: Option<Strided>,
 }
 
 impl Writer<'_> {
-    /// The type and shape of what is put at a path.
+    /// Returns the type and shape expected at a path.
     pub(super) fn expected(&self, path: &str) -> Result<(Datatype, Vec<u64>), Error> {
         let Destination { datatype, shape, .. } = self.destination(path)?;
         Ok((datatype, shape))
     }
 
-    /// Where the data at a path lie.
+    /// Finds the destination of data put at a path.
     pub(super) fn destination(&self, path: &str) -> Result<Destination, Error> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (subject, mut inside) = self.layout.stored_at(path)?;
@@ -61,7 +61,7 @@ impl Writer<'_> {
     }
 }
 
-/// Puts packed elements in their places, field by field, so that parameters between them stay.
+/// Copies packed elements to their positions, field by field, so that parameters between them are kept.
 pub(super) fn put_fields(
     strided: &Strided,
     packed: &array::Array<Bytes>,
@@ -88,7 +88,7 @@ pub(super) fn put_fields(
     Ok(())
 }
 
-/// Puts the values of parameters that the instances of a struct store.
+/// Writes the values of the parameters stored in the instances of a struct.
 pub(super) fn put_struct_params(
     inner: &mut Inner<'_>,
     stored: &Stored,

@@ -1,4 +1,4 @@
-//! A file that is being written: arrays in any order.
+//! Writing a file: arrays may be put in any order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,12 +19,12 @@ use crate::layout::{Layout, Order, Param, ParamValue, Subject};
 use crate::place::{AddressTable, Inner, Inputs, Row, Trouble, integer_bytes, to_error};
 use crate::signature::Signature;
 
-/// Where a file is written.
+/// The destination of a file.
 pub(super) enum Target<'w> {
     File(AtomicFile, FileTarget),
     At(&'w mut dyn WriteAt),
     Stream(Sequential<'w>),
-    /// Everything is held.
+    /// Everything is held in memory, for an extension.
     Memory,
 }
 
@@ -44,9 +44,10 @@ pub struct Writer<'w> {
     pub(super) inputs: Inputs<'static>,
     pub(super) table: AddressTable,
     target: Target<'w>,
-    /// The rows that the file has already: their number, that of their declarations, and where they end.
+    /// The rows that the file already has: their number, the number of their declarations, and the end of the
+    /// last one.
     kept: (usize, usize, Option<u64>),
-    /// By number of the row.
+    /// The parts of each row that were put.
     put: Vec<Put>,
     /// The bytes of rows that cannot be written yet.
     held: BTreeMap<usize, Vec<u8>>,
@@ -57,15 +58,15 @@ pub struct Writer<'w> {
     limits: binio::Limits,
 }
 
-/// What [`Writer::finish`] did.
+/// The result of [`Writer::finish`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
-    /// The paths of data that were not put, and of stored parameters without a value: they are zeros.
+    /// Paths of data that was not put, and of stored parameters without a value. They were filled with zeros.
     pub missing: Vec<String>,
-    /// Where the layout was appended.
+    /// Address of the layout, if it was appended.
     pub layout_address: Option<u64>,
-    /// Bytes of the file.
+    /// Length of the file in bytes.
     pub len: u64,
 }
 
@@ -94,7 +95,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// A writer that holds all it is given.
+    /// Creates a writer that holds everything in memory.
     pub(super) fn in_memory(
         layout: Arc<Layout>,
         inputs: Inputs<'static>,
@@ -104,17 +105,18 @@ impl<'w> Writer<'w> {
         Writer::new(layout, inputs, table, Target::Memory, limits)
     }
 
-    /// The addresses. Those after a compressed array are known when the file is finished.
+    /// Returns the addresses. Those after a compressed array are not known until the file is finished.
     pub fn table(&self) -> &AddressTable {
         &self.table
     }
 
-    /// Puts numbers in C order at a path, as [`File::get`](crate::File::get) knows them. Numbers of another
-    /// type are converted; one that the type in the file cannot hold is an error.
+    /// Puts numbers at a path, in C order. Paths are those of [`File::get`](crate::File::get). Numbers are
+    /// converted to the type in the file, which must be able to represent them.
     ///
     /// # Errors
-    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements or their type is wrong; those of paths, as
-    /// [`File::get`](crate::File::get); if the file cannot be written.
+    /// Fails with [`Mismatch`](ErrorKind::Mismatch) if the number or type of the elements is wrong. Also fails
+    /// if the path is wrong, as in [`File::get`](crate::File::get), if a number cannot be converted, or if the
+    /// file cannot be written.
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         let mismatch =
             |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
@@ -136,10 +138,10 @@ impl<'w> Writer<'w> {
         })
     }
 
-    /// Puts texts at a path.
+    /// Puts strings at a path.
     ///
     /// # Errors
-    /// As [`put`](Self::put), and if a text is longer than the room for it.
+    /// Same as [`put`](Self::put). Also fails if a string is too long for the type in the file.
     pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(1);
         let mut bytes = vec![0; longest * texts.len()];
@@ -158,11 +160,12 @@ impl<'w> Writer<'w> {
         })
     }
 
-    /// Puts an array at a path: of a `.npy` file, of another Dudley file, of anything that
-    /// [`binio::array`] reads. Records are taken apart by the names of their fields.
+    /// Puts an array at a path. The array may come from a `.npy` file, from another Dudley file, or from
+    /// anything else that [`binio::array`] reads. Records are converted field by field; fields are matched by
+    /// name.
     ///
     /// # Errors
-    /// As [`put`](Self::put), and if the array cannot be read.
+    /// Same as [`put`](Self::put). Also fails if the array cannot be read.
     pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
     where
         Error: From<D::Error>,
@@ -184,7 +187,7 @@ impl<'w> Writer<'w> {
         self.put_array(path, &array.map_err(binio::Error::from)?)
     }
 
-    /// Puts what `convert` makes of an array of a shape for the type in the file.
+    /// Puts an array of the given shape. `convert` returns its elements in the type of the file.
     fn put_converted(
         &mut self,
         path: &str,
@@ -225,7 +228,7 @@ impl<'w> Writer<'w> {
         self.store(place.index, bytes)
     }
 
-    /// The count and the compressed bytes.
+    /// Compresses an array. Returns the count followed by the compressed bytes.
     fn encode(
         &self,
         row: Row,
@@ -256,7 +259,7 @@ impl<'w> Writer<'w> {
         Ok(bytes)
     }
 
-    /// The bytes of a row so far.
+    /// Returns the bytes of a row as put so far.
     fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
             return Ok(bytes);
@@ -283,8 +286,8 @@ impl<'w> Writer<'w> {
     /// Writes the bytes of a row, or holds them until they can be written.
     fn store(&mut self, index: usize, bytes: Vec<u8>) -> Result<(), Error> {
         let row = self.table.rows()[index];
-        // The length of a compressed array is known only when the file is finished: until then, it may be put
-        // again.
+        // A compressed array may be put again until the file is finished, because its length is not final
+        // before.
         if let (Some(target), Some(address), Some(_)) =
             (self.target.at(), row.address(), row.nbytes())
         {
@@ -294,7 +297,7 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// Begins the file: the signature, where it is written first, and the values of parameters.
+    /// Begins the file: writes the values of parameters and, in a stream, the signature if possible.
     pub(super) fn begin(&mut self) -> Result<(), Error> {
         if let Some(target) = self.target.at() {
             target.set_len(0)?;
@@ -303,7 +306,7 @@ impl<'w> Writer<'w> {
         self.put_params_from(0)
     }
 
-    /// Puts the values of parameters of dicts, from a row on.
+    /// Puts the values of dict parameters, starting at row `first`.
     pub(super) fn put_params_from(&mut self, first: usize) -> Result<(), Error> {
         for index in first..self.table.rows().len() {
             let Subject::Param(id) = self.table.rows()[index].subject() else { continue };
@@ -324,13 +327,14 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Sets that a file has the first rows already, the last of which ends there.
+    /// Marks the first rows as already in the file. `end` is the end of the last one.
     pub(super) fn keep(&mut self, rows: usize, declarations: usize, end: Option<u64>) {
         self.kept = (rows, declarations, end);
         self.put[..rows].iter_mut().for_each(|put| put.add(Vec::new()));
     }
 
-    /// Finds the addresses after compressed arrays, and fills what is missing.
+    /// Finds the addresses after compressed arrays and fills in missing data. Returns the paths of the missing
+    /// data.
     fn complete(&mut self) -> Result<Vec<String>, Error> {
         let missing = missing(self, &self.put)?;
         if self.is_strict && !missing.is_empty() {
@@ -373,7 +377,7 @@ impl<'w> Writer<'w> {
         Ok(missing)
     }
 
-    /// Why the address or the size of something is not known: mostly a parameter of its structs has no value.
+    /// Returns the reason why an address or size is unknown. Usually a parameter in a struct has no value.
     fn unknown(&self, row: Row) -> Error {
         let data = match row.subject() {
             Subject::Item(id) => self.layout.data_of(id),
@@ -394,7 +398,7 @@ impl<'w> Writer<'w> {
         to_error(&self.layout, trouble, row.subject())
     }
 
-    /// Finds all addresses, once the lengths of compressed arrays are known.
+    /// Finds all addresses, now that the lengths of compressed arrays are known.
     fn place_all(&mut self) -> Result<(), Error> {
         let (rows, declarations, end) = self.kept;
         let kept = (&self.table.rows()[..rows], declarations, end);
@@ -420,7 +424,7 @@ impl<'w> Writer<'w> {
                 .is_some_and(|data| !self.layout.stored_params(data).is_empty())
     }
 
-    /// Where the data end.
+    /// Returns the end of the data, in bytes from the start of the file.
     fn data_end(&self) -> u64 {
         let start = if self.signature.is_some() { Signature::LEN } else { 0 };
         let ends = self.table.rows().iter().filter_map(|row| {
@@ -436,7 +440,7 @@ impl<'w> Writer<'w> {
         Some(Signature { order, layout_address }.to_bytes())
     }
 
-    /// In a stream, writes the signature as soon as the address of the layout is known.
+    /// In a stream, writes the signature once the address of the layout is known.
     fn begin_stream(&mut self) -> Result<(), Error> {
         let is_known = |row: &Row| row.address().is_some() && row.nbytes().is_some();
         if !self.table.rows().iter().all(is_known) {
@@ -449,7 +453,7 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// In a stream, writes the rows whose turn it is.
+    /// In a stream, writes the rows whose turn has come. The last call also writes incomplete rows.
     fn advance(&mut self, is_last: bool) -> Result<(), Error> {
         let Target::Stream(stream) = &mut self.target else { return Ok(()) };
         while let Some(index) = stream.next() {
@@ -467,12 +471,12 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Writes what is left: zeros for what was not put, the layout, the signature. A file then appears under
-    /// its name, and is on the disk.
+    /// Finishes the file: writes zeros in place of missing data, then the layout and the signature. A file
+    /// created by [`create`](crate::WriteOptions::create) then appears under its name and is safely on disk.
     ///
     /// # Errors
-    /// If the file cannot be written, and [`Missing`](ErrorKind::Missing) if data are missing that
-    /// [`strict`](crate::WriteOptions::strict) demands. Then no file appears.
+    /// Fails if the file cannot be written. Fails with [`Missing`](ErrorKind::Missing) if data is missing and
+    /// [`strict`](crate::WriteOptions::strict) is set. In both cases, no file appears.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         let missing = self.complete()?;
         let end = self.data_end();
@@ -508,7 +512,8 @@ impl<'w> Writer<'w> {
         Ok(report)
     }
 
-    /// The rows that were put, with their addresses; where the new rows lie; and what is missing.
+    /// Returns the addresses and bytes of the rows that were put, the range of all new rows, and the paths of
+    /// missing data.
     pub(super) fn into_rows(mut self) -> Result<NewRows, Error> {
         let missing = self.complete()?;
         let rows = self.table.rows();
@@ -521,7 +526,7 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// The bytes of rows with their addresses, where all new rows lie, and the paths of what is missing.
+/// The addresses and bytes of rows, the range of all new rows, and the paths of missing data.
 pub(super) type NewRows = (Vec<(u64, Vec<u8>)>, Range<u64>, Vec<String>);
 
 /// Packed elements in C order.
@@ -531,7 +536,7 @@ struct Given {
     data: Bytes,
 }
 
-/// How many of a Rust type one element takes: more than one for text.
+/// Returns the number of values of a Rust type that make up one element. It exceeds 1 only for text.
 fn bytes_per_element<T: Element>(datatype: &Datatype) -> u64 {
     match datatype.as_scalar() {
         Some(scalar) if scalar.is_text() => {
@@ -541,7 +546,7 @@ fn bytes_per_element<T: Element>(datatype: &Datatype) -> u64 {
     }
 }
 
-/// The text of a layout as it is appended.
+/// Returns the text of a layout as it is appended to a file, with a newline at the end.
 pub(super) fn layout_text(layout: &Layout) -> String {
     let mut text = layout.source().text().to_owned();
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
