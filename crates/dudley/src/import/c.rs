@@ -1,4 +1,4 @@
-//! Layouts of the structs of C.
+//! Converting C structs to layouts.
 //!
 //! ```text
 //! file       { [typedef] specifier [declarator {"," declarator}] ";" }
@@ -6,7 +6,7 @@
 //! declarator name { "[" constant "]" }
 //! ```
 //!
-//! Both languages align members in the same way, so most members need no placement.
+//! C and Dudley align members in the same way, so most members need no placement.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -14,19 +14,21 @@ use std::fmt::Write as _;
 use crate::error::{Error, ErrorKind};
 use crate::text::{format, primitive_of, quote};
 
-/// How deep structs may nest.
+/// Maximum nesting depth of structs, and of parentheses in constants.
 const MAX_DEPTH: u32 = 100;
 
-/// The text of a struct without a name is repeated where it is used, and each use may double it.
+/// Maximum length of the text of a struct, in bytes. The text of an unnamed struct is copied wherever the
+/// struct is used, so its length may double with each level of nesting.
 const MAX_TEXT: usize = 1 << 24;
 
-/// The layout of the plain structs in a text of C: each becomes a named type, and each variable of the file an
-/// item. Sizes are those of 64-bit Unix: `long` has 8 bytes. Comments after a member become its documentation.
-/// `#define` of a number is understood, other lines of the preprocessor are skipped.
+/// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at file scope
+/// becomes an item. Sizes are those of 64-bit Unix, where `long` has 8 bytes. A comment on the line of a member
+/// becomes its documentation. `#define` is supported for numbers. `#pragma pack` is an error; other
+/// preprocessor directives are skipped.
 ///
 /// # Errors
-/// [`Foreign`](ErrorKind::Foreign) for what has no meaning in a file, as pointers, and for what is not plain:
-/// unions, bit-fields, functions.
+/// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
+/// pointers, and for those that are not plain structs or variables: unions, bit-fields and functions.
 ///
 /// ```
 /// let layout = dudley::import::from_c("
@@ -66,7 +68,7 @@ struct Token {
     line: u32,
 }
 
-/// The tokens of a text, the comments by line, and the numbers that are defined.
+/// The tokens of a C source, its comments by line number, and its numeric constants.
 #[derive(Default)]
 struct Tokens {
     list: Vec<Token>,
@@ -107,7 +109,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// A line of the preprocessor; returns its length.
+    /// Processes a preprocessor directive. Returns its length in bytes.
     fn directive(&mut self, rest: &str, line: u32) -> Result<usize, Error> {
         let mut len = 0;
         for part in rest.split_inclusive('\n') {
@@ -132,7 +134,7 @@ impl Tokens {
     }
 }
 
-/// A decimal, octal or hexadecimal integer.
+/// Parses a decimal, octal or hexadecimal integer.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim_matches(['(', ')']).trim_end_matches(['u', 'U', 'l', 'L']);
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
@@ -142,15 +144,15 @@ fn number(text: &str) -> Option<i64> {
     }
 }
 
-/// A type, as the layout writes it.
+/// A C type, as written in the layout.
 #[derive(Clone, Default)]
 struct Type {
     text: String,
-    /// Those of a typedef.
+    /// Dimensions that come from a typedef.
     dims: Vec<i64>,
-    /// The placement of what C aligns in another way.
+    /// Placement of members of this type, if C aligns it differently.
     place: &'static str,
-    /// The name of a struct, and whether it is not declared in the layout yet.
+    /// Tag of a struct. `is_new` is set until the layout declares a struct.
     tag: Option<String>,
     is_new: bool,
 }
@@ -166,7 +168,7 @@ struct Parser {
     tokens: Tokens,
     at: usize,
     depth: u32,
-    /// By the name of a typedef, or `struct tag`.
+    /// Types by typedef name or `struct tag`.
     types: HashMap<String, Type>,
     out: String,
 }
@@ -224,7 +226,7 @@ impl Parser {
         let line = self.line();
         self.expect(";")?;
         if datatype.is_new {
-            // A typedef's name is the one that users know.
+            // Prefer the typedef name, which is the one that users know.
             let plain = names.iter().find(|(_, dims)| is_typedef && dims.is_empty());
             let name = plain.map(|(name, _)| name.clone()).or(datatype.tag.clone());
             if let Some(name) = name {
@@ -244,7 +246,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Declares a named type; its text is its name from there on.
+    /// Declares a named type in the layout, and sets the text of the type to that name.
     fn define(&mut self, name: &str, datatype: &mut Type) {
         let mut quoted = String::new();
         quote::push_name(&mut quoted, name);
@@ -255,7 +257,7 @@ impl Parser {
         }
     }
 
-    /// The documentation at the end of a line, once.
+    /// Removes the comment on a line and returns it as documentation.
     fn docs(&mut self, line: u32) -> String {
         let docs = self.tokens.comments.remove(&line).filter(|docs| !docs.is_empty());
         let docs = docs.map(|docs| docs.replace(char::is_control, " "));
@@ -295,7 +297,7 @@ impl Parser {
         self.numeric(&words)
     }
 
-    /// `unsigned long int`
+    /// Converts the names of an arithmetic type, such as `unsigned long int`.
     fn numeric(&self, words: &[String]) -> Result<Type, Error> {
         let has = |word: &str| words.iter().any(|found| found == word);
         let longs = words.iter().filter(|word| *word == "long").count();
@@ -322,7 +324,8 @@ impl Parser {
         Ok(Type::of(format!("{letter}{size}")))
     }
 
-    /// `enum tag { A, B = 4 }`: an `int`, whose names are constants.
+    /// Parses an enumeration, such as `enum tag { A, B = 4 }`. Its type is `int`, and its names become
+    /// constants.
     fn enumeration(&mut self) -> Result<Type, Error> {
         self.at += 1;
         self.name();
@@ -343,7 +346,7 @@ impl Parser {
         Ok(Type::of("i4"))
     }
 
-    /// `__attribute__((packed))`
+    /// Parses `__attribute__((packed))` if it comes next.
     fn is_packed(&mut self) -> Result<bool, Error> {
         if !self.skip("__attribute__") {
             return Ok(false);
@@ -372,7 +375,7 @@ impl Parser {
                 None if self.peek() == Some("*") => {
                     fail(line, "a pointer has no meaning in a file")
                 }
-                // Declared, not defined.
+                // A declaration without a definition.
                 None if self.peek() == Some(";") => Ok(Type::of("{}")),
                 None => fail(line, format!("struct `{tag}` is not defined before its use")),
             };
@@ -439,7 +442,7 @@ impl Parser {
         Ok((name, dims))
     }
 
-    /// A constant: sums and products of numbers and names, in parentheses or not.
+    /// Evaluates a constant expression: sums and products of numbers and constants, with parentheses.
     fn constant(&mut self, depth: u32) -> Result<i64, Error> {
         let mut sum = self.product(depth)?;
         loop {
@@ -485,7 +488,7 @@ impl Parser {
     }
 }
 
-/// `name = type[dims] place`
+/// Returns a declaration: `name = type[dims] place`.
 fn declared(name: &str, datatype: &Type, place: &str) -> String {
     let mut text = String::new();
     quote::push_name(&mut text, name);

@@ -1,4 +1,4 @@
-//! Files of a format that their first bytes show.
+//! Recognising the format of a file by its first bytes.
 
 use binio::ReadAt;
 
@@ -12,12 +12,12 @@ use super::npy::import_npy;
 use super::npz::from_npz;
 use crate::error::Error;
 
-/// The layout of a file in one of the formats `.npy`, `.npz`, netCDF-3 and, with the feature `hdf5`, HDF5,
-/// which its first bytes show. The array of
-/// a `.npy` file gets the given name.
+/// Creates a layout for a `.npy`, `.npz`, netCDF-3 or (with the feature `hdf5`) HDF5 file. The format is
+/// recognised by the first bytes. `name` becomes the name of the array in a `.npy` file.
 ///
 /// # Errors
-/// [`Import`](crate::ErrorKind::Import) if the file is damaged or has another format, and if it cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or in another format. Also fails if
+/// the file cannot be read.
 ///
 /// ```
 /// use dudley::array::npy::Header;
@@ -57,7 +57,8 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
     }
 }
 
-/// Whether the signature of HDF5 is at 0, 512, 1024, 2048 and so on: a block of the user's may precede it.
+/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 and so on. It may follow a user
+/// block.
 fn is_hdf5(file: &dyn ReadAt) -> Result<bool, Error> {
     let mut signature = [0; 8];
     let places = std::iter::successors(Some(0), |&at: &u64| Some((2 * at).max(512)));

@@ -1,45 +1,45 @@
-//! The layout of a file of another format, and what it does not describe.
+//! The layout of a file in another format, and errors about parts of the file.
 
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind};
 
-/// The layout of a file of another format.
+/// The layout of a file in another format.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Its text.
+    /// Text of the layout.
     pub layout: String,
-    /// What it does not describe: [`NoLayoutFor`](ErrorKind::NoLayoutFor). And what it describes although the file
-    /// ends before: [`PastEnd`](ErrorKind::PastEnd).
+    /// Errors about parts of the file. [`NoLayoutFor`](ErrorKind::NoLayoutFor): the layout cannot describe the
+    /// part. [`PastEnd`](ErrorKind::PastEnd): the layout describes it, but the file is truncated.
     pub errors: Vec<Error>,
 }
 
-/// The error for a file that is not what it should be.
+/// Returns the error for a damaged file, or one in an unexpected format.
 pub(super) fn damaged(format: &'static str, offset: u64, message: impl Into<String>) -> Error {
     Error::from(ErrorKind::Import { format, message: message.into() }).at(offset)
 }
 
-/// The error for a part that no layout describes.
+/// Returns the error for a part that a layout cannot describe.
 pub(super) fn no_layout_for(path: String, reason: impl Into<String>) -> Error {
     ErrorKind::NoLayoutFor { path, reason: reason.into() }.into()
 }
 
-/// The path of an item in the root.
+/// Returns the path of an item in the root.
 pub(super) fn path_of(name: &str) -> String {
     let mut path = "/".to_owned();
     crate::layout::push_name(&mut path, name);
     path
 }
 
-/// The error for data that are not all in a file.
+/// Returns an error if data extends beyond the end of the file.
 pub(super) fn past_end(path: String, start: u64, nbytes: u64, len: u64) -> Option<Error> {
     let (start, end) = (i128::from(start), i128::from(start) + i128::from(nbytes));
     (nbytes > 0 && end > i128::from(len))
         .then(|| ErrorKind::PastEnd { path, start, end, len }.into())
 }
 
-/// The names of items, of which there is one each.
+/// The names of items so far, which must be unique.
 #[derive(Default)]
 pub(super) struct Names(HashSet<String>);
 

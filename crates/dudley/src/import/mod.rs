@@ -1,14 +1,14 @@
-//! Layouts made from files of other formats, from the headers of C and from types of numpy. The data stay where
-//! they are, and are read as those of any file that a layout describes.
+//! Creating layouts for files in other formats, for C structs and for numpy types. The files are not changed;
+//! their data is read through the layout, like that of any other file.
 //!
 //! | first bytes | format | module |
 //! |---|---|---|
-//! | `93 4e 55 4d 50 59` | a `.npy` file of numpy | `npy` |
-//! | `50 4b` | a `.npz` file of numpy: a zip archive of `.npy` files | `npz` |
+//! | `93 4e 55 4d 50 59` | numpy `.npy` file | `npy` |
+//! | `50 4b` | numpy `.npz` file: a zip archive of `.npy` files | `npz` |
 //! | `43 44 46 01`, `02` or `05` | netCDF-3: CDF-1, CDF-2, CDF-5 | `netcdf` |
 //! | `89 48 44 46 0d 0a 1a 0a` | HDF5, netCDF-4 | `hdf5` |
 //!
-//! `file` recognises the format of a file; `c` and `numpy` describe types in memory.
+//! The module `file` recognises the format of a file; `c` and `numpy` describe types in memory.
 
 mod c;
 #[cfg(feature = "read")]

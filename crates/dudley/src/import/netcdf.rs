@@ -1,4 +1,4 @@
-//! netCDF-3 files: CDF-1, CDF-2 (offsets of 64 bits) and CDF-5 (all sizes of 64 bits).
+//! netCDF-3 files: CDF-1, CDF-2 (64-bit offsets) and CDF-5 (64-bit sizes and offsets).
 //!
 //! ```text
 //! header      "CDF" version  numrecs  dimensions  attributes  variables
@@ -8,21 +8,22 @@
 //! name        length { byte }                                   padded to a multiple of 4, as values are
 //! ```
 //!
-//! Numbers are big-endian: of 4 bytes, in CDF-5 of 8 bytes; `begin` has 8 bytes in CDF-2 too; the version has one
-//! byte, tags and types have 4.
+//! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
+//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` has 8 bytes too.
 //!
-//! A variable of records has one part in each record. The parts are padded to a multiple of 4 bytes, unless there
-//! is only one such variable. So all records together are an array of structs:
+//! A record variable has one part in each record. Each part is padded to a multiple of 4 bytes, unless there is
+//! only one record variable. Together, the records form an array of structs:
 //!
 //! ```text
 //! numrecs : i4 @4
 //! "" = { %4  time = f8 @0  t = f4[3] @8 }[numrecs] @200
 //! ```
 //!
-//! The count is read from the file, so the layout stays true when records are added. In a file that was written
-//! as a stream, it is `ff ff ff ff`; then it follows from the size of the file.
+//! The layout reads the number of records from the file, so it remains correct when records are added. If the
+//! file was written as a stream, the number is all `ff` bytes, and is computed from the size of the file
+//! instead.
 //!
-//! `vsize` is not used: it cannot hold the size of large variables.
+//! `vsize` is ignored, because it cannot represent the size of large variables.
 
 use std::fmt::Write as _;
 
@@ -38,16 +39,16 @@ const DIMENSIONS: u64 = 10;
 const VARIABLES: u64 = 11;
 const ATTRIBUTES: u64 = 12;
 
-/// The header is read in pieces of at least this.
+/// Minimum number of header bytes to read in one go.
 const PIECE: u64 = 1 << 16;
 
-/// Bytes of a name, as in the library of netCDF.
+/// Maximum length of a name in bytes, as in the netCDF library.
 const MAX_NAME: u64 = 256;
 
-/// Dimensions that a layout can have.
+/// Maximum number of dimensions in a layout.
 const MAX_DIMS: usize = 255;
 
-/// The types by number, from 1 on: name and bytes. Text is `S1`.
+/// The types in order of their numbers, which start at 1: name and size in bytes. Text is `S1`.
 const TYPES: [(&str, u64); 11] = [
     ("i1", 1),
     ("S1", 1),
@@ -63,12 +64,14 @@ const TYPES: [(&str, u64); 11] = [
 ];
 const TEXT: &str = "S1";
 
-/// The layout of a netCDF-3 file: one item for each variable. Those with the record dimension are members of the
-/// item `""`, so that they are found by their names too. The number of records is read from the file. Attributes
-/// are kept, and the attribute `dims` has the names of the dimensions.
+/// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become members of
+/// the item `""`, so that they too are found by name alone. The number of records is read from the file, unless
+/// the file was written as a stream. Attributes are kept; the additional attribute `dims` lists the names of
+/// the dimensions.
 ///
 /// # Errors
-/// [`Import`](crate::ErrorKind::Import) if the header is damaged, and if the file cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the header is damaged. Also fails if the file cannot be
+/// read.
 pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
     let header = Header::read(file)?;
     let mut out = Out { text: ">\n".to_owned(), errors: Vec::new(), len: file.len() };
@@ -80,7 +83,7 @@ pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
     Ok(Imported { layout: format(out.text)?, errors: out.errors })
 }
 
-/// The layout so far.
+/// The layout as written so far.
 struct Out {
     text: String,
     errors: Vec<Error>,
@@ -105,11 +108,11 @@ impl Out {
     }
 }
 
-/// What a header describes.
+/// The content of a header.
 struct Header {
-    /// None if it was not known when the header was written.
+    /// Number of records; `None` if it was unknown when the header was written.
     numrecs: Option<u64>,
-    /// Whether sizes have 8 bytes.
+    /// Whether sizes have 8 bytes instead of 4.
     is_wide: bool,
     attributes: Vec<Attribute>,
     variables: Vec<Variable>,
@@ -119,11 +122,11 @@ struct Variable {
     name: String,
     datatype: &'static str,
     is_record: bool,
-    /// Without the record dimension.
+    /// Lengths of the dimensions, except for the record dimension.
     shape: Vec<u64>,
-    /// The names of all dimensions.
+    /// Names of all dimensions.
     dims: Vec<String>,
-    /// Of the array, or of its part in a record; none if it is too large.
+    /// Size in bytes of the array, or of its part in one record; `None` if it is too large.
     nbytes: Option<u64>,
     begin: u64,
     attributes: Vec<Attribute>,
@@ -153,7 +156,7 @@ impl Header {
         Ok(Self { numrecs, is_wide, attributes, variables })
     }
 
-    /// The struct of all variables in a record.
+    /// Appends the struct of all record variables.
     fn push_records(&self, out: &mut Out) -> Result<(), Error> {
         let mut variables: Vec<&Variable> =
             self.variables.iter().filter(|variable| variable.is_record).collect();
@@ -208,7 +211,7 @@ impl Header {
         }
         let _ = writeln!(out.text, "}}[{name}] @{start}");
         if count > 0 {
-            // The last record may end without its padding.
+            // The padding of the last record may be missing.
             let nbytes = u128::from(count - 1) * u128::from(record) + u128::from(end);
             let nbytes = u64::try_from(nbytes).unwrap_or(u64::MAX);
             out.errors.extend(past_end(path_of(""), start, nbytes, out.len));
@@ -216,12 +219,12 @@ impl Header {
         Ok(())
     }
 
-    /// The name of the number of records.
+    /// Returns the name of the parameter for the number of records.
     fn count_name(&self) -> String {
         self.free_name("numrecs")
     }
 
-    /// A name that no variable has.
+    /// Returns a name that no variable has, by appending `_` as often as necessary.
     fn free_name(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.variables.iter().any(|variable| variable.name == name) {
@@ -261,20 +264,20 @@ fn push_attributes(out: &mut String, list: &[Attribute]) {
     }
 }
 
-/// A dimension; none for the length of the record dimension.
+/// A dimension. The record dimension has no length.
 struct Dim {
     name: String,
     len: Option<u64>,
 }
 
-/// Reads a header.
+/// A reader for headers.
 struct Cursor<'f> {
     file: &'f dyn ReadAt,
     at: u64,
-    /// Bytes of the file from `start` on.
+    /// Bytes of the file, beginning at `start`.
     buffer: Vec<u8>,
     start: u64,
-    /// Bytes of a size.
+    /// Number of bytes per size.
     width: u64,
 }
 
@@ -284,7 +287,7 @@ impl Cursor<'_> {
         damaged(FORMAT, offset, message)
     }
 
-    /// The next bytes. No more are held than the file has.
+    /// Returns the next `len` bytes. Fails before allocating if the file has fewer.
     fn take(&mut self, len: u64) -> Result<&[u8], Error> {
         let left = self.file.len().saturating_sub(self.at);
         if len > left {
@@ -306,15 +309,15 @@ impl Cursor<'_> {
         Ok(bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte)))
     }
 
-    /// A size or a count.
+    /// Reads a size or a count.
     fn size(&mut self) -> Result<u64, Error> {
         self.number(self.width)
     }
 
-    /// Bytes that are padded to a multiple of 4.
+    /// Reads `len` bytes and skips the padding to a multiple of 4.
     fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
         let bytes = self.take(len)?.to_vec();
-        // Files exist that end without the last padding.
+        // Some files lack the last padding.
         let padding = len.next_multiple_of(4) - len;
         let left = self.file.len() - self.at;
         self.take(padding.min(left))?;
@@ -332,7 +335,7 @@ impl Cursor<'_> {
         String::from_utf8(bytes).map_err(|_| self.damaged(place, "a name is not UTF-8"))
     }
 
-    /// The number of elements of a list.
+    /// Reads the tag of a list, and returns the number of its elements.
     fn count(&mut self, tag: u64, what: &str) -> Result<u64, Error> {
         let place = self.at;
         let found = self.number(4)?;
@@ -425,7 +428,7 @@ impl Cursor<'_> {
     }
 }
 
-/// The values of an attribute. Numbers that an attribute comment cannot have become text.
+/// Converts the value of an attribute. Numbers that an attribute comment cannot represent become text.
 fn value_of(datatype: &str, size: u64, bytes: &[u8]) -> Value {
     if datatype == TEXT {
         let text = String::from_utf8_lossy(bytes);
@@ -453,7 +456,7 @@ fn value_of(datatype: &str, size: u64, bytes: &[u8]) -> Value {
         };
     }
     let numbers: Vec<f64> = if size == 4 {
-        // The shortest text of the number: 0.1, not 0.10000000149011612.
+        // Use the shortest decimal that gives the same `f32`: 0.1, not 0.10000000149011612.
         let single = |bits: u64| f32::from_bits(u32::try_from(bits).unwrap_or(0));
         bits.map(|bits| single(bits).to_string().parse().unwrap_or(f64::NAN)).collect()
     } else {

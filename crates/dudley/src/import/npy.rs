@@ -1,4 +1,4 @@
-//! `.npy` files of numpy.
+//! numpy `.npy` files.
 
 use binio::ReadAt;
 use binio::array::Order;
@@ -9,11 +9,11 @@ use super::numpy::Described;
 use crate::error::Error;
 use crate::text::format;
 
-/// The layout of a `.npy` file: one item at the address of its data. Of an array in Fortran order, the
-/// dimensions are reversed, and an attribute says so.
+/// Creates a layout for a `.npy` file: one item at the address of the data. If the array is in Fortran order,
+/// its dimensions are reversed and it gets the attribute `order="F"`.
 ///
 /// # Errors
-/// If the file cannot be read or is not a `.npy` file.
+/// Fails if the file cannot be read or is not a `.npy` file.
 ///
 /// ```
 /// use dudley::array::npy::Header;
@@ -31,7 +31,7 @@ pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
     format(text)
 }
 
-/// Appends the declaration of an array whose data begin at an address.
+/// Appends the declaration of an array whose data begins at `address`.
 pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u64) {
     let mut shape = header.shape().to_vec();
     let order = (header.order() == Order::F && shape.len() > 1).then_some(("order", "F"));
@@ -42,7 +42,8 @@ pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u
     Described::of(header.datatype()).declare(out, name, &shape, &place, order);
 }
 
-/// The layout of a `.npy` file, as [`from_npy`](crate::import::from_npy). That the file holds the data is checked.
+/// Creates a layout for a `.npy` file, like [`from_npy`](crate::import::from_npy), and checks that the data is
+/// complete.
 pub(super) fn import_npy(name: &str, file: &dyn ReadAt) -> Result<Imported, Error> {
     let (header, address) = Header::read(file)?;
     let mut text = String::new();

@@ -1,31 +1,32 @@
-//! `.npz` files of numpy: zip archives whose members are `.npy` files.
+//! numpy `.npz` files: zip archives whose members are `.npy` files.
 //!
 //! ```text
 //! local header, member, local header, member, ..   central directory   [end of zip64, its place]   end
 //! ```
 //!
-//! The end of the central directory, at the end of the file before a comment:
+//! The end of the central directory is the last part of the file, apart from a comment:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | `50 4b 05 06` |
-//! | 12 | 4 | bytes of the central directory |
-//! | 16 | 4 | its offset |
-//! | 20 | 2 | length of the comment that follows |
+//! | 12 | 4 | length of the central directory in bytes |
+//! | 16 | 4 | offset of the central directory |
+//! | 20 | 2 | length of the comment, which follows |
 //!
 //! An entry of the central directory:
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 4 | `50 4b 01 02` |
-//! | 8 | 2 | flags: 1 encrypted |
-//! | 10 | 2 | method: 0 stored, 8 deflated |
-//! | 20, 24 | 4 | bytes of the member, stored and decompressed |
-//! | 28, 30, 32 | 2 | lengths of name, extra fields and comment, which follow |
+//! | 8 | 2 | flags; bit 0: encrypted |
+//! | 10 | 2 | method; 0: stored, 8: deflated |
+//! | 20, 24 | 4 | length of the member in bytes, as stored and decompressed |
+//! | 28, 30, 32 | 2 | lengths of the name, the extra fields and the comment, which follow |
 //! | 42 | 4 | offset of the local header |
 //!
-//! Numbers are little-endian. One that does not fit is `ff ff ff ff`; the extra field 1 (zip64) has it then.
-//! numpy writes zip64 in every local header, so the entries are taken from the central directory.
+//! Numbers are little-endian. A number that does not fit is replaced by `ff ff ff ff` and stored in the extra
+//! field 1 (zip64). numpy writes zip64 fields in every local header, so sizes are read from the central
+//! directory instead.
 
 use binio::array::npy::Header;
 use binio::number::ByteReader;
@@ -43,15 +44,15 @@ const LOCATOR_LEN: u64 = 20;
 const END_64_LEN: usize = 56;
 const LOCAL_LEN: usize = 30;
 
-/// The layout of a `.npz` file of numpy: one item for each array, named after its member, without `.npy`. Of an
-/// array in Fortran order, the dimensions are reversed, and an attribute says so. Members that are compressed
-/// are not described.
+/// Creates a layout for a `.npz` file. Each array becomes an item with the name of its member, without `.npy`.
+/// If an array is in Fortran order, its dimensions are reversed and it gets the attribute `order="F"`.
+/// Compressed members cannot be described; they are reported in [`Imported::errors`].
 ///
 /// # Errors
-/// [`Import`](crate::ErrorKind::Import) if the archive is damaged, and if it cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged. Also fails if it cannot be read.
 pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     let mut members = members(file)?;
-    // Then each byte is read once at most.
+    // Members must not overlap, so that each byte is read at most once.
     members.sort_by_key(|member| member.header);
     for pair in members.windows(2) {
         if pair[0].header.saturating_add(pair[0].stored) > pair[1].header {
@@ -74,20 +75,20 @@ pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     Ok(Imported { layout: format(text)?, errors })
 }
 
-/// A member of the archive.
+/// A member of an archive.
 struct Member {
     name: String,
     flags: u16,
     method: u16,
     stored: u64,
-    /// Where its local header is.
+    /// Offset of the local header.
     header: u64,
-    /// Where it ends.
+    /// End of the stored bytes.
     end: u64,
 }
 
 impl Member {
-    /// The array that it is, and where its data begin.
+    /// Reads the `.npy` header of the member. Returns it with the address of the data.
     fn array(&self, file: &dyn ReadAt) -> Result<(Header, u64), String> {
         if self.flags & 1 != 0 {
             return Err("it is encrypted".to_owned());
@@ -110,13 +111,13 @@ impl Member {
     }
 }
 
-/// The bytes at an offset, fewer at the end of the file.
+/// Reads `len` bytes at an offset, or fewer at the end of the file.
 fn at(file: &dyn ReadAt, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
     let left = usize::try_from(file.len().saturating_sub(offset)).unwrap_or(usize::MAX);
     Ok(file.bytes_at(offset.min(file.len()), len.min(left))?.to_vec())
 }
 
-/// The members that the central directory lists.
+/// Returns the members listed in the central directory.
 fn members(file: &dyn ReadAt) -> Result<Vec<Member>, Error> {
     let (start, directory) = directory(file)?;
     let base = start.base;
@@ -128,13 +129,14 @@ fn members(file: &dyn ReadAt) -> Result<Vec<Member>, Error> {
     Ok(members)
 }
 
-/// Where the central directory begins, and what has to be added to the offsets in it: bytes before the archive.
+/// The offset of the central directory, and the number of bytes before the archive, which must be added to all
+/// offsets in it.
 struct Start {
     offset: u64,
     base: u64,
 }
 
-/// The bytes of the central directory.
+/// Finds and reads the central directory.
 fn directory(file: &dyn ReadAt) -> Result<(Start, Vec<u8>), Error> {
     let len = file.len();
     let tail = len.saturating_sub(END_LEN as u64 + u64::from(u16::MAX));
@@ -173,7 +175,7 @@ fn directory(file: &dyn ReadAt) -> Result<(Start, Vec<u8>), Error> {
     Ok((Start { offset: start, base }, file.bytes_at(start, size)?.to_vec()))
 }
 
-/// An entry of the central directory.
+/// Reads an entry of the central directory.
 fn entry(reader: &mut ByteReader<'_>, base: u64, file: &dyn ReadAt) -> Result<Member, Error> {
     let place = reader.offset();
     reader.magic(b"PK\x01\x02")?;

@@ -1,4 +1,4 @@
-//! Layouts of what numpy stores.
+//! Layouts for numpy arrays.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use crate::error::Error;
 use crate::layout::{Attribute, Value, attributes};
 use crate::text::{format, quote};
 
-/// A layout with one item: an array of a datatype of numpy, as `tofile` writes it.
+/// Creates a layout with one item: an array of a numpy datatype, as written by `tofile`.
 ///
-/// A record becomes a struct; each member is where numpy has it. What Dudley has no type for, as dates, becomes
-/// an integer or bytes, with the attribute `numpy`.
+/// A record becomes a struct whose members keep their offsets. Types that Dudley lacks, such as dates, become
+/// integers or bytes with the attribute `numpy`, which holds the original type.
 ///
 /// # Errors
-/// If an itemsize or offset is too large for a layout.
+/// Fails if an item size or offset is too large for a layout.
 ///
 /// ```
 /// use dudley::array::Datatype;
@@ -32,7 +32,7 @@ pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<Stri
     format(text)
 }
 
-/// Appends the declaration of an array in C order whose data begin at an address.
+/// Appends the declaration of an array in C order whose data begins at `address`.
 #[cfg(feature = "hdf5")]
 pub(super) fn push_array(
     out: &mut String,
@@ -44,13 +44,13 @@ pub(super) fn push_array(
     Described::of(datatype).declare(out, name, shape, &format!(" @{address}"), None);
 }
 
-/// A datatype in a layout.
+/// A datatype as written in a layout.
 pub(super) struct Described {
     text: String,
-    /// The length of text or bytes.
+    /// Length of text in characters or code units, or number of bytes; it becomes the last dimension.
     len: Option<u64>,
     align: u64,
-    /// The type of numpy, where it is another one.
+    /// The numpy type, if Dudley has no equivalent.
     numpy: Option<String>,
 }
 
@@ -112,7 +112,8 @@ impl Described {
             } else {
                 format!(" @{offset}")
             };
-            // Alone, a member without name and place would make the struct a typedef.
+            // If it were the only one, an unnamed member without a placement would turn the struct into a
+            // typedef.
             let place = if field.name().is_empty() { format!(" @{offset}") } else { place };
             let title = field.title().map(|title| ("title", title));
             datatype.declare(&mut members, field.name(), field.shape(), &place, title);

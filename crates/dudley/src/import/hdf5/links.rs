@@ -1,13 +1,14 @@
-//! The names of the links of an HDF5 group.
+//! Listing the links of an HDF5 group.
 //!
-//! The reader lists the members of a group only if it can parse the header of each, which it cannot for a virtual data
-//! set. The links themselves are parsed here, so that one such member does not hide the others.
+//! The crate `hdf5-reader` lists the members of a group only if it can parse the headers of all of them, and it
+//! cannot parse those of virtual data sets. This module parses the links itself, so that one such member does
+//! not hide the others.
 //!
-//! | group | where its links are |
+//! | group format | location of the links |
 //! |---|---|
-//! | old | the leaves of a version-1 B-tree list symbol table nodes, their names are in a local heap |
-//! | new, few links | link messages in its header |
-//! | new, many links | a fractal heap, by a version-2 B-tree |
+//! | old | symbol table nodes, found through a version-1 B-tree; the names are in a local heap |
+//! | new, few links | link messages in the group header |
+//! | new, many links | a fractal heap, indexed by a version-2 B-tree |
 
 use hdf5_reader::btree_v1::collect_btree_v1_leaves_storage;
 use hdf5_reader::btree_v2::{BTreeV2Header, BTreeV2Record, collect_btree_v2_records_storage};
@@ -21,10 +22,10 @@ use hdf5_reader::messages::{HdfMessage, link};
 use hdf5_reader::symbol_table::SymbolTableNode;
 use hdf5_reader::{Hdf5File, group::Group};
 
-/// The length of a symbol table node before its entries.
+/// Number of bytes in a symbol table node before its entries.
 const NODE_LEN: usize = 8;
 
-/// The names of the links of a group, in the order in which they are stored.
+/// Returns the names of the links in a group, in the order in which they are stored.
 pub(super) fn names(hdf5: &Hdf5File, group: &Group) -> Result<Vec<String>, Error> {
     let header = hdf5.get_or_parse_header(group.address())?;
     let mut names = Vec::new();

@@ -1,14 +1,15 @@
-//! HDF5 files, those of netCDF-4 among them. Their metadata are read by the crate `hdf5-reader`.
+//! HDF5 files, including netCDF-4. The crate `hdf5-reader` reads their metadata.
 //!
 //! | data set | layout |
 //! |---|---|
 //! | contiguous | one array |
-//! | chunked, not filtered | one array, if the chunks follow each other as its rows do; else a list of the chunks |
-//! | filtered, in the object header, in other files, of variable length | not described |
+//! | chunked, without filters | one array if the chunks are contiguous rows, otherwise a list of chunks |
+//! | filtered, compact, external, or of variable length | not described |
 //!
-//! A group becomes a dict, a compound type a struct. A list of chunks has the attributes `shape` (of the whole), `chunk`
-//! (of each element) and `offsets`: for each element, the indices of its first element in the whole. Chunks at the edge
-//! are as large as the others; chunks that were never written are missing.
+//! A group becomes a dict, and a compound type a struct. A list of chunks has the attributes `shape` (of the
+//! whole array), `chunk` (the shape of each chunk) and `offsets` (for each chunk, the indices of its first
+//! element in the whole array). Chunks at the edge have the full size; chunks that were never written are
+//! absent.
 
 mod links;
 
@@ -42,19 +43,20 @@ use crate::text::{format, quote};
 
 const FORMAT: &str = "HDF5";
 
-/// How deep groups and types nest.
+/// Maximum nesting depth of groups and of types.
 const MAX_DEPTH: usize = 60;
 
-/// Dimensions that a layout can have.
+/// Maximum number of dimensions in a layout.
 const MAX_DIMS: usize = 255;
 
-/// Bytes of an object header.
+/// Maximum length of an object header in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// The layout of an HDF5 file: a dict for each group, an item for each data set whose bytes are in the file as they are.
+/// Creates a layout for an HDF5 file: a dict for each group, and an item for each data set whose elements are
+/// stored uncompressed in the file. All other data sets are reported in [`Imported::errors`].
 ///
 /// # Errors
-/// [`Import`](crate::ErrorKind::Import) if the file is damaged, and if it cannot be read.
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or cannot be read.
 pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
     let file: Arc<dyn ReadAt> = Arc::new(file);
     let options = hdf5_reader::OpenOptions::default().with_max_object_header_bytes(MAX_HEADER);
@@ -79,7 +81,7 @@ fn invalid(error: hdf5_reader::error::Error) -> Error {
     damaged(FORMAT, 0, error.to_string())
 }
 
-/// A source as the reader wants it.
+/// Adapts a source for the crate `hdf5-reader`.
 struct Bytes(Arc<dyn ReadAt>);
 
 impl Storage for Bytes {
@@ -100,24 +102,24 @@ impl Storage for Bytes {
 
 struct Lister<'h> {
     hdf5: &'h Hdf5File,
-    /// What is added to addresses, and bytes of the file.
+    /// Base address, which is added to all addresses, and length of the file in bytes.
     base: u64,
     len: u64,
     text: String,
     errors: Vec<Error>,
-    /// The addresses of groups that are listed.
+    /// The addresses of the groups listed so far.
     groups: HashSet<u64>,
 }
 
-/// Why there is no layout for a data set.
+/// The reason why there is no layout for a data set.
 type Reason = String;
 
-/// What a header says of a data set.
+/// The description of a data set in its header.
 struct DataSet {
     datatype: Datatype,
-    /// With the dimensions of an array type.
+    /// Dimensions of the data space, followed by those of an array type.
     shape: Vec<u64>,
-    /// Names and values of an enumeration.
+    /// Names and values of an enumeration type.
     names: Option<(Vec<String>, Vec<i64>)>,
     storage: DataLayout,
     /// Dimensions of the data space.
@@ -126,7 +128,7 @@ struct DataSet {
 }
 
 impl Lister<'_> {
-    /// The members of a group. Groups nest no deeper than is allowed.
+    /// Adds the members of a group, and of the groups in it up to the maximum depth.
     fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
         if depth > MAX_DEPTH {
             return self.skip(path, format!("groups nest more than {MAX_DEPTH} deep"));
@@ -174,7 +176,7 @@ impl Lister<'_> {
         }
     }
 
-    /// The names of the groups and of the data sets in a group. Members that cannot be parsed are skipped.
+    /// Returns the names of the groups and of the data sets in a group. Reports members that cannot be parsed.
     fn members(
         &mut self,
         group: &hdf5_reader::group::Group,
@@ -192,7 +194,7 @@ impl Lister<'_> {
             }
             match group.dataset(&name) {
                 Ok(_) => data_sets.push(name),
-                // A link that leads nowhere, or to a named datatype.
+                // Ignore broken links, and links to named datatypes.
                 Err(Unreadable::DatasetNotFound(_)) => {}
                 Err(error) => self.skip(&joined(path, &name), unreadable(&error)),
             }
@@ -284,7 +286,7 @@ impl Lister<'_> {
         }
     }
 
-    /// The address in the file.
+    /// Converts an address to an offset in the file. Fails if the address is undefined.
     fn address(&self, address: u64) -> Result<u64, Reason> {
         let size = u32::from(self.hdf5.superblock().offset_size.min(8)) * 8;
         let undefined = u64::MAX >> (64 - size.max(1));
@@ -369,7 +371,7 @@ impl Lister<'_> {
         }
     }
 
-    /// The address of the whole array, if its chunks follow each other as its rows do.
+    /// Returns the address of the whole array if its chunks are contiguous blocks of rows, stored in order.
     fn rows(
         &self,
         entries: &[ChunkEntry],
@@ -434,7 +436,7 @@ impl Lister<'_> {
         }
     }
 
-    /// A list of chunks: the first declares the type, the others are like it.
+    /// Adds a list of chunks. The first element declares the type, and the others extend the list.
     fn list(
         &mut self,
         name: &str,
@@ -475,9 +477,9 @@ impl Lister<'_> {
     }
 }
 
-/// The reason why the header of an object cannot be parsed.
+/// Returns the reason why an object header cannot be parsed.
 fn unreadable(error: &Unreadable) -> Reason {
-    /// The class of virtual data sets.
+    /// The layout class of virtual data sets.
     const VIRTUAL: u8 = 3;
 
     let mut cause = error;
@@ -498,7 +500,7 @@ fn joined(path: &str, name: &str) -> String {
     path
 }
 
-/// The type of an element, and the dimensions of an array type.
+/// Converts a type. Returns the type of one element, and the dimensions of an array type.
 fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
     if depth > MAX_DEPTH {
         return Err(format!("types nest more than {MAX_DEPTH} deep"));
@@ -536,7 +538,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Err("its elements have variable length, they are in a heap".to_owned())
         }
         Type::Enum { base, members } => {
-            // As h5py stores booleans.
+            // h5py stores booleans in this way.
             let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
             match &**base {
                 Type::FixedPoint { size: 1, .. } if names == ["FALSE", "TRUE"] => {
@@ -550,7 +552,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Ok((datatype, [&dims[..], &inner].concat()))
         }
         Type::Compound { size, fields } => {
-            // As h5py stores complex numbers.
+            // h5py stores complex numbers in this way.
             if let [real, imaginary] = &fields[..] {
                 if let (&Type::FloatingPoint { size: part, byte_order }, true) =
                     (&real.datatype, real.datatype == imaginary.datatype)
@@ -578,7 +580,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
     }
 }
 
-/// The names and values of an enumeration.
+/// Returns the names and values of an enumeration type, unless it stands for booleans.
 fn names_of(found: &Type) -> Option<(Vec<String>, Vec<i64>)> {
     let Type::Enum { base, members } = found else { return None };
     let &Type::FixedPoint { size, signed, byte_order } = &**base else { return None };
