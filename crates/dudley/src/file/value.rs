@@ -58,7 +58,7 @@ pub(super) struct Resolved {
     pub(super) table: AddressTable,
     pub(super) stopped: Option<Error>,
     pub(super) inputs: Inputs<'static>,
-    /// Whether the text of a compiled layout has errors; `stopped` is the first.
+    /// Whether the text of a compiled layout has errors; `stopped` holds them.
     pub(super) is_invalid: bool,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! | mode | effect |
 //! |---|---|
-//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, with an `@` address; the old text becomes a hole |
-//! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as the language specification says |
+//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, at an `@` address; the old text is unused |
+//! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as the specification says |
 //!
 //! Both modes change the file through a journal ([`binio::write`]). If a change is interrupted, readers see the
 //! old content, and the next change to the file rolls back the interrupted one.
