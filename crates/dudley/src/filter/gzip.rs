@@ -5,12 +5,12 @@ use std::io::{self, BufReader, Write};
 use super::registry::{Compress, Declared, FilterError};
 use crate::layout::Argument;
 
-/// Decoded bytes are passed on in pieces of this.
+/// Size of the pieces in which decoded bytes are passed on, in bytes.
 const PIECE: usize = 1 << 16;
 
 pub(super) struct Gzip;
 
-/// The level of compression.
+/// Returns the compression level. -1 stands for the default, 9.
 fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
     let level = match declared.arguments {
         [] | [Argument::Integer(-1)] => 9,

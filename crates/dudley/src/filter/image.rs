@@ -1,23 +1,24 @@
-//! The pixels of images: arrays of height, width and, for colours, their number.
+//! Images: arrays of shape `[height, width]` or `[height, width, channels]`.
 
 use binio::array::ScalarKind;
 
 use super::registry::{Declared, FilterError};
 use crate::layout::Argument;
 
-/// The size of an image, and its samples.
+/// The size of an image and of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Image {
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Samples of a pixel.
+    /// Number of samples per pixel.
     pub(super) channels: u8,
-    /// Bytes of a sample.
+    /// Number of bytes per sample.
     pub(super) bytes: u8,
 }
 
 impl Image {
-    /// The image that an array is: unsigned integers of one of some sizes, colours of one of some numbers.
+    /// Interprets an array as an image. Its elements must be unsigned integers with one of the `sizes` in
+    /// bytes; if it has a third dimension, that must be one of the numbers of `colours`.
     pub(super) fn of(
         declared: &Declared<'_>,
         sizes: &[u8],
@@ -56,7 +57,7 @@ impl Image {
         Ok(Self { width, height, channels, bytes })
     }
 
-    /// Fails if an image that was found is not this one.
+    /// Fails if the image found in the stored bytes differs from the declared one.
     pub(super) fn expect(self, found: Self) -> Result<(), FilterError> {
         if found == self {
             return Ok(());
@@ -72,7 +73,7 @@ impl Image {
     }
 }
 
-/// The argument of a filter: an integer from 0 on.
+/// Returns the argument of a filter: an integer from 0 to `most`, or `default` if there is no argument.
 pub(super) fn argument(
     declared: &Declared<'_>,
     what: &str,

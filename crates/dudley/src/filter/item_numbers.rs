@@ -1,16 +1,16 @@
-//! The filter `ref`: a reference is the number of an item.
+//! The filter `ref`, which stores a reference as the number of an item.
 //!
-//! | number | means |
+//! | number | meaning |
 //! |---|---|
-//! | 0, -1 | nothing |
-//! | 1, 2, 3 .. | the item that is declared first, second, third ..: data, dicts, lists and list elements |
+//! | 0, -1 | null reference |
+//! | 1, 2, 3 .. | the first, second, third .. item declared: data, dicts, lists and list elements |
 //!
-//! So a reference does not depend on addresses, and can name a container or an empty array.
+//! References are therefore independent of addresses, and can refer to containers and empty arrays.
 
 use super::registry::{FilterError, Reference};
 use crate::layout::{ItemId, Layout};
 
-/// The filter `ref`: numbers of items.
+/// The filter `ref`: item numbers.
 pub(super) struct ItemNumbers;
 
 impl Reference for ItemNumbers {

@@ -1,4 +1,4 @@
-//! JPEG: images of 8 bits, grey, with three colours (red, green, blue) or with four (cyan, magenta, yellow, black).
+//! JPEG: 8-bit images, either grey, RGB or CMYK.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
     Image::of(declared, &[1], &[3, 4])
 }
 
-/// The width and height of an image, which are below 65536.
+/// Returns the width and height of an image. Fails if either is above 65535.
 fn size(image: Image) -> Result<(u16, u16), FilterError> {
     let small = |len: u32| {
         u16::try_from(len).map_err(|_| {

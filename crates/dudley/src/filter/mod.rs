@@ -1,18 +1,22 @@
-//! Compressed arrays: a count of 8 bytes in the default byte order, then that many bytes.
+//! Filters for compressed arrays and for references. A compressed array is stored as an 8-byte count in the
+//! default byte order, followed by that many bytes.
 //!
-//! | filter | bytes | arrays | argument |
+//! | filter | stored bytes | arrays | argument |
 //! |---|---|---|---|
-//! | `gzip` | RFC 1952; what zlib writes (RFC 1950) is read too | any | level, -1 to 9; default 9 |
-//! | `zfp` | a header and a stream of zfp | `f4`, `f8`, `i4`, `i8` of 1 to 4 dimensions | tolerance above 0; bits of precision below 0; 0 lossless; default -15 |
-//! | `png` | a PNG file | `u1`, `u2` `[height, width]` or `[height, width, 3]` | level, 0 to 9; default 9 |
-//! | `jpeg` | a JFIF file | `u1` `[height, width]`, or with `3` or `4` at the end | quality, 0 to 95; default 75 |
+//! | `gzip` | gzip (RFC 1952); zlib (RFC 1950) is read too | any | level, -1 to 9; default 9 |
+//! | `zfp` | zfp header and stream | `f4`, `f8`, `i4`, `i8`; 1 to 4 dimensions | see below; default -15 |
+//! | `png` | PNG | `u1`, `u2`; `[height, width]` or `[height, width, 3]` | level, 0 to 9; default 9 |
+//! | `jpeg` | JFIF | `u1`; `[height, width]` or `[height, width, 3 or 4]` | quality, 0 to 95; default 75 |
 //!
-//! A decoder stops at the declared size, so that a few bytes cannot become many.
+//! The argument of `zfp` is a tolerance if it is above 0, and a number of bits of precision if it is below 0.
+//! If it is 0, the compression is lossless.
 //!
-//! | module | what it does |
+//! Decoders stop at the declared size, so that a few stored bytes cannot fill the memory.
+//!
+//! | module | content |
 //! |---|---|
-//! | `registry` | filters by name, those of the caller too |
-//! | `gzip`, `zfp`, `png`, `jpeg` | the compression filters; `image` is shared by the last two |
+//! | `registry` | the filters by name, including those of the caller |
+//! | `gzip`, `zfp`, `png`, `jpeg` | the compression filters; the last two share `image` |
 //! | `item_numbers` | the reference filter `ref` |
 
 #[cfg(feature = "gzip")]
@@ -32,10 +36,10 @@ use std::io::{self, Write};
 
 pub use registry::{Compress, Declared, FilterError, FilterRegistry, Reference};
 
-/// Output is made room for in steps of at most this, whatever the declared size is.
+/// Maximum number of bytes to reserve before decoding, whatever the declared size.
 const STEP: u64 = 1 << 20;
 
-/// Decoded bytes, no more than are declared.
+/// A buffer for decoded bytes that accepts no more than the declared number.
 struct Bounded {
     bytes: Vec<u8>,
     len: u64,
@@ -46,7 +50,7 @@ impl Bounded {
         Self { bytes: Vec::with_capacity(usize::try_from(len.min(STEP)).unwrap_or(0)), len }
     }
 
-    /// All bytes, which have to be as many as are declared.
+    /// Returns the bytes. Fails unless there are as many as declared.
     fn finish(self) -> Result<Vec<u8>, FilterError> {
         match (self.bytes.len() as u64, self.len) {
             (found, expected) if found == expected => Ok(self.bytes),

@@ -1,4 +1,4 @@
-//! PNG: images of 8 or 16 bits, grey or with three colours.
+//! PNG: 8-bit or 16-bit images, either grey or RGB.
 
 use std::io::{Cursor, Write};
 
@@ -9,7 +9,8 @@ use super::registry::{Compress, Declared, FilterError};
 
 pub(super) struct Png;
 
-/// What a decoder may hold besides the pixels: its window, two rows and chunks that describe the image.
+/// Number of bytes that a decoder may allocate in addition to a few rows of pixels, for its window and for
+/// metadata.
 const WORKSPACE: usize = 1 << 20;
 
 fn error(error: impl std::fmt::Display) -> FilterError {
@@ -20,7 +21,7 @@ fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
     Image::of(declared, &[1, 2], &[3])
 }
 
-/// Changes samples between big-endian, as PNG stores them, and the order of the array.
+/// Converts samples from the byte order of the array to big-endian, the byte order of PNG, or back.
 fn swapped(declared: &Declared<'_>, bytes: &[u8]) -> Result<Vec<u8>, FilterError> {
     let mut bytes = bytes.to_vec();
     let scalar = declared.datatype.as_scalar();
@@ -99,7 +100,8 @@ impl Compress for Png {
         };
         expected.expect(Image { width: info.width, height: info.height, channels, bytes })?;
         if info.interlaced {
-            // Its rows are not in order: decode it as a whole. The size is the declared one.
+            // Decode an interlaced image as a whole, because its rows are not in order. Its size is known to be
+            // the declared size.
             let mut reader = decoder.read_info().map_err(error)?;
             let len = usize::try_from(declared.len).map_err(error)?;
             let mut whole = binio::memory::reserve("an image", declared.len).map_err(error)?;

@@ -1,4 +1,4 @@
-//! Filters by name.
+//! Filters by name, and the traits to implement for new ones.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,12 +10,12 @@ use super::Bounded;
 use super::item_numbers::ItemNumbers;
 use crate::layout::{Argument, ItemId, Layout};
 
-/// Why a filter cannot be used, or not on these bytes.
+/// The reason why a filter cannot be used, or cannot process an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError(String);
 
 impl FilterError {
-    /// An error with a message: what was found, and what was expected.
+    /// Creates an error. The message should say what was found and what was expected.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
@@ -35,21 +35,21 @@ impl From<io::Error> for FilterError {
     }
 }
 
-/// The array that a layout declares with a filter.
+/// An array as declared in the layout, with the arguments of its filter.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Declared<'a> {
-    /// The type of its elements, with the byte order in which they are given and returned.
+    /// Type of the elements, including their byte order in memory.
     pub datatype: &'a Datatype,
-    /// Its dimensions.
+    /// Dimensions of the array.
     pub shape: &'a [u64],
-    /// The arguments of the filter.
+    /// Arguments of the filter.
     pub arguments: &'a [Argument],
-    /// Bytes of all elements.
+    /// Size of all elements in bytes.
     pub len: u64,
 }
 
-/// A filter that stores arrays compressed: `-> name`.
+/// A filter that compresses arrays: `-> name`.
 ///
 /// ```
 /// use std::io::Write;
@@ -90,28 +90,29 @@ pub struct Declared<'a> {
 /// # Ok::<(), dudley::Error>(())
 /// ```
 pub trait Compress: Send + Sync {
-    /// Its name in layouts.
+    /// Returns the name of the filter in layouts.
     fn name(&self) -> &str;
 
-    /// Whether it can store this array, with these arguments. It is asked before an array is written or read.
+    /// Checks that the filter supports this array and these arguments. Called before an array is written or
+    /// read.
     ///
     /// # Errors
-    /// What was expected instead.
+    /// Fails if the array or an argument is not supported. The message should say what was expected.
     fn check(&self, declared: &Declared<'_>) -> Result<(), FilterError> {
         let _ = declared;
         Ok(())
     }
 
-    /// The stored bytes of elements in C order, of which there is at least one.
+    /// Compresses elements, which are in C order. There is at least one.
     ///
     /// # Errors
-    /// If the elements cannot be stored.
+    /// Fails if the elements cannot be compressed.
     fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError>;
 
-    /// Writes the elements of stored bytes to `out`, which takes no more than are declared.
+    /// Decompresses stored bytes and writes the elements to `out`, which accepts no more bytes than declared.
     ///
     /// # Errors
-    /// If the bytes are damaged, or are those of another array.
+    /// Fails if the stored bytes are damaged or belong to an array with another type or shape.
     fn decode(
         &self,
         declared: &Declared<'_>,
@@ -120,25 +121,25 @@ pub trait Compress: Send + Sync {
     ) -> Result<(), FilterError>;
 }
 
-/// A filter whose arrays are references to items: `<- name`.
+/// A filter that turns the elements of an array into references to items: `<- name`.
 pub trait Reference: Send + Sync {
-    /// Its name in layouts.
+    /// Returns the name of the filter in layouts.
     fn name(&self) -> &str;
 
-    /// The item that a stored number means; none if it means nothing.
+    /// Returns the item that a stored number refers to, or `None` for a null reference.
     ///
     /// # Errors
-    /// If no item has this number.
+    /// Fails if the number refers to no item.
     fn resolve(&self, number: i64, layout: &Layout) -> Result<Option<ItemId>, FilterError>;
 
-    /// The number for an item, or for nothing.
+    /// Returns the number to store for an item, or for a null reference.
     ///
     /// # Errors
-    /// If it has none.
+    /// Fails if the item has no number.
     fn encode(&self, item: Option<ItemId>, layout: &Layout) -> Result<i64, FilterError>;
 }
 
-/// The filters that are known when a file is read or written.
+/// The filters available for reading or writing files.
 #[derive(Clone)]
 pub struct FilterRegistry {
     compress: Vec<Arc<dyn Compress>>,
@@ -146,7 +147,8 @@ pub struct FilterRegistry {
 }
 
 impl FilterRegistry {
-    /// The filters of this crate: `ref`, and `gzip`, `zfp`, `png` and `jpeg` as far as their features are enabled.
+    /// Creates a registry with the filters of this crate: `ref`, and those of `gzip`, `zfp`, `png` and `jpeg`
+    /// whose features are enabled.
     pub fn new() -> Self {
         let compress: Vec<Arc<dyn Compress>> = vec![
             #[cfg(feature = "gzip")]
@@ -161,7 +163,7 @@ impl FilterRegistry {
         Self { compress, references: vec![Arc::new(ItemNumbers)] }
     }
 
-    /// Adds a compression filter; it replaces one of the same name.
+    /// Adds a compression filter, replacing any with the same name.
     #[must_use]
     pub fn with_compress(mut self, filter: impl Compress + 'static) -> Self {
         self.compress.retain(|other| other.name() != filter.name());
@@ -169,7 +171,7 @@ impl FilterRegistry {
         self
     }
 
-    /// Adds a reference filter; it replaces one of the same name.
+    /// Adds a reference filter, replacing any with the same name.
     #[must_use]
     pub fn with_reference(mut self, filter: impl Reference + 'static) -> Self {
         self.references.retain(|other| other.name() != filter.name());
@@ -177,17 +179,17 @@ impl FilterRegistry {
         self
     }
 
-    /// The compression filter with a name.
+    /// Returns the compression filter with this name.
     pub fn compress(&self, name: &str) -> Option<&dyn Compress> {
         self.compress.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// The reference filter with a name.
+    /// Returns the reference filter with this name.
     pub fn reference(&self, name: &str) -> Option<&dyn Reference> {
         self.references.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// Decodes to just as many bytes as are declared.
+    /// Decodes an array. Fails unless the result has exactly the declared size.
     pub(crate) fn decode(
         &self,
         name: &str,

@@ -1,7 +1,7 @@
-//! zfp: floats and integers, with loss that is chosen or without loss.
+//! zfp: compression of floats and integers, either lossless or with a chosen loss.
 //!
-//! The stream begins with the whole header of zfp: `7a 66 70 05`, the type and the dimensions, the mode. It consists
-//! of little-endian words of 64 bits.
+//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the mode. They
+//! consist of little-endian 64-bit words.
 
 use std::io::Write;
 
@@ -15,19 +15,19 @@ use zfp_rs::{
 use super::registry::{Compress, Declared, FilterError};
 use crate::layout::Argument;
 
-/// Bytes of a word.
+/// Number of bytes per word.
 const WORD: usize = 8;
 
 pub(super) struct Zfp;
 
-/// The bits that are kept without an argument.
+/// Default precision in bits.
 const PRECISION: u32 = 15;
 
 fn error(error: impl std::fmt::Display) -> FilterError {
     FilterError::new(error.to_string())
 }
 
-/// The mode of an argument.
+/// Returns the compression mode chosen by the argument.
 fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     let value = match declared.arguments {
         [] => return Ok(ZfpConfig::fixed_precision(PRECISION)),
@@ -49,7 +49,8 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     Ok(ZfpConfig::fixed_precision(bits))
 }
 
-/// The type and the dimensions, the fastest varying first.
+/// Returns the type and the dimensions for the zfp header, fastest varying first, and the byte order of the
+/// elements.
 fn metadata(declared: &Declared<'_>) -> Result<(ZfpFieldMetadata, Endian), FilterError> {
     let scalar = declared.datatype.as_scalar();
     let found = scalar.and_then(|scalar| match (scalar.kind(), scalar.size()) {
