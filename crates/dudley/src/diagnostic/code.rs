@@ -1,7 +1,8 @@
-//! The codes of diagnostics.
+//! Codes of diagnostics.
 
 binio::codes! {
-    /// What a diagnostic is about. `E` is an error, `W` a warning, `L-` a note.
+    /// The kind of a diagnostic. The codes of errors begin with `E`, those of warnings with `W`, and those of
+    /// notes with `L-`.
     pub enum Code {
         /// a character that no token begins with
         IllegalCharacter = "E001": Error;
@@ -113,7 +114,7 @@ binio::codes! {
 }
 
 impl Code {
-    /// The code of that name.
+    /// Returns the code with this name.
     ///
     /// ```
     /// use dudley::diagnostic::Code;

@@ -1,4 +1,4 @@
-//! What is wrong or irregular in a layout, as values, and as text with the lines that it is about.
+//! Errors, warnings and notes about a layout, as values or as text with excerpts of the layout.
 
 mod code;
 mod render;
@@ -11,11 +11,11 @@ pub use code::Code;
 
 use crate::source::{Source, Span};
 
-/// Something that is wrong or irregular in a layout. Its places count bytes of the decoded text.
+/// An error, a warning or a note about a layout. Its offsets count bytes of the decoded text.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
-/// The diagnostics of a text that has at least one error, in order of the text. `Display` shows them
-/// with the lines that they are about.
+/// The diagnostics of a text with at least one error, in the order of the text. `Display` shows them with
+/// excerpts of the text.
 ///
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
@@ -31,29 +31,29 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// At least one, in order of the text.
+    /// Creates the diagnostics of a text. The list must not be empty, and must be in the order of the text.
     pub(crate) fn new(mut list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
         source.locate(&mut list);
         Self { list, source }
     }
 
-    /// The first error: the one that a parser would report that stops at errors.
+    /// Returns the first error, which is the one that a parser without error recovery would report.
     pub fn first(&self) -> &Diagnostic {
         let mut errors = self.list.iter().filter(|found| found.severity == Severity::Error);
         errors.next().unwrap_or(&self.list[0])
     }
 
-    /// All diagnostics, warnings and notes included.
+    /// Iterates over all diagnostics, including warnings and notes.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// The text that they are about.
+    /// Returns the text that the diagnostics refer to.
     pub fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Shows them, with colours for a terminal if `color`.
+    /// Renders all diagnostics with excerpts of the text. If `color` is set, adds colours for a terminal.
     pub fn render(&self, color: bool) -> String {
         let shown: Vec<String> =
             self.iter().map(|diagnostic| self.source.render(diagnostic, color)).collect();
@@ -83,7 +83,7 @@ impl serde::Serialize for Diagnostics {
     }
 }
 
-/// The messages alone.
+/// Shows the messages only.
 impl fmt::Debug for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list.iter().map(ToString::to_string)).finish()
@@ -96,13 +96,13 @@ impl From<Span> for Place {
     }
 }
 
-/// Where a diagnostic begins, in bytes of the text.
+/// Returns the offset of a diagnostic in the text, in bytes.
 pub(crate) fn start(diagnostic: &Diagnostic) -> u64 {
     diagnostic.place.offset.unwrap_or_default()
 }
 
 impl Source {
-    /// Sets the line and the column of every place. One pass over the text finds them all.
+    /// Sets the line and column of every place, in one pass over the text.
     pub(crate) fn locate(&self, list: &mut [Diagnostic]) {
         let mut places: Vec<&mut Place> = Vec::new();
         for diagnostic in list {
@@ -118,7 +118,7 @@ impl Source {
         }
     }
 
-    /// The line and the column of an offset, both from 1; columns count characters.
+    /// Returns the line and column of an offset. Both start at 1; columns count characters.
     pub fn line_column(&self, offset: u64) -> (u32, u32) {
         let mut at = Position::default();
         at.advance(self.text(), offset);
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// A place in a text that moves forward only.
+/// A position in a text that only moves forward.
 struct Position {
     offset: usize,
     line: u32,
@@ -140,7 +140,7 @@ impl Default for Position {
 }
 
 impl Position {
-    /// Moves to an offset, or to the beginning of the character that it is within.
+    /// Moves forward to an offset, or to the start of the character that contains it.
     fn advance(&mut self, text: &str, offset: u64) {
         let offset = floor(text, usize::try_from(offset).unwrap_or(usize::MAX));
         let bytes = text.as_bytes();
@@ -148,7 +148,7 @@ impl Position {
             match bytes[at] {
                 b'\r' if bytes.get(at + 1) == Some(&b'\n') => self.column += 1,
                 b'\n' | b'\r' => (self.line, self.column) = (self.line + 1, 1),
-                // Not the later bytes of a character.
+                // Skip the continuation bytes of UTF-8.
                 byte if byte & 0xc0 != 0x80 => self.column += 1,
                 _ => {}
             }
@@ -157,7 +157,7 @@ impl Position {
     }
 }
 
-/// The offset, or the beginning of the character that it is within.
+/// Rounds an offset down to the start of a character.
 fn floor(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
     while !text.is_char_boundary(offset) {

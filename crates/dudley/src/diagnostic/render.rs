@@ -1,16 +1,16 @@
-//! Diagnostics as text: the lines, and carets under what is meant.
+//! Rendering diagnostics as text: excerpts of the layout with carets under the relevant characters.
 
 use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Padding, Renderer, Snippet};
 
 use super::{Diagnostic, Place, Severity, floor};
 use crate::source::Source;
 
-/// A layout may be gigabytes, and a line of it too. Places that are further apart than this have
-/// excerpts of their own, and of a line no more is looked at around a place.
+/// Maximum distance in bytes between places in the same excerpt, and maximum length of a line shown before or
+/// after a place. A layout may have gigabytes, even in a single line.
 const FAR: usize = 1 << 12;
 
 impl Source {
-    /// Shows a diagnostic with the lines that it is about, with colours for a terminal if `color`.
+    /// Renders a diagnostic with excerpts of the text. If `color` is set, adds colours for a terminal.
     ///
     /// ```text
     /// error[E020]: `x` is declared twice
@@ -40,8 +40,8 @@ impl Source {
         marks.sort_by_key(|mark| mark.start);
         let parts = marks.chunk_by(|one, other| other.start < one.start + FAR);
         let parts: Vec<Excerpt<'_>> = parts.map(|marks| self.excerpt(marks)).collect();
-        // The first of several excerpts may not be the primary one, and one that is cut cannot count its
-        // columns.
+        // State the position separately if the first excerpt may not show it, or if an excerpt begins within a
+        // line, so that its columns are wrong.
         let states_origin =
             self.text().is_empty() || parts.len() > 1 || parts.iter().any(|part| part.is_cut);
         let origin = Origin::path(&*name).line(line as usize).char_column(column as usize);
@@ -60,7 +60,7 @@ impl Source {
         renderer.render(&[group]) + "\n"
     }
 
-    /// A place, which ends with its line at the latest.
+    /// Returns the range to mark for a place. It ends no later than the line in which it begins.
     fn mark<'a>(&self, place: &Place, label: Option<&'a str>, kind: AnnotationKind) -> Mark<'a> {
         let at = |offset: u64| floor(self.text(), usize::try_from(offset).unwrap_or(usize::MAX));
         let offset = place.offset.unwrap_or_default();
@@ -70,7 +70,7 @@ impl Source {
         Mark { start, end: start + len, label, kind }
     }
 
-    /// The lines of places that are near to each other.
+    /// Returns an excerpt with the lines of places that are close together.
     fn excerpt<'a>(&self, marks: &[Mark<'a>]) -> Excerpt<'a> {
         let text = self.text();
         let ends = marks.iter().map(|mark| mark.end);
@@ -83,15 +83,15 @@ impl Source {
         let mut lines = text.as_bytes()[start..line_end].to_vec();
         for at in 0..lines.len() {
             match (lines[at], lines.get(at + 1)) {
-                // A carriage return alone ends a line too.
+                // A lone carriage return ends a line too.
                 (b'\r', next) if next != Some(&b'\n') => lines[at] = b'\n',
-                // A control character from U+0080 to U+009F, which some terminals obey, becomes `¿`.
+                // Replace control characters from U+0080 to U+009F with `¿`, because some terminals obey them.
                 (0xc2, Some(0x80..=0x9f)) => lines[at + 1] = 0xbf,
                 _ => {}
             }
         }
         if last == text.len() {
-            // So that the end after a line feed has a line of its own.
+            // Add a line, in case a place is at the very end, after a line feed.
             lines.push(b'\n');
         }
         let annotations = marks
@@ -115,9 +115,9 @@ struct Mark<'a> {
 
 struct Excerpt<'a> {
     text: String,
-    /// The number of the first line.
+    /// Line number of the first line.
     line: usize,
-    /// Whether it begins within a line.
+    /// Whether the excerpt begins within a line.
     is_cut: bool,
     annotations: Vec<Annotation<'a>>,
 }
