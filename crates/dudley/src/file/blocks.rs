@@ -13,7 +13,8 @@ const BLOCK: usize = 128;
 /// Number of bytes of answers to remember.
 const MAX_ANSWERS: usize = 1 << 16;
 
-/// A file read in blocks, the last of which is kept in memory. All reads and their results are remembered.
+/// A file read in blocks, the last of which is kept in memory. Remembers all reads and their results, up to a
+/// limit.
 pub(super) struct Blocks {
     file: FileBytes,
     state: Mutex<State>,

@@ -10,7 +10,7 @@ use crate::layout::Field;
 use crate::place::{Inner, Row, Stored, to_error};
 use crate::signature::Signature;
 
-/// Maximum number of explanations for one byte. There may be several, because data may overlap.
+/// Maximum number of explanations for one byte. There may be several, because items may overlap.
 const MAX_ROWS: usize = 16;
 
 /// The part of a file that a byte belongs to.
@@ -105,7 +105,7 @@ impl fmt::Display for Explanation {
 }
 
 impl File {
-    /// Explains what the byte at `address` belongs to. Returns several explanations where data overlap.
+    /// Explains what the byte at `address` belongs to. Returns several explanations where data overlaps.
     ///
     /// # Errors
     /// Fails if the file cannot be read.

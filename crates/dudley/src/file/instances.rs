@@ -15,7 +15,7 @@ pub struct Instances<'f> {
     stored: Stored,
     path: String,
     count: u64,
-    /// Addresses of the first instances, as far as they are known.
+    /// Addresses of the first instances: those found so far.
     addresses: Mutex<Vec<u64>>,
 }
 
@@ -34,7 +34,8 @@ impl File {
     ///
     /// # Errors
     /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
+    /// [`NotStrided`](ErrorKind::NotStrided) if this is not an uncompressed struct, or if its address or shape
+    /// is not known.
     ///
     /// ```
     /// use dudley::{File, Layout};

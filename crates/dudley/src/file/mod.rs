@@ -5,12 +5,12 @@
 //! | `bytes` | the bytes of a file, as they were before an interrupted change |
 //! | `appended` | the layout at the end of a native file |
 //! | `value` | an open file: arrays, members and parameters by path |
-//! | `open` | finds the layout, reads parameters, resolves addresses |
-//! | `blocks` | small reads, a block at a time |
-//! | `compressed` | arrays that a filter decodes |
+//! | `open` | opening a file: its layout, its parameters and its addresses |
+//! | `blocks` | small reads, one block at a time |
+//! | `compressed` | arrays decoded by a filter |
 //! | `instances` | structs whose instances differ in size |
 //! | `list` | the elements of a list |
-//! | `references` | arrays whose elements refer to items |
+//! | `references` | arrays of references to items |
 //! | `json` | values as JSON |
 //! | `numpy` | arrays in types that numpy supports |
 //! | `explain` | the item that a byte belongs to |

@@ -161,7 +161,8 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// Fails if the appended layout cannot be read or has errors, or if one of the layouts has no addresses.
+    /// Fails if the appended layout cannot be read or has errors, or if the addresses of one of the layouts
+    /// cannot be found.
     pub fn contradiction(&self) -> Result<Option<Change>, Error> {
         let Some(signature) = self.signature.filter(|found| found.layout_address > 0) else {
             return Ok(None);

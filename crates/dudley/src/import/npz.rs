@@ -1,7 +1,7 @@
 //! numpy `.npz` files: zip archives whose members are `.npy` files.
 //!
 //! ```text
-//! local header, member, local header, member, ..   central directory   [end of zip64, its place]   end
+//! local header, member, local header, member, ..   central directory   [zip64 end, zip64 locator]   end
 //! ```
 //!
 //! The end of the central directory is the last part of the file, apart from a comment:

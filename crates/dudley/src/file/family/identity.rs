@@ -3,8 +3,8 @@
 //! | part of the file | requirement |
 //! |---|---|
 //! | signature | present if and only if the summaries have one; same byte order unless the layout states one |
-//! | length | not before the end of the data; a native file without a layout may have up to 15 more bytes |
-//! | appended layout | no contradiction to the layout of the family; unused bytes before it are allowed |
+//! | length | not before the end of the data; at most 15 bytes more in a native file without a layout |
+//! | appended layout | must not contradict that of the family; unused bytes before it are allowed |
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -13,7 +13,7 @@ use crate::layout::{Order, push_name};
 use crate::place::Rules;
 
 /// The summaries of all files of a family, in one native file. Its layout is [`Template::summary_layout`]:
-/// `COUNT : i8 summary = {..}[COUNT]`.
+/// `COUNT : i8  summary = {..}[COUNT]`.
 ///
 /// ```
 /// use dudley::file::{Summaries, Template};
