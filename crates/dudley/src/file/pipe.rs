@@ -45,9 +45,9 @@ impl OpenOptions {
     ///
     /// # Errors
     /// Fails if the input cannot be read or ends too early, or if `visit` fails. Fails with
-    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set, with [`NotInOrder`](ErrorKind::NotInOrder) if the
-    /// layout has explicit addresses, and with [`NotData`](ErrorKind::NotData) if `only` leads to no stored
-    /// item or parameter.
+    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set, and with [`NotInOrder`](ErrorKind::NotInOrder) if
+    /// the layout has explicit addresses. If there is nothing at the path `only`, or nothing that is stored,
+    /// fails like [`File::get`].
     ///
     /// ```
     /// use std::ops::ControlFlow;
