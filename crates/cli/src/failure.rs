@@ -1,4 +1,4 @@
-//! Why a command could not do its work.
+//! Failures of commands.
 
 use std::error::Error;
 use std::fmt;
@@ -14,14 +14,14 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
-/// One line for people: the file, then what, where, expected and found.
+/// A failure, printed as one line: the file, followed by what is wrong, where, and what was expected and found.
 #[derive(Debug)]
 pub(crate) struct Failure {
     subject: String,
     error: Box<dyn Error + Send + Sync>,
-    /// The format of the file, if it is known.
+    /// The format of the file, if known.
     format: Option<&'static str>,
-    /// The kind of the file, if it must be decompressed first.
+    /// The kind of compressed file, if the file must be decompressed first.
     compressed: Option<&'static str>,
     is_bad_data: bool,
 }
@@ -39,7 +39,7 @@ impl Failure {
         Self::of_format("dudley", file, error.is_bad_data(), error)
     }
 
-    /// A compressed file where the text of a layout was expected.
+    /// Returns the failure for a compressed file that should be the text of a layout.
     pub(crate) fn compressed_layout(file: &Path) -> Self {
         Self::of_format("dudley", file, true, "expected the text of a layout")
     }
@@ -70,13 +70,13 @@ impl Failure {
         Self { subject, error: error.into(), format: None, compressed: None, is_bad_data: false }
     }
 
-    /// The same, about a part of the subject.
+    /// Narrows the subject to one of its parts.
     pub(crate) fn about(mut self, part: &str) -> Self {
         self.subject = format!("{}: {part}", self.subject);
         self
     }
 
-    /// Makes bad data an error too: without the file, the command has no answer.
+    /// Turns bad data into an error, for commands that have no answer without the file.
     pub(crate) fn fatal(self) -> Self {
         Self { is_bad_data: false, ..self }
     }
@@ -93,12 +93,12 @@ impl Failure {
         }
     }
 
-    /// Returns the command or option that helps, in a sentence.
+    /// Returns a sentence with the command or option that helps.
     fn hint(&self) -> Option<&'static str> {
         if self.compressed.is_some() { None } else { hint::of(&*self.error) }
     }
 
-    /// What went wrong, without the subject.
+    /// Returns the message without the subject.
     fn message(&self) -> String {
         let message = match self.layout_errors() {
             Some(errors) => errors.first().message.clone(),
@@ -112,23 +112,23 @@ impl Failure {
         }
     }
 
-    /// The errors in a Dudley layout, if they are the reason.
+    /// Returns the errors in a Dudley layout, if they are the cause.
     fn layout_errors(&self) -> Option<&dudley::diagnostic::Diagnostics> {
         self.error.downcast_ref::<dudley::Error>().and_then(dudley::Error::diagnostics)
     }
 
-    /// The outcome of the command: bad data are a finding, everything else is a failure.
+    /// Returns the outcome of the command: bad data is a finding, and everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
     }
 
-    /// Standard output was closed by its reader, as `| head` does: no failure of ours.
+    /// Returns `true` if the reader closed standard output, as in `| head`, which is not our failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let error = self.error.downcast_ref::<io::Error>();
         error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The report on a file that failed, of the same shape as that of a file that was read.
+    /// Returns the report on a file that failed, in the same form as the report on a file that was read.
     pub(crate) fn report(&self, file: &Path) -> Value {
         let diagnostics = match self.layout_errors() {
             Some(errors) => json!(errors),
@@ -142,7 +142,7 @@ impl Failure {
         })
     }
 
-    /// The failure as a diagnostic.
+    /// Returns the failure as a diagnostic.
     pub(crate) fn diagnostic(&self) -> Value {
         let code = if self.is_bad_data { "BadData" } else { "Failed" };
         let mut diagnostic = json!({"code": code, "severity": "error", "message": self.message()});
@@ -153,7 +153,7 @@ impl Failure {
     }
 }
 
-/// The name of a file in messages.
+/// Returns the name of a file for messages.
 pub(crate) fn name(file: &Path) -> String {
     if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
 }
@@ -167,7 +167,7 @@ impl From<io::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = self.message();
-        // Errors of opening a file name it themselves.
+        // Errors from opening a file already contain its name.
         let is_named =
             message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));
         if !is_named {

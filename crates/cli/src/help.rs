@@ -1,5 +1,5 @@
-//! What the help adds to the arguments: the headings of options and examples, and exit statuses. Man pages and
-//! completions are made from the same.
+//! Additions to the help of the arguments: headings for options and examples, and exit statuses. Man pages and
+//! completions are generated from the same description.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use clap::{Arg, Command, CommandFactory, ValueHint};
 use crate::arguments::Arguments;
 use crate::output::color;
 
-/// The options under each heading, in all commands; the others are under "Options".
+/// The options under each heading, for all commands. All other options are under "Options".
 const HEADINGS: &[(&str, &[&str])] = &[
     (
         "Output",
@@ -61,15 +61,15 @@ const EXIT_STATUS_OF_DIFF: &[&str] = &[
     "2  error: a file cannot be read, or an option is wrong",
 ];
 
-/// The statuses of the original.
+/// The exit statuses of the original program.
 const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is wrong"];
 
-/// The command line, as the arguments and the tables here describe it.
+/// Returns the command line, as described by the arguments and the tables in this module.
 pub(crate) fn command() -> Command {
     described(Arguments::command().arg(color::argument()), "")
 }
 
-/// Describes a command, whose words after `scibin` are the path, and those below it.
+/// Describes a command and its subcommands. `path` contains the words after `scibin`.
 fn described(command: Command, path: &str) -> Command {
     let examples = command.get_after_long_help().map(ToString::to_string);
     let help = after_help(path, examples.as_deref());
@@ -85,7 +85,7 @@ fn described(command: Command, path: &str) -> Command {
 fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    // Elsewhere the name is that of an archive that is read.
+    // In other commands, the name is that of an existing archive.
     let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
     if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);
@@ -94,7 +94,7 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
         argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "DIR"));
     match (argument.get_value_hint(), id.as_str()) {
         _ if is_directory => argument.value_hint(ValueHint::DirPath),
-        // So that no shell proposes files for a number.
+        // Do not let shells complete a number with file names.
         (ValueHint::Unknown, _) if argument.get_action().takes_values() => {
             argument.value_hint(ValueHint::Other)
         }
@@ -102,7 +102,7 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
     }
 }
 
-/// The end of the long help. `examples` are those beside the arguments of the command.
+/// Returns the end of the long help. `examples` are the ones defined with the arguments of the command.
 fn after_help(path: &str, examples: Option<&str>) -> StyledStr {
     let styles = Styles::styled();
     let header = styles.get_header();
@@ -130,14 +130,14 @@ fn after_help(path: &str, examples: Option<&str>) -> StyledStr {
 mod tests {
     use super::*;
 
-    /// All commands that do something, each with its path.
+    /// Returns all commands without subcommands, each with its path.
     fn leaves() -> Vec<(String, Command)> {
         let mut all = all();
         all.retain(|(_, command)| !command.has_subcommands());
         all
     }
 
-    /// All commands, each with its path.
+    /// Returns all commands, each with its path.
     fn all() -> Vec<(String, Command)> {
         let mut command = command();
         command.build();
@@ -155,8 +155,8 @@ mod tests {
         all
     }
 
-    /// The words of a command line, quoted ones whole, without variables of the
-    /// environment; only the last command of a pipe.
+    /// Splits a command line into words, keeping quoted words whole. Skips environment variables, redirections,
+    /// and all but the last command of a pipe.
     fn words(line: &str) -> Vec<String> {
         let line = line.rsplit(" | ").next().unwrap_or(line);
         let line = line.split(" > ").next().unwrap_or(line);
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// A user of the original sees its own texts.
+    /// Users of the original program see the texts of that program.
     #[test]
     fn help_fits_a_terminal_of_80_columns() {
         for (path, command) in all() {
@@ -222,7 +222,7 @@ mod tests {
     fn placeholders_are_words() {
         for (path, command) in leaves() {
             if path.starts_with("blpk") {
-                continue; // the words of the original
+                continue; // It shows the texts of the original program.
             }
             let takes_value = |argument: &&Arg| argument.get_action().takes_values();
             let arguments = command.get_arguments().filter(takes_value);
@@ -232,13 +232,13 @@ mod tests {
         }
     }
 
-    /// The same short letter is the same long option, and a long option takes the same value.
+    /// In all commands, a short option stands for the same long option, and a long option takes the same value.
     #[test]
     fn an_option_means_the_same_in_every_command() {
         let (mut shorts, mut longs) = (Vec::new(), Vec::new());
         for (path, command) in leaves() {
             if path.starts_with("blpk") {
-                continue; // the letters of the original
+                continue; // It has the short options of the original program.
             }
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long() else { continue };

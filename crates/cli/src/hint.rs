@@ -1,4 +1,4 @@
-//! Hints for errors of the libraries, which do not know the command line: the command or option that helps.
+//! Hints for errors of the libraries: commands and options that help, which the libraries do not know.
 
 use std::error::Error;
 
@@ -30,7 +30,7 @@ const FLUX_LINT: &str = "`scibin flux lint FILE` lists all differences from RFC 
 const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
 const FLUX_STORE: &str = "`--store STORE` names the store that holds the blobs";
 
-/// Returns a sentence that names a command or an option, if one helps.
+/// Returns a sentence with the command or option that helps, if there is one.
 pub(crate) fn of(error: &(dyn Error + Send + Sync + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<asdf::Error>() {
         of_asdf(error.kind())

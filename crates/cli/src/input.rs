@@ -1,4 +1,4 @@
-//! Standard input as a file: the formats are read by position, which a pipe does not allow.
+//! Standard input as a file, because the formats are read by position, which a pipe does not support.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -11,8 +11,8 @@ use crate::output::file::is_standard;
 
 static SPOOLED: OnceLock<File> = OnceLock::new();
 
-/// The bytes of standard input in a file without a name, at its beginning. They are read once, however
-/// often they are asked for.
+/// Returns an unnamed file with the bytes of standard input, positioned at its beginning. Standard input is
+/// read only once, however many calls there are.
 pub(crate) fn standard() -> io::Result<File> {
     if SPOOLED.get().is_none() {
         let mut file = tempfile::tempfile()?;
@@ -24,18 +24,19 @@ pub(crate) fn standard() -> io::Result<File> {
     Ok(file)
 }
 
-/// The first bytes of a file, or of standard input if it was read. Nothing if they cannot be read.
+/// Returns the first bytes of a file, or of standard input if it has been read. Returns nothing if they cannot
+/// be read.
 pub(crate) fn head(path: &Path) -> Vec<u8> {
     let open = || {
         if is_standard(path) {
             return SPOOLED.get().and_then(|_| standard().ok());
         }
-        // To open a pipe would wait for its writer.
+        // Opening a pipe would wait for its writer.
         path.is_file().then(|| File::open(path).ok()).flatten()
     };
     let mut head = Vec::new();
     if let Some(file) = open() {
-        // What was read before a failure is the beginning too.
+        // If reading fails, use the bytes read so far.
         let _ = file.take(8).read_to_end(&mut head);
     }
     head

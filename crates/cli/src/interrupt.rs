@@ -1,4 +1,4 @@
-//! What happens when a signal ends the program: temporary files that have a name go first.
+//! Removing named temporary files before a signal ends the program.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use binio::write::TemporaryFile;
 use tempfile::NamedTempFile;
 
-/// A temporary file that others open by its name, and that goes with this value.
+/// A temporary file that others open by name. It is removed when this value is dropped.
 pub(crate) struct Spool {
     file: NamedTempFile,
     _registered: Option<TemporaryFile>,
@@ -18,7 +18,7 @@ impl Spool {
         let mut registered = None;
         let file = tempfile::Builder::new().make(|path| {
             let remove = path.to_owned();
-            // Register the name first: a signal may end the program in between.
+            // Register the name first, because a signal may end the program at any time.
             let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
             match private_file().create_new(true).open(path) {
                 Ok(file) => {
@@ -35,7 +35,7 @@ impl Spool {
     }
 }
 
-/// Options for a file that only its owner can read and write.
+/// Returns options for a file that only its owner can read and write.
 fn private_file() -> OpenOptions {
     let mut options = File::options();
     options.read(true).write(true);
@@ -58,8 +58,7 @@ impl DerefMut for Spool {
     }
 }
 
-/// From now on SIGHUP, SIGINT and SIGTERM remove temporary files, and then end the program as they
-/// do otherwise.
+/// Makes SIGHUP, SIGINT and SIGTERM remove temporary files before they end the program as usual.
 #[cfg(unix)]
 pub(crate) fn remove_temporaries_on_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -75,12 +74,12 @@ pub(crate) fn remove_temporaries_on_signals() {
             let _ = emulate_default_handler(signal);
         }
     };
-    // Without the thread no signal would end the program, but a program that cannot start a thread
-    // does not come far.
+    // Without this thread, no signal would end the program, but a program that cannot start a thread does not
+    // get far.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
 }
 
-/// Whether whoever started the program wants a signal to be ignored, as `nohup` does.
+/// Returns `true` if the parent process, such as `nohup`, made the program ignore a signal.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// The programs in the README of the workspace compile.
+/// Compiles the examples in the README of the workspace.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
@@ -29,14 +29,14 @@ use failure::Failure;
 use output::{Output, print_json};
 use probe::Format;
 
-/// What came of a command, from good to bad: its exit status.
+/// The outcome of a command, from best to worst, which determines its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// All is well.
+    /// The command succeeded.
     Fine,
-    /// The check found something, or the data are bad.
+    /// A check found something, or the data is bad.
     Found,
-    /// An error: a file cannot be opened, or an option is wrong.
+    /// The command failed, for example because a file could not be opened or an option was wrong.
     Failed,
 }
 
@@ -46,10 +46,11 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// Runs the program on the process's arguments. Called by the name `blpk`, it takes the arguments of
-/// that program.
+/// Runs the program with the arguments of the process. When called as `blpk`, it takes the arguments of that
+/// program.
 ///
-/// Status 0: fine. 1: a check found something, or the data are bad. 2: error, named on standard error.
+/// The exit status is 0 on success, 1 if a check found something or the data is bad, and 2 after any other
+/// error, which is printed on standard error.
 pub fn main() -> ExitCode {
     interrupt::remove_temporaries_on_signals();
     let name = std::env::args_os().next().map(PathBuf::from);
@@ -126,8 +127,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
     }
 }
 
-/// Runs a command on each file: a file that fails does not keep the others from their turn, and the
-/// worst outcome is the result.
+/// Runs a command on each file, even if it fails on some of them, and returns the worst outcome.
 fn each(
     files: &[PathBuf],
     output: Output,
@@ -140,7 +140,7 @@ fn each(
     Ok(worst)
 }
 
-/// Runs a command that reports on a file. If it fails, the failure is the report.
+/// Runs a command that reports on a file. If the command fails, the report contains the failure.
 fn report(
     file: &Path,
     output: Output,

@@ -1,4 +1,4 @@
-//! The program `scibin`; all of it is in the library beside it.
+//! The program `scibin`, whose code is in the library of the same package.
 
 use std::process::ExitCode;
 

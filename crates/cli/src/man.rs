@@ -1,4 +1,4 @@
-//! What other programs show of the command line: completions of shells, and man pages.
+//! Shell completions and man pages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
 
-/// Prints the completions of a shell.
+/// Prints the completions for a shell.
 pub(crate) fn completions(shell: Shell) -> io::Result<Verdict> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut help::command(), "scibin", &mut script);
@@ -25,8 +25,8 @@ pub(crate) fn completions(shell: Shell) -> io::Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// The script for bash proposes options wherever a file could stand. This proposes them after a "-" only, so
-/// that bash completes files.
+/// Changes the script for bash, which proposes options wherever a file name is possible, to propose them only
+/// after a "-", so that bash completes file names.
 fn without_early_options(script: &str) -> String {
     script
         .replacen(
@@ -61,7 +61,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    // As `--help` prints it; the options follow below.
+    // Print the usage like `--help`; the options follow below.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     let mut roff = Roff::new();
@@ -72,7 +72,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    // The sections after the options, as `--help` prints them.
+    // Print the sections after the options like `--help`.
     let mut roff = Roff::new();
     let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     for line in after.lines() {
@@ -81,7 +81,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
                 roff.control("fi", []);
                 roff.control("SH", [heading.to_uppercase().as_str()]);
                 roff.control("nf", []);
-                // So that a line fits a terminal.
+                // Make the lines fit a terminal.
                 roff.control("in", ["4"]);
             }
             _ => {

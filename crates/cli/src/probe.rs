@@ -1,4 +1,5 @@
-//! Detects a format by content, and only a layout of Dudley, which is any text, by the name of the file.
+//! Detecting the format of a file from its content. Only Dudley layouts, which may be any text, are detected by
+//! file name.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -23,10 +24,11 @@ pub(crate) enum Format {
     Flux,
 }
 
-/// What a format's files begin with. An archive of Flux is JSON: an array, or objects.
+/// The first bytes of the files of each format. A Flux archive is not listed: it is JSON, either an array or
+/// objects.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
-/// The format of a file, or of standard input for "-", unless it is given.
+/// Returns the given format, or else detects the format of a file, or of standard input for "-".
 pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failure> {
     if let Some(given) = given {
         return Ok(given);
@@ -35,7 +37,7 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     let file = if is_standard(path) {
         input::standard().map_err(fail)?
     } else {
-        // To open a pipe would wait for its writer, and what is read from it is gone.
+        // Opening a pipe would wait for its writer, and bytes read from it are lost.
         if !fs::metadata(path).map_err(fail)?.is_file() {
             return Err(Failure::other(path.display(), "not a regular file"));
         }
@@ -43,7 +45,7 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     };
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(fail)?;
-    // A layout is any text, and may begin as JSON does.
+    // A layout may be any text, and may begin like JSON.
     if path.extension().is_some_and(|extension| extension == "dud") {
         return Ok(Format::Dudley);
     }
@@ -59,8 +61,8 @@ fn unknown(head: &[u8]) -> String {
     )
 }
 
-/// Whether a file begins with the signature of a native file of Dudley. A transfer as text may have cleared the
-/// first bit.
+/// Returns `true` if a file begins with the signature of a native Dudley file. A transfer in text mode may have
+/// cleared the first bit.
 pub(crate) fn is_native_dudley(head: &[u8]) -> bool {
     matches!(head, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }

@@ -1,5 +1,5 @@
-//! What each format's commands print. A module here calls its crate and formats; it knows nothing
-//! about bytes.
+//! The commands of each format. Each module calls the crate of its format and formats the results. It does not
+//! process the bytes of a file itself.
 
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;

@@ -1,10 +1,11 @@
-//! `--color`: looked for before the arguments are parsed, since it applies to help and to errors in them.
+//! `--color`, which is evaluated before the arguments are parsed, because it also applies to help and to errors
+//! in the arguments.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ColorChoice, value_parser};
 
-/// The option.
+/// Returns the option.
 pub(crate) fn argument() -> Arg {
     Arg::new("color")
         .long("color")
@@ -14,7 +15,7 @@ pub(crate) fn argument() -> Arg {
         .help("When to use colours [default: on a terminal, unless NO_COLOR is set]")
 }
 
-/// Applies the option to everything that is printed.
+/// Applies the option to all output.
 pub(crate) fn apply(arguments: impl Iterator<Item = OsString>) {
     let arguments: Vec<String> = arguments.filter_map(|one| one.into_string().ok()).collect();
     let value =

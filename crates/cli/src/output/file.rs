@@ -1,4 +1,4 @@
-//! Where a command writes: a file that appears when it is complete, or a stream.
+//! Outputs of commands: either a file that appears when it is complete, or a stream.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use binio::write::{AtomicFile, FileLock};
 use crate::failure::Failure;
 use crate::output::Sink;
 
-/// A file to be written.
+/// An output file.
 pub(crate) struct OutputFile {
     path: PathBuf,
     replace: bool,
@@ -18,14 +18,15 @@ pub(crate) struct OutputFile {
 }
 
 enum Kind {
-    /// It replaces the file when it is complete.
+    /// A file that replaces the existing file when it is complete.
     Whole(AtomicFile),
-    /// A stream cannot go back: what is written is kept until it is complete.
+    /// A temporary file for an output to a stream, which cannot seek. It is copied to the stream when it is
+    /// complete.
     Spooled(File),
 }
 
 impl OutputFile {
-    /// Begins a file. One that exists is an error, unless it is to be replaced.
+    /// Begins a file. Fails if the file exists, unless it is to be replaced.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
         let file = if is_stream(path) {
@@ -36,7 +37,7 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), replace, file })
     }
 
-    /// The file, for writing at positions.
+    /// Returns the file, for writing by position.
     pub(crate) fn file(&mut self) -> Result<&File, Failure> {
         match &mut self.file {
             Kind::Whole(file) => file.file().map_err(|error| failure(&self.path, &error)),
@@ -44,14 +45,14 @@ impl OutputFile {
         }
     }
 
-    /// Puts the file in its place. Dropped without it, the file leaves nothing.
+    /// Moves the complete file to its path. If the value is dropped instead, nothing is left behind.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let path = self.path.clone();
         if self.try_commit()? { Ok(()) } else { Err(exists(&path)) }
     }
 
-    /// The same. Returns false if the file is not to be replaced, and another process has made one
-    /// meanwhile, which stays.
+    /// Like [`commit`](Self::commit), but returns `false` if existing files must not be replaced and another
+    /// process has created the file in the meantime. That file is kept.
     pub(crate) fn try_commit(self) -> Result<bool, Failure> {
         let Self { path, replace, file } = self;
         match file {
@@ -83,7 +84,7 @@ fn exists(path: &Path) -> Failure {
     Failure::other(path.display(), "exists already; --force replaces it")
 }
 
-/// Fails for a file that exists, unless it is to be replaced.
+/// Fails if a file exists, unless it is to be replaced.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
     if !replace && !is_stream(path) && path.symlink_metadata().is_ok() {
         return Err(exists(path));
@@ -94,11 +95,11 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
 /// How long to wait for another process that is changing a file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Locks an existing file that the command will replace, and undoes an interrupted change of it. Hold the
-/// lock from before the inputs are read until the output is in place: if the output is one of the inputs,
-/// no change of another process is lost.
+/// Locks an existing file that the command will replace, and undoes an interrupted change of it. Acquire the
+/// lock before the inputs are read, and hold it until the output is in place. If the output is also one of the
+/// inputs, no change made by another process is lost.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
-    // Anything but a file is rejected later, and so is a file that is not to be replaced.
+    // Anything but a file is rejected later, and so is a file that must not be replaced.
     if !replace || is_standard(path) || !path.is_file() {
         return Ok(None);
     }
@@ -148,8 +149,8 @@ impl Seek for OutputFile {
     }
 }
 
-/// Writes to a file that appears when all is written, or to a stream as it is written. `source` turns a
-/// failure that is not one of writing into a message.
+/// Writes either to a file that appears when it is complete, or directly to a stream. `source` converts errors
+/// that are not write errors.
 pub(crate) fn write<T, E>(
     path: &Path,
     replace: bool,
@@ -164,7 +165,7 @@ pub(crate) fn write<T, E>(
     out.finish(written, source, |error| failure_of_stream(path, error))
 }
 
-/// The same with an output in which the body can go back.
+/// Like [`write`], but with an output in which `body` can seek.
 pub(crate) fn write_file<T, E>(
     path: &Path,
     replace: bool,
@@ -178,12 +179,13 @@ pub(crate) fn write_file<T, E>(
     Ok(value)
 }
 
-/// Whether a name stands for standard input or output.
+/// Returns `true` if a path stands for standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
 }
 
-/// Whether what is written to a path cannot be replaced: standard output, a pipe or a device.
+/// Returns `true` if a path is standard output, a pipe or a device, none of which can be replaced by a new
+/// file.
 fn is_stream(path: &Path) -> bool {
     let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
     is_standard(path) || fs::metadata(path).is_ok_and(is_special)

@@ -1,4 +1,4 @@
-//! How results are printed.
+//! Printing results.
 
 pub(crate) mod color;
 pub(crate) mod file;
@@ -17,17 +17,17 @@ pub(crate) use binio::array::{escape_controls, write_json};
 
 use crate::failure::Failure;
 
-/// The wishes that hold for every command.
+/// The output options that apply to every command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
-    /// The name that messages begin with.
+    /// The program name at the beginning of messages.
     pub(crate) program: &'static str,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
 }
 
 impl Output {
-    /// Prints a line on standard error. If nobody reads it, there is nobody to tell.
+    /// Prints a line on standard error. Failures are ignored, because they cannot be reported anywhere.
     pub(crate) fn say(self, line: &impl fmt::Display) {
         self.message(Style::new(), line);
     }
@@ -37,7 +37,7 @@ impl Output {
         self.message(AnsiColor::Red.on_default().bold(), error);
     }
 
-    /// Prints a line on standard error with what is good to know but no error.
+    /// Prints a remark, which is not an error, on standard error.
     pub(crate) fn remark(self, line: &impl fmt::Display) {
         if !self.quiet {
             self.message(AnsiColor::Yellow.on_default().bold(), line);
@@ -57,7 +57,7 @@ impl Output {
         let _ = writeln!(anstream::stderr().lock(), "{style}{}:{style:#} {line}", self.program);
     }
 
-    /// Prints a line on standard output that says what was done, for who wants to know.
+    /// Prints a line on standard output about what was done, unless the output is quiet.
     pub(crate) fn result(self, line: &impl fmt::Display) -> io::Result<()> {
         if self.quiet {
             return Ok(());
@@ -66,7 +66,8 @@ impl Output {
     }
 }
 
-/// Diagnostics as lines. Of the notes with one code, the first is a line that counts the others.
+/// Formats diagnostics as lines. If several notes have the same code, only the first one is included, with the
+/// number of the others.
 pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<String> {
     let is_same = |a: &Diagnostic<C>, b: &Diagnostic<C>| {
         a.severity == Severity::Note && (b.severity, b.code) == (a.severity, a.code)
@@ -90,7 +91,7 @@ pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<St
     lines
 }
 
-/// Prints lines on standard error as they are. `render` returns them, with or without colours.
+/// Prints text on standard error unchanged. `render` returns the text, with or without colours.
 pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     let has_color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
     let text = render(has_color);
@@ -99,12 +100,12 @@ pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     }
 }
 
-/// Prints what is wrong with a file on standard output: its severity in colour, if it has one.
+/// Prints a finding about a file on standard output, with its severity in colour, if it has one.
 pub(crate) fn print_found(file: &impl fmt::Display, found: &impl fmt::Display) -> io::Result<()> {
     write_found(&mut anstream::stdout().lock(), file, found)
 }
 
-/// The same on an output that shows colours or removes them.
+/// Like [`print_found`], for an output that either shows or removes colours.
 pub(crate) fn write_found(
     out: &mut dyn Write,
     file: &impl fmt::Display,
@@ -124,19 +125,19 @@ pub(crate) fn write_found(
     writeln!(out, "{file}: {style}{severity}{style:#}{rest}")
 }
 
-/// Standard output for text that a file contains. On a terminal its control characters are escaped, but
-/// for line ends and tabs.
+/// Returns standard output for text from a file. On a terminal, control characters are escaped, except for line
+/// ends and tabs.
 pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
     let out = io::stdout();
     let is_escaped = out.is_terminal();
     Printable { out: BufWriter::new(out.lock()), is_escaped, has_lead: false }
 }
 
-/// A writer of UTF-8 that escapes control characters as JSON does.
+/// A writer for UTF-8 that escapes control characters like JSON.
 pub(crate) struct Printable<W> {
     out: W,
     is_escaped: bool,
-    /// Whether C2 was written, the first byte of U+0080 to U+009F, and is not yet passed on.
+    /// Whether the byte C2, the first of U+0080 to U+009F, was written but not yet passed on.
     has_lead: bool,
 }
 
@@ -172,14 +173,14 @@ impl<W: Write> Write for Printable<W> {
     }
 }
 
-/// Text of a file or about it, fit for a line on a terminal: names in a file may hold line ends
-/// and the escapes that move a cursor.
+/// Escapes text from a file or about it, so that it fits on one line of a terminal. Names in a file may contain
+/// line ends, and escape sequences that move the cursor.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A writer that keeps its own failure, to tell it from that of what is written: the first is
-/// about the output, the second about the file that is read.
+/// A writer that keeps its own error, to distinguish write errors, which are about the output, from errors of
+/// the file that is being read.
 pub(crate) struct Sink<W> {
     inner: W,
     failed: Option<io::Error>,
@@ -190,7 +191,8 @@ impl<W: Write> Sink<W> {
         Self { inner, failed: None }
     }
 
-    /// The outcome of writing here from a file: a failure of `source` there, of `target` here.
+    /// Returns the outcome of writing data from a file. `target` converts errors of this output, and `source`
+    /// converts all others.
     pub(crate) fn finish<T, E>(
         &mut self,
         written: Result<T, E>,
@@ -208,7 +210,7 @@ impl<W: Write> Sink<W> {
         self.inner
     }
 
-    /// The failure of the output, if there was one.
+    /// Takes the error of the output, if there was one.
     pub(crate) fn failed(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
@@ -238,16 +240,16 @@ impl<W: Seek> Seek for Sink<W> {
     }
 }
 
-/// Prints one JSON value on a line of its own, so that several files give JSON Lines.
+/// Prints a JSON value on its own line, so that the output for several files is JSON Lines.
 pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     write_json(&mut out, value)?;
     out.write_all(b"\n")
 }
 
-/// A number of things: `1 block`, `2 entries`.
+/// Formats a number with a noun: `1 block`, `2 entries`.
 pub(crate) fn count(number: u64, one: &str) -> String {
-    // After a vowel, "y" stays: entries, but keys.
+    // Keep "y" after a vowel: entries, but keys.
     let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
     match (number, stem) {
         (1, _) => format!("1 {one}"),
@@ -256,7 +258,7 @@ pub(crate) fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// Bytes as people read them: `1.5 MiB`.
+/// Formats a size in bytes for people: `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -272,7 +274,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Columns of text, aligned; the first row is the heading.
+/// Aligns text in columns. The first row is the heading.
 pub(crate) fn table(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

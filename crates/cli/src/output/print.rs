@@ -1,5 +1,4 @@
-//! Writes an array: its elements to standard output, or the array to a file, in the form that is asked
-//! for.
+//! Writing the elements of an array to standard output, or an array to a file, in the requested form.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -11,21 +10,21 @@ use crate::failure::Failure;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, text_out};
 
-/// An array, by the functions that write it.
+/// An array, represented by the functions that write it.
 pub(crate) struct Elements<'a, E> {
-    /// The type of an element.
+    /// The type of the elements.
     pub(crate) dtype: Value,
     pub(crate) shape: &'a [u64],
     pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
-    /// As numpy shows a large array: the first and the last elements.
+    /// Writes the first and last elements, like numpy for large arrays.
     pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
     pub(crate) write_npy: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
 }
 
 impl<E: From<io::Error>> Elements<'_, E> {
-    /// Writes the array to the output of the request. Text: the last axis is a line, planes are set apart by
-    /// an empty line, missing elements are `--`. JSON: `{"dtype", "shape", "values"}`, missing elements are
-    /// `null`.
+    /// Writes the array to the requested output. As text, each line contains the elements along the last axis,
+    /// planes are separated by an empty line, and missing elements are `--`. As JSON, the array is
+    /// `{"dtype", "shape", "values"}`, and missing elements are `null`.
     pub(crate) fn write(
         &self,
         request: &GetRequest,
@@ -73,7 +72,7 @@ impl<E: From<io::Error>> Elements<'_, E> {
     }
 }
 
-/// A text before what is written, if anything is: what fails at once prints nothing.
+/// A writer that puts a prefix before the first bytes, so that nothing is printed if writing fails immediately.
 struct Prefixed<'w> {
     prefix: Option<String>,
     out: &'w mut dyn Write,
@@ -92,7 +91,7 @@ impl Write for Prefixed<'_> {
     }
 }
 
-/// The elements of a `.npy` file without its header, which is written first and in one piece.
+/// A writer that removes the header of a `.npy` file, which is the first piece written, and keeps the elements.
 struct Raw<'w> {
     out: &'w mut dyn Write,
     is_past_header: bool,

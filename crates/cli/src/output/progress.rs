@@ -1,15 +1,15 @@
-//! A progress bar for work over a second, on a terminal only.
+//! A progress bar for work that takes more than a second, shown only on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work shorter than this shows no bar.
+/// The time after which the bar appears.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// Counts bytes of work done. It prints nothing before a second has passed, nor when standard error
-/// is not a terminal, nor when it was asked to be quiet.
+/// Counts the bytes processed. Prints nothing during the first second, if standard error is not a terminal, or
+/// if the output is quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begin: Instant,
@@ -21,7 +21,7 @@ impl Progress {
         Self::with(Some(bytes), "{bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}", quiet)
     }
 
-    /// For work whose end is not known.
+    /// Returns a bar for work of unknown length.
     pub(crate) fn endless(quiet: bool) -> Self {
         Self::with(None, "{spinner} {bytes} {bytes_per_sec}", quiet)
     }
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// A writer that counts what goes through it.
+    /// Returns a writer that counts the bytes written through it.
     pub(crate) fn writer<W: Write>(&self, inner: W) -> ProgressWriter<'_, W> {
         ProgressWriter { inner, progress: self }
     }
