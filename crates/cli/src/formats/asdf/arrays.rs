@@ -1,4 +1,4 @@
-//! The arrays of a file as a table: where each is, what it is, and how it is stored.
+//! A table of the arrays in a file, with their pointers, types and storage.
 
 use asdf::block::Block;
 use std::cmp::Reverse;
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::blocks::compression;
 use crate::output::{count, one_line};
 
-/// The nodes that are arrays, in the order of the text.
+/// Returns the array nodes in text order.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
     file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
 }
 
-/// The nodes that are arrays: the largest first, and of equal ones the one that is nearest to the root.
-/// Arrays that cannot be read come first.
+/// Returns the array nodes, sorted by decreasing size, and arrays of the same size by their distance from the
+/// root. Arrays that cannot be read come first.
 pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     let rank = |node: &Node<'_>| {
         let bytes = node
@@ -31,10 +31,10 @@ pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     nodes
 }
 
-/// The names of the columns of [`row`].
+/// The headings of the columns of [`row`].
 pub(super) const HEADING: [&str; 6] = ["pointer", "datatype", "shape", "block", "codec", "ratio"];
 
-/// The cells of an array.
+/// Returns the row of an array.
 pub(super) fn row(node: Node<'_>) -> Vec<String> {
     let pointer = one_line(&node.to_pointer().unwrap_or_default());
     let array = match node.ndarray() {
@@ -54,7 +54,7 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
 }
 
-/// An array as JSON.
+/// Returns the row of an array as JSON.
 pub(super) fn row_json(node: Node<'_>) -> Value {
     let pointer = node.to_pointer();
     match node.ndarray() {
@@ -78,7 +78,7 @@ pub(super) fn row_json(node: Node<'_>) -> Value {
     }
 }
 
-/// How much smaller a compressed block is than its data.
+/// Formats the compression ratio of a block.
 #[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
 fn ratio(block: &Block<'_>) -> Option<f64> {
     let range = block.data_range().ok().filter(|_| block.is_compressed())?;

@@ -1,4 +1,4 @@
-//! `scibin asdf blocks`: the binary blocks as a table.
+//! `scibin asdf blocks`: prints the binary blocks as a table.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn blocks(path: &Path, reading: &Reading, output: Output) -> Result<V
     Ok(if is_broken { Verdict::Found } else { super::verdict_on(&file) })
 }
 
-/// All blocks of a file.
+/// Returns all blocks of a file.
 pub(super) fn all<'a>(path: &Path, file: &'a Asdf) -> Result<Vec<Block<'a>>, Failure> {
     file.blocks().iter().collect::<asdf::Result<_>>().map_err(|error| Failure::asdf(path, error))
 }
@@ -55,7 +55,7 @@ fn text(blocks: &[Block<'_>]) -> String {
     table(&rows, &[true, true, false, true, true, true, false])
 }
 
-/// A block header as JSON, field by field with the standard's names.
+/// Returns the fields of a block header as JSON, with their names from the standard.
 pub(crate) fn block_json(block: &Block<'_>) -> Value {
     let mut value = json!({"index": block.index(), "offset": block.offset()});
     let fields = match block.header() {
@@ -81,7 +81,7 @@ pub(crate) fn block_json(block: &Block<'_>) -> Value {
 pub(crate) fn compression(block: &Block<'_>) -> String {
     match block.header() {
         Ok(header) if header.is_compressed() => {
-            // The framing of a block whose first byte cannot be read is not known.
+            // If the first byte of a block cannot be read, its framing is unknown.
             let is_chunked = block.is_blosc_chunked().unwrap_or(false);
             header.compression_name() + if is_chunked { "-chunked" } else { "" }
         }
@@ -90,7 +90,7 @@ pub(crate) fn compression(block: &Block<'_>) -> String {
     }
 }
 
-/// The MD5 in hexadecimal; zero means that there is none.
+/// Returns the MD5 checksum in hexadecimal, or `None` if it is zero, which means that there is none.
 fn checksum(bytes: [u8; 16]) -> Option<String> {
     (bytes != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(bytes)))
 }

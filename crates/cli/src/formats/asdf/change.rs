@@ -1,4 +1,4 @@
-//! Changing a file that exists: `scibin asdf set`, `rm`, `mv`, `import`.
+//! Editing existing files: `scibin asdf set`, `rm`, `mv`, `import`.
 
 use std::borrow::Cow;
 use std::io;
@@ -47,8 +47,8 @@ pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
     })
 }
 
-/// Returns the key that a destination names: itself, or the last part of a pointer. Fails unless that pointer
-/// is in the same mapping as the entry.
+/// Returns the new key: either the destination itself or, if it is a pointer, its last part. Fails unless that
+/// pointer leads into the same mapping as the entry.
 fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
     let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
     else {
@@ -85,7 +85,7 @@ pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failur
     })
 }
 
-/// Fails if collections on the way to a new node do not exist, unless they are to be created.
+/// Fails if parents of a new node do not exist, unless they are to be created.
 fn check_parent(
     path: &Path,
     editor: &Editor,
@@ -99,12 +99,12 @@ fn check_parent(
     tree.check_parent(pointer).map_err(|error| missing_parent(path, &error))
 }
 
-/// Reports a pointer that leads through nodes that do not exist.
+/// Returns the failure for a pointer that leads through missing nodes.
 pub(super) fn missing_parent(path: &Path, error: &asdf::Error) -> Failure {
     Failure::other(name(path), format!("{error}; --parents creates what is missing on the way"))
 }
 
-/// Opens and locks a file to change it, and says so if a change that was interrupted was undone.
+/// Opens and locks a file for editing. If this undoes an interrupted change, prints a remark about it.
 pub(super) fn open(
     path: &Path,
     in_place: bool,
@@ -161,7 +161,7 @@ pub(super) fn change(
     Ok(Verdict::Fine)
 }
 
-/// Says what was done. For standard output there is nothing to print on it.
+/// Reports what was done, unless standard output contains the file itself.
 pub(super) fn report(
     path: &Path,
     target: &Path,

@@ -1,4 +1,4 @@
-//! Copies of a file in another form: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
+//! Copying a file in another form: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
 
 use std::io::{self, BufWriter, Seek as _};
 use std::path::Path;
@@ -106,8 +106,8 @@ fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<A
     super::open_by(&options.verify(verify), path)
 }
 
-/// Prints what is irregular about the file and those that it names. Blocks whose data did not match their
-/// checksum, and now do, are a finding.
+/// Prints the diagnostics of the file and of the files that it refers to. A block whose data did not match its
+/// checksum, but does in the copy, is a finding.
 fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     super::remark(path, file, output);
     let mut all = file.diagnostics();
@@ -119,7 +119,7 @@ fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     if has_mismatch { Verdict::Found } else { Verdict::Fine }
 }
 
-/// A writer of a copy, in the version of the standard that the file has.
+/// Returns a writer for a copy in the same version of the standard as the file.
 fn writer<'a>(
     request: &CopyRequest,
     file: &'a Asdf,
@@ -137,7 +137,7 @@ fn writer<'a>(
     Ok(relocated(writer, path, &request.output, request.externals))
 }
 
-/// Has names of other files lead from the folder of the copy to where they led before.
+/// Rewrites names of other files relative to the folder of the copy.
 fn relocated<'a>(
     writer: Writer<'a>,
     path: &Path,
@@ -150,7 +150,7 @@ fn relocated<'a>(
     }
 }
 
-/// The version of the standard of a file, if it can be written.
+/// Returns the version of the standard that a file uses, if it can be written.
 fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
     file.layout().standard_version.filter(|version| asdf::save::STANDARDS.contains(version))
 }

@@ -1,7 +1,6 @@
-//! `scibin asdf edit`: the tree in an editor of the user's.
+//! `scibin asdf edit`: opens the tree in the user's editor.
 //!
-//! The text is in a file of its own until it is in the file that it belongs to, or until the user drops
-//! it.
+//! The text is kept in a separate file until it has been saved in the ASDF file, or until the user discards it.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
     let mut editor = change::open(path, request.in_place, request.force, output)?;
     let before = match editor.tree() {
         Ok(tree) => tree.text().to_owned(),
-        // It is shown as it is, so that it can be mended.
+        // Show the text unchanged, so that the user can repair it.
         Err(error) => {
             output.say(&Failure::asdf(path, error));
             String::from_utf8_lossy(editor.file().tree_text()).into_owned()
@@ -39,13 +38,13 @@ pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
         return Ok(Verdict::Fine);
     }
     let report = editor.commit().map_err(|error| kept(path, &text, &error.to_string()))?;
-    // Only now is the text in the file.
+    // Remove the text only now that it has been saved in the ASDF file.
     fs::remove_file(&text).map_err(|error| Failure::io(&text, error))?;
     change::report(path, path, &report, false, output)?;
     Ok(Verdict::Fine)
 }
 
-/// Lets the user edit until the text is a tree. Returns whether there is something to be written.
+/// Lets the user edit the text until it is a valid tree. Returns `true` if there is something to write.
 fn let_user_edit(
     path: &Path,
     text: &Path,
@@ -84,7 +83,7 @@ fn let_user_edit(
     }
 }
 
-/// Asks what becomes of a text that is not a tree. Without an answer, it is kept.
+/// Asks what to do with text that is not a valid tree. Returns `None` if there is no answer.
 fn ask() -> Option<char> {
     let mut err = io::stderr().lock();
     loop {
@@ -101,13 +100,13 @@ fn ask() -> Option<char> {
     }
 }
 
-/// The file is as it was, and the text is in a file of its own.
+/// Returns the failure for an unchanged file whose edited text is kept in a separate file.
 fn kept(path: &Path, text: &Path, why: &str) -> Failure {
     let message = format!("not changed: {why}; the edited text is in {}", text.display());
     Failure::other(path.display(), message)
 }
 
-/// Writes the text to a file that stays.
+/// Writes the text to a temporary file that is not removed automatically.
 fn write_text(text: &str) -> io::Result<PathBuf> {
     let mut file = tempfile::Builder::new().prefix("scibin-").suffix(".yaml").tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -115,13 +114,13 @@ fn write_text(text: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs the editor of the user's on a file.
+/// Runs the user's editor on a file.
 fn run_editor(text: &Path) -> io::Result<ExitStatus> {
     let named = ["VISUAL", "EDITOR"].into_iter().filter_map(env::var_os);
     let program = named.into_iter().find(|program| !program.is_empty());
     let program = program.unwrap_or_else(|| "vi".into());
     if cfg!(unix) {
-        // It may have options.
+        // The variable may contain options.
         let mut script = program;
         script.push(" \"$1\"");
         return Command::new("sh").arg("-c").arg(script).arg("sh").arg(text).status();

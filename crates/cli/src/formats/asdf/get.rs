@@ -1,4 +1,4 @@
-//! `scibin get`: one node as text or JSON, or one array as `.npy`.
+//! `scibin get`: prints a node as text or JSON, or writes an array, for example as `.npy`.
 
 use std::io::{BufWriter, Write};
 
@@ -67,7 +67,7 @@ pub(crate) fn get(
     Ok(verdict)
 }
 
-/// The array that a pointer leads to, or else the node.
+/// Returns the array at a pointer, or else the node.
 fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a>, Node<'a>>> {
     Ok(match root.find(pointer)? {
         Target::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
@@ -126,7 +126,7 @@ fn write_table(
     Ok(())
 }
 
-/// The rows of an array that are in the file, and which are not.
+/// Returns the rows of an array that are in the file, and a message about the missing rows.
 fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<String>)> {
     let rows = array.available()?;
     let count = array.shape().first().copied().unwrap_or(1);

@@ -1,4 +1,4 @@
-//! `scibin asdf info`: what is in a file, at a glance.
+//! `scibin asdf info`: prints an overview of a file.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::arguments::asdf::{Describing, Reading};
 use crate::failure::Failure;
 use crate::output::{Output, count, diagnostic_lines, one_line, print_json, size, table};
 
-/// Lines of the outline.
+/// The maximum number of lines in the outline.
 const MAX_LINES: u64 = 40;
 
-/// Rows of the table of arrays.
+/// The maximum number of rows in the table of arrays.
 const MAX_ARRAYS: usize = 20;
 
 pub(crate) fn info(
@@ -33,7 +33,7 @@ pub(crate) fn info(
     let mut described = Descriptions::default();
     if describing.describe {
         let schemas = super::validate::read(&describing.schemas, output)?;
-        // What is wrong with the tree is reported below.
+        // Problems with the tree are reported below.
         described = schemas.describe(&file).unwrap_or_default();
     }
     let blocks = blocks::all(path, &file)?;
@@ -80,7 +80,7 @@ fn write_text(
     }
 }
 
-/// What wrote the file and what was done to it, a line each.
+/// Writes the software and the history of the file, on one line each.
 fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     if let Ok(Some(library)) = file.library() {
         let library = format!("{} {}", library.name, library.version);
@@ -112,7 +112,7 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     Ok(())
 }
 
-/// A line that fits a terminal.
+/// Shortens a line to fit a terminal.
 fn cut(line: &str) -> String {
     match line.char_indices().nth(60) {
         Some((end, _)) => format!("{} ...", &line[..end]),
@@ -202,7 +202,7 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>], described: &Descrip
     report
 }
 
-/// Title and unit of each node that has one of them, by pointer.
+/// Returns the title and unit of each node that has either of them, by pointer.
 fn descriptions_json(file: &Asdf, described: &Descriptions) -> Value {
     let of = |node: asdf::Node<'_>| {
         let described = described.get(node.id())?;

@@ -92,7 +92,7 @@ fn options(reading: &Reading) -> OpenOptions {
     OpenOptions::new().strictness(strictness).external(external).max_files(reading.others.max_files)
 }
 
-/// An error about what a pointer leads to, with the pointer as it was typed.
+/// Returns an error about the node at a pointer, with the pointer as typed.
 fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     let is_named = pointer.is_empty()
         || error.pointer().is_some_and(|named| named.starts_with(pointer))
@@ -103,21 +103,21 @@ fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     Failure::asdf(path, error).about(pointer)
 }
 
-/// What the diagnostics of a file make of a command that prints what it can.
+/// Returns the outcome of a command that printed as much as possible, based on the diagnostics of the file.
 fn verdict_on(file: &Asdf) -> Verdict {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     if file.diagnostics().iter().any(is_error) { Verdict::Found } else { Verdict::Fine }
 }
 
-/// Prints what is irregular about the file to standard error, so that results stay clean.
+/// Prints the diagnostics of the file on standard error, so that standard output contains only results.
 fn remark(path: &Path, file: &Asdf, output: Output) {
     for line in diagnostic_lines(&file.diagnostics()) {
         output.remark(&format_args!("{}: {line}", path.display()));
     }
 }
 
-/// Writes a file, or only finds out what would be written. `source` is what failures of the data are
-/// about.
+/// Writes a file, or only determines what would be written. `source` is the subject of failures that concern
+/// the data.
 fn write(
     writer: &Writer<'_>,
     target: &Path,
@@ -132,7 +132,7 @@ fn write(
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
 }
 
-/// Fails for the way of naming other files that only whole copies have.
+/// Fails for `--externals embed`, which is supported only when a whole file is copied.
 fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     if externals != Externals::Embed {
         return Ok(());
@@ -141,7 +141,7 @@ fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     Err(Failure::other("--externals embed", message))
 }
 
-/// The folders of a file and of its copy, if names of other files are to be rewritten for the copy.
+/// Returns the folders of a file and of its copy, if names of other files must be rewritten for the copy.
 fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf, PathBuf)> {
     let is_moved = externals != Externals::Keep && !is_standard(path) && !is_standard(target);
     let folder = |path: &Path| match path.parent() {
@@ -151,12 +151,12 @@ fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf,
     is_moved.then(|| (folder(path), folder(target)))
 }
 
-/// Locks an existing output, unless nothing is written.
+/// Locks an existing output file, unless nothing will be written.
 fn lock(target: &Path, writing: &Writing) -> Result<Option<FileLock>, Failure> {
     output_file::lock(target, writing.force && !writing.dry_run)
 }
 
-/// Prints what was written. For standard output there is nothing to print on it.
+/// Reports what was written, unless standard output contains the file itself.
 fn report(
     report: &WriteReport,
     source: Option<&Path>,

@@ -1,4 +1,4 @@
-//! `scibin asdf new`: a file of a YAML text and `.npy` files.
+//! `scibin asdf new`: creates a file from YAML text and `.npy` files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -31,7 +31,7 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
             .map_err(|error| Failure::asdf(path, error))?;
         check_datatype(&array, &named.pointer, request.standard)
             .map_err(|error| Failure::asdf(path, error))?;
-        // Without a tree there is nothing that a pointer could be meant to match.
+        // Without a tree, a pointer cannot be mistyped, because there are no nodes that it should match.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
                 .map_err(|error| change::missing_parent(&request.file, &error))?;
@@ -50,8 +50,8 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Fails if files of a version of the standard cannot have arrays of this type. An empty one is written to
-/// nowhere, so that the error is about the array and not about the whole file.
+/// Fails if a version of the standard does not support arrays of this type. Checks this by writing an empty
+/// array to nowhere, so that the error is about the array, not about the whole file.
 fn check_datatype(array: &Array, pointer: &str, standard: Version) -> asdf::Result<()> {
     let mut tree = Tree::default();
     tree.set(pointer, Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;

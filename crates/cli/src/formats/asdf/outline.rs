@@ -1,4 +1,4 @@
-//! The tree as an outline for people: a line for each node, containers met twice shown once.
+//! Outlines of trees for people, with a line for each node. A container with several references is shown once.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -11,34 +11,34 @@ use asdf::yaml::{NodeId, NodeKind};
 
 use crate::output::{count, one_line};
 
-/// Longest text of a scalar in the outline.
+/// The maximum length of the text of a scalar in the outline.
 const MAX_TEXT: usize = 60;
 
-/// Lines are counted up to this number.
+/// The number up to which lines are counted.
 const MAX_COUNT: u64 = 1_000_000;
 
-/// How many bytes an outline may have: so many and some for each node. With merge keys a few KB can
-/// ask for gigabytes.
+/// The maximum size of an outline in bytes, in addition to a number of bytes for each node. With merge keys, a
+/// few KB can expand to gigabytes.
 const MAX_BYTES: u64 = 32 << 20;
 const BYTES_PER_NODE: u64 = 128;
 
-/// The keys of the root that say how a file was made, which people know.
+/// The keys of the root that describe how the file was made, not its content.
 pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
 
-/// How much of a tree to show.
+/// The part of a tree to show.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Extent {
-    /// At most so many levels.
+    /// The maximum number of levels.
     pub(crate) depth: Option<usize>,
-    /// At most so many lines: level by level, from the outermost, as far as they go.
+    /// The maximum number of lines, which are given to the levels in turn, beginning with the outermost.
     pub(crate) lines: Option<u64>,
-    /// Without what is about the file, and with the arrays of a mapping before its other entries, so that
-    /// they are shown where lines are left out.
+    /// Whether to omit the entries about the file itself, and to show the arrays of a mapping before its other
+    /// entries, so that they are visible even if lines are omitted.
     pub(crate) only_content: bool,
 }
 
-/// Writes the outline of what is below a node. Fails with [`io::ErrorKind::FileTooLarge`] where merge
-/// keys repeat entries without end.
+/// Writes the outline of the descendants of a node. Fails with [`io::ErrorKind::FileTooLarge`] if merge keys
+/// expand to too many entries.
 pub(crate) fn outline(
     out: &mut dyn Write,
     root: Node<'_>,
@@ -74,7 +74,7 @@ pub(crate) fn outline(
             }
             room_at_last -= 1;
         }
-        // The branch, the colon and the line end are nine bytes.
+        // The branch, the colon and the line end have nine bytes.
         written += (line.prefix.len() + line.key.len() + line.summary.len() + 9) as u64;
         if written > limit {
             let message = format!("merge keys repeat entries: stopped after {limit} bytes");
@@ -95,7 +95,7 @@ pub(crate) fn outline(
     Ok(())
 }
 
-/// What schemas say about a node, after its line.
+/// Returns the description of a node from the schemas, which follows its line.
 fn description(node: Node<'_>, described: &Descriptions) -> String {
     let Some(description) = described.get(node.id()) else { return String::new() };
     let title = description.title.as_deref().map(|title| format!("  # {}", cut(title, false)));
@@ -107,7 +107,7 @@ fn description(node: Node<'_>, described: &Descriptions) -> String {
     }
 }
 
-/// Ends a container of which some children were shown.
+/// Ends a container after some of its children have been shown.
 fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
     let (shown, left) = walk.skip_siblings();
     if shown > 0 {
@@ -116,7 +116,7 @@ fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::R
     Ok(())
 }
 
-/// How many lines each level of the outline has.
+/// Returns the number of lines at each level of the outline.
 fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
     let mut levels = Vec::new();
     let mut total = 0;
@@ -138,12 +138,12 @@ fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
     levels
 }
 
-/// A node on its line.
+/// A line of the outline, which shows a node.
 struct Line<'a> {
     node: Node<'a>,
     key: String,
     summary: String,
-    /// The drawing before it, the same for all children of a node.
+    /// The lines drawn before the node, which are the same for all children of its parent.
     prefix: Rc<str>,
     last: bool,
 }
@@ -154,14 +154,14 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a tree in their order; containers are entered by [`Walk::descend`].
+/// Iterates over the lines of a tree in order. [`Walk::descend`] enters a container.
 struct Walk<'a> {
     seen: HashSet<NodeId>,
     stack: Vec<Children<'a>>,
     only_content: bool,
 }
 
-/// The children of a node that are still to come.
+/// The remaining children of a node.
 struct Children<'a> {
     iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a>,
     left: usize,
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// The level of the line that came last, from 1.
+    /// Returns the level of the last line, counted from 1.
     fn depth(&self) -> usize {
         self.stack.len()
     }
@@ -210,7 +210,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes on with what is in the container of a line, if it is one that was not entered before.
+    /// Continues with the children of the node on a line, if it is a container that has not been entered
+    /// before.
     fn descend(&mut self, line: &Line<'a>) {
         if is_plain(line.node) || line.node.is_ndarray() || !self.seen.insert(line.node.id()) {
             return;
@@ -219,14 +220,13 @@ impl<'a> Walk<'a> {
         self.stack.extend(children(line.node, &prefix, self.only_content));
     }
 
-    /// Leaves the container of the last line; returns how many lines came before that one, and how
-    /// many come after it.
+    /// Leaves the container of the last line. Returns the number of its children before and after that line.
     fn skip_siblings(&mut self) -> (usize, usize) {
         self.stack.pop().map_or((0, 0), |children| (children.shown - 1, children.left))
     }
 }
 
-/// The children of a container, unless the line of it has them all.
+/// Returns the children of a container, unless its own line already shows all of them.
 fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
         NodeKind::Mapping => Box::new(entries(node, arrays_first)),
@@ -239,7 +239,7 @@ fn children<'a>(node: Node<'a>, prefix: &str, arrays_first: bool) -> Option<Chil
     Some(Children { iter, left: node.len(), shown: 0, prefix: prefix.into() })
 }
 
-/// The entries of a mapping or an ordered mapping, in their order or with arrays first.
+/// Returns the entries of a mapping or an ordered mapping, either in order or with arrays first.
 fn entries(mapping: Node<'_>, arrays_first: bool) -> impl Iterator<Item = (String, Node<'_>)> {
     let of_kind = move |is_array: bool| {
         let entries = mapping.members();
@@ -285,13 +285,13 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     }
 }
 
-/// `core/ndarray-1.1.0` of `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
+/// Shortens a tag, such as `tag:stsci.edu:asdf/core/ndarray-1.1.0` to `core/ndarray-1.1.0`.
 fn short_tag(tag: &str) -> String {
     let short = tag.rsplit_once("asdf/").map_or(tag, |(_, name)| name);
     format!("!{}", cut(short.trim_start_matches('!'), false))
 }
 
-/// One line of at most `MAX_TEXT` characters.
+/// Shortens text to one line of at most `MAX_TEXT` characters.
 fn cut(text: &str, more: bool) -> String {
     let line = one_line(text);
     if line.chars().count() <= MAX_TEXT && !more {

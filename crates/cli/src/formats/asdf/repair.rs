@@ -1,4 +1,4 @@
-//! `scibin asdf repair`: a good file of what is left of a damaged one.
+//! `scibin asdf repair`: salvages a valid file from a damaged one.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict,
         output_file::write_file(target, writing.force, body, fail)?
     };
     if is_standard(target) && !writing.dry_run {
-        // Standard output has the file.
+        // Standard output contains the file.
         for loss in &report.lost {
             output.fail(&format_args!("{}: {}", path.display(), loss_text(loss)));
         }
@@ -90,7 +90,7 @@ fn loss_text(loss: &Loss) -> String {
     format!("lost: {}{missing}{arrays}", loss.reason)
 }
 
-/// Says how many bytes are missing, if any, after a separator.
+/// Returns the separator and the number of missing bytes, if there are any.
 fn missing_text(separator: &str, bytes: u64) -> String {
     match bytes {
         0 => String::new(),

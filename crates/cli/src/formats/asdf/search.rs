@@ -1,4 +1,4 @@
-//! `scibin asdf search`: pointer and value of nodes by key, value, type, tag and pointer.
+//! `scibin asdf search`: finds nodes by key, value, type, tag and pointer.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -29,7 +29,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
         let written = if output.json {
             out.write_all(comma.as_bytes()).and_then(|()| write_json(&mut out, &match_json(&one)))
         } else {
-            // The root has the empty pointer.
+            // The pointer of the root is empty.
             let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
             writeln!(out, "{} = {}", one_line(pointer), one_line(&one.summary()))
         };
@@ -73,8 +73,7 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
     Ok(search)
 }
 
-/// Parses `--value`: a comparison, or JSON as asdftool takes it, where a string is a regular
-/// expression.
+/// Parses `--value`: either a comparison or, as in asdftool, JSON, in which a string is a regular expression.
 fn value_test(value: &str) -> Result<ValueTest<'static>, Failure> {
     for (sign, relation) in [
         (">=", Relation::AtLeast),
@@ -105,7 +104,7 @@ fn regex(option: &str, pattern: &str) -> Result<Regex, Failure> {
         .map_err(|error| Failure::other(option, format!("not a regular expression: {error}")))
 }
 
-/// The pointer, the kind and the tag of a node, and the value of a scalar.
+/// Returns the pointer, the kind and the tag of a node, and the value if it is a scalar.
 fn match_json(found: &Match<'_>) -> Value {
     let node = found.node;
     let mut value = json!({"pointer": found.pointer, "type": kind_name(node), "tag": node.tag()});
@@ -120,7 +119,7 @@ fn match_json(found: &Match<'_>) -> Value {
     value
 }
 
-/// The name of a node's type.
+/// Returns the name of the type of a node.
 fn kind_name(node: asdf::Node<'_>) -> &'static str {
     if node.is_ndarray() {
         return "array";

@@ -1,4 +1,4 @@
-//! `scibin asdf tree`: the tree or a part of it, as an outline, as YAML, or with its values as JSON.
+//! `scibin asdf tree`: prints the tree or a part of it, as an outline, as YAML or as JSON.
 
 use std::io::{self, BufWriter, Write};
 

@@ -32,7 +32,7 @@ pub(super) fn validate(request: &Validate, output: Output) -> Result<Verdict, Fa
     })
 }
 
-/// Reads the schemas of some folders. Fails if they have none.
+/// Reads the schemas in the given folders. Fails if there are none.
 pub(super) fn read(folders: &[PathBuf], output: Output) -> Result<Schemas, Failure> {
     let mut schemas = Schemas::new();
     for folder in folders {
@@ -64,7 +64,7 @@ fn print(path: &Path, found: &[Mismatch], output: Output) -> io::Result<()> {
     Ok(())
 }
 
-/// The diagnostic, with the keyword of the schema.
+/// Returns the diagnostic as JSON, with the keyword of the schema.
 fn mismatch_json(found: &Mismatch) -> Value {
     let mut value = json!(found.diagnostic);
     value["schema"] = json!(found.schema);

@@ -1,4 +1,4 @@
-//! `scibin verify`: what is wrong with a file.
+//! `scibin verify`: reports what is wrong with a file.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `scibin bloscpack append`: more data after those of a file.
+//! `scibin bloscpack append`: appends data to a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Says what was done.
+/// Reports what was done.
 pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Result<()> {
     let Appended { nchunks, new_chunks, len, in_place, .. } = appended;
     let path = path.display();
@@ -39,7 +39,7 @@ pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Re
     output.result(&format_args!("{path}: {len} in {chunks}, {new_chunks} of them new"))
 }
 
-/// Appends all inputs, in their order, at once.
+/// Appends all inputs in order, in a single change.
 pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failure> {
     let path = &command.file;
     let fail = |error| Failure::bloscpack(path, error);
@@ -105,7 +105,8 @@ fn options(command: &Append) -> AppendOptions {
     options
 }
 
-/// The bytes to append from an input: the rows of a `.npy` file if there is an array, or else the whole input.
+/// Returns the bytes to append from an input: the rows of a `.npy` file if there is an array, or else the whole
+/// input.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
     let fail = |error| Failure::bloscpack(path, error);
     let source = plain_source(path)?;
@@ -121,7 +122,8 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
     Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// An error about a file. If data does not match the array, the command is wrong, not the file.
+/// Returns the failure for an error about a file. If the data does not match the array, the command is wrong,
+/// not the file.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),

@@ -1,4 +1,4 @@
-//! The chunks of a file: a list of them, and how many there are of each kind.
+//! Listing the chunks of a file, and counting them by kind.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::output::{one_line, table};
 
-/// The Blosc headers of all chunks.
+/// The chunks of a file, with their Blosc headers.
 pub(super) struct Chunks<'a> {
     entries: &'a [ChunkEntry],
     headers: Vec<bloscpack::Result<blosc::Header>>,
 }
 
-/// How chunks are compressed: codec, shuffle, typesize, whether they are stored as they are.
+/// The compression of a chunk: codec, shuffle, typesize, and whether it is stored uncompressed.
 type Kind = (&'static str, &'static str, u8, bool);
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl<'a> Chunks<'a> {
         Self { entries: file.chunks(), headers }
     }
 
-    /// Stored bytes of all chunks, without digests.
+    /// Returns the total stored size of all chunks in bytes, without digests.
     pub(super) fn stored(&self) -> u64 {
         self.entries.iter().map(|chunk| u64::from(chunk.ctbytes)).sum()
     }
@@ -49,7 +49,7 @@ impl<'a> Chunks<'a> {
         kinds
     }
 
-    /// A line for each kind.
+    /// Returns a line for each kind.
     pub(super) fn kinds_text(&self) -> Vec<String> {
         let line = |((codec, shuffle, typesize, is_memcpyed), counts): (Kind, Counts)| {
             let ratio = ratio(counts.plain, counts.stored);
@@ -132,7 +132,7 @@ fn blosc_json(header: &bloscpack::Result<blosc::Header>) -> Value {
     }
 }
 
-/// How many times smaller the stored bytes are.
+/// Formats the compression ratio.
 #[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
 pub(crate) fn ratio(plain: u64, stored: u64) -> f64 {
     if stored == 0 { 0.0 } else { plain as f64 / stored as f64 }

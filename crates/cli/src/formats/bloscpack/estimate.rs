@@ -1,4 +1,4 @@
-//! `scibin bloscpack estimate`: the result of packing with each codec, from a sample.
+//! `scibin bloscpack estimate`: estimates the packed size with each codec from a sample.
 
 use std::io::{self, Write};
 use std::time::Instant;
@@ -16,15 +16,15 @@ use crate::arguments::bloscpack::{Estimate, Threads};
 use crate::failure::Failure;
 use crate::output::{Output, print_json, size, table};
 
-/// Bytes of data that are tried.
+/// The size of the sample in bytes.
 const SAMPLE: u64 = 8 << 20;
 
-/// What one codec and shuffle gave.
+/// The result of a codec and a shuffle.
 struct Trial {
     compressor: Compressor,
     shuffle: Shuffle,
     ratio: f64,
-    /// Bytes of data a second, on one processor.
+    /// The number of bytes compressed per second, on one processor.
     speed: f64,
 }
 
@@ -96,7 +96,7 @@ impl Trial {
     }
 }
 
-/// Whole chunks from all over the file, or all of it if it is small.
+/// Returns whole chunks from all over the file, or the whole file if it is small.
 fn sample(source: &dyn ReadAt, chunk_size: ChunkSize) -> bloscpack::Result<Vec<u8>> {
     let chunking = Chunking::of(source.len(), chunk_size)?;
     let wanted = (SAMPLE / u64::from(chunking.chunk_size).max(1)).clamp(1, chunking.nchunks);

@@ -1,4 +1,4 @@
-//! `scibin get`: the array, a part of it, or a value of the metadata.
+//! `scibin get`: prints or extracts the array, a part of it, or a value of the metadata.
 
 use std::io::{self, Write};
 
@@ -59,7 +59,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     Ok(Verdict::Fine)
 }
 
-/// The metadata; that there are none is an error.
+/// Returns the metadata. Fails if there is none.
 pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
     match file.metadata()? {
         Some(metadata) => metadata.json(),
@@ -72,7 +72,7 @@ fn missing(request: &GetRequest, pointer: &str) -> Failure {
     Failure::other(place, "the metadata have nothing there")
 }
 
-/// Prints a value: text bare, unless JSON is asked for.
+/// Prints a value. A string is printed without quotes, unless JSON was requested.
 pub(super) fn print_value(value: &Value, output: Output) -> io::Result<()> {
     match value {
         Value::String(text) if !output.json => {

@@ -1,4 +1,4 @@
-//! `scibin info`: what is in a file, at a glance.
+//! `scibin info`: prints an overview of a file.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::arguments::bloscpack::Opening;
 use crate::failure::Failure;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// Lines of metadata.
+/// The maximum number of lines of metadata.
 const MAX_LINES: usize = 40;
 
 pub(crate) fn info(
@@ -25,7 +25,7 @@ pub(crate) fn info(
     list: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    // Faults of the metadata are reported along with everything else.
+    // Errors in the metadata are reported along with everything else.
     let file = super::open(path, &opening.options().ignore_metadata(true))?;
     let chunks = Chunks::of(&file);
     if output.json {
@@ -81,7 +81,7 @@ fn write_text(
     write_metadata(out, file)
 }
 
-/// The array, if the metadata say that there is one.
+/// Returns the array, if the metadata describes one.
 fn array(file: &Reader) -> Option<bloscpack::Result<Array<'_>>> {
     let array = file.array();
     let is_none = match &array {
@@ -123,7 +123,7 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     let checksum = header.checksum.name();
     writeln!(out, "  metadata  {size} B, {stored}, room for {room} B, checksum {checksum}")?;
     let Ok(value) = metadata(file) else {
-        // What is wrong with them is among the remarks.
+        // The remarks say what is wrong with the metadata.
         return Ok(());
     };
     let text = serde_json::to_string_pretty(&value)?;
@@ -138,7 +138,8 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     Ok(())
 }
 
-/// A type as JSON: that of records as a list of fields, each a name, a type and perhaps a shape.
+/// Returns a datatype as JSON. A record is a list of fields, each of which has a name, a type and possibly a
+/// shape.
 pub(super) fn dtype_json(dtype: &Datatype) -> Value {
     let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
     let field = |field: &Field| {
@@ -179,7 +180,7 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     })
 }
 
-/// The header, field by field with the format's names; what is not known is null.
+/// Returns the fields of the header, with their names from the format. Unknown values are null.
 pub(super) fn header_json(header: &Header) -> Value {
     json!({
         "version": header.version.number(),

@@ -20,7 +20,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     match command {
         MetaCommand::Get { file, pointer } => {
             if !is_standard(file) {
-                // Where that is not possible now, the file is read as it was before the change.
+                // If this is not possible now, the file is read as it was before the change.
                 let _ = undo_interrupted(file, output);
             }
             let opened = super::open(file, &OpenOptions::new())?;
@@ -39,7 +39,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
                 (None, Some(path)) => read_json(path)?,
                 (None, None) => Value::Null,
             };
-            // What is replaced as a whole need not be readable.
+            // Metadata that is replaced as a whole need not be readable.
             let mut all = if pointer.is_empty() {
                 Value::Null
             } else {
@@ -62,7 +62,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     Ok(Verdict::Fine)
 }
 
-/// The metadata, to be changed and written back.
+/// Reads the metadata for editing.
 fn read(path: &Path) -> Result<Value, Failure> {
     let absent = || Failure::bloscpack(path, ErrorKind::Metadata(MetadataError::Absent).into());
     read_if_there(path)?.ok_or_else(absent)
@@ -85,7 +85,7 @@ fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), F
     report(path, value, output)
 }
 
-/// Removes the section, which moves the chunks.
+/// Removes the metadata section, which moves the chunks.
 fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
     let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
     if file.meta_header().is_none() {

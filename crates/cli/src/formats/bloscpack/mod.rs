@@ -37,7 +37,7 @@ pub(crate) use pack::{Packed, pack, report as report_packed};
 pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};
 pub(crate) use verify::verify;
 
-/// What `.npy` files begin with.
+/// The first bytes of `.npy` files.
 const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Runs `scibin bloscpack ..`.
@@ -92,7 +92,7 @@ fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
     options.open(path)
 }
 
-/// Opens what is to be packed or appended, standard input for "-". A pipe is read to its end.
+/// Opens an input to pack or append, or standard input for "-". A pipe is read to its end.
 fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     if is_standard(path) {
         return input::source(path).map_err(|error| Failure::bloscpack(path, error.into()));
@@ -106,8 +106,8 @@ fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     spool(file, path)
 }
 
-/// What a reader delivers as a file that has no name: a pipe cannot be read at any place. `path` is
-/// for messages.
+/// Copies a reader to an unnamed file, because a pipe cannot be read by position. `path` is only used in
+/// messages.
 fn spool(mut reader: impl Read, path: &Path) -> Result<FileSource, Failure> {
     let spooled = tempfile::tempfile().and_then(|mut file| {
         io::copy(&mut reader, &mut file)?;
@@ -116,12 +116,13 @@ fn spool(mut reader: impl Read, path: &Path) -> Result<FileSource, Failure> {
     spooled.map_err(|error| Failure::io(path, error))
 }
 
-/// Whether a source begins as `.npy` files do.
+/// Returns `true` if a source begins like a `.npy` file.
 fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
 
-/// An error of a call that reads one file and writes another: names the file that the error is about.
+/// Returns the failure of a call that reads one file and writes another, with the file that caused it as the
+/// subject.
 fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),
@@ -129,7 +130,7 @@ fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     }
 }
 
-/// Undoes a change in place that was interrupted, and says so.
+/// Undoes an interrupted in-place change, and reports that it did.
 fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     if journal::roll_back(path).map_err(|error| Failure::bloscpack(path, error))? {
         let path = path.display();
@@ -138,14 +139,14 @@ fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Remarks about what is wrong with a file and does not keep its data from being read.
+/// Prints remarks about problems with a file that do not prevent its data from being read.
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
     for diagnostic in damage(file) {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
 }
 
-/// Remarks that metadata are printed with a number that is not the file's.
+/// Prints a remark if a printed number in the metadata is not exactly the number in the file.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)
@@ -158,7 +159,7 @@ fn damage(file: &Reader) -> impl Iterator<Item = &Diagnostic> {
     file.diagnostics().iter().filter(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Remarks about a file, on standard error so that results stay clean.
+/// Prints remarks about a file on standard error, so that standard output contains only results.
 fn remark(path: &Path, diagnostics: &[Diagnostic], output: Output) {
     for diagnostic in diagnostics {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));

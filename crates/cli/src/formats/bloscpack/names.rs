@@ -1,18 +1,18 @@
-//! The names of files that are not given: `FILE.blp` for `FILE`, and back.
+//! Default file names: `FILE.blp` for `FILE`, and the reverse.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = ".blp";
 
-/// Where a file is packed to.
+/// Returns the default path for packing a file.
 pub(crate) fn packed(input: &Path) -> PathBuf {
     let mut name = OsString::from(input);
     name.push(EXTENSION);
     name.into()
 }
 
-/// Where a file is unpacked to: nothing if it has another extension.
+/// Returns the default path for unpacking a file, or `None` if it has another extension.
 pub(crate) fn unpacked(input: &Path) -> Option<PathBuf> {
     let is_packed = input.extension().is_some_and(|extension| extension == &EXTENSION[1..]);
     is_packed.then(|| input.with_extension(""))

@@ -1,4 +1,4 @@
-//! `scibin bloscpack pack`: a file, a pipe or an array into chunks.
+//! `scibin bloscpack pack`: packs a file, a pipe or an array.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read, Write};
@@ -20,11 +20,11 @@ use crate::output::file::{self as output_file, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
 
-/// What was packed.
+/// The result of packing.
 pub(crate) struct Packed {
-    /// Bytes of data.
+    /// Size of the data in bytes.
     pub(crate) plain: u64,
-    /// Length of the packed file.
+    /// Length of the packed file in bytes.
     pub(crate) stored: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn run(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Says what was done, unless the packed file is on standard output.
+/// Reports what was done, unless standard output contains the packed file.
 pub(crate) fn report(
     input: &Path,
     target: &Path,
@@ -112,15 +112,15 @@ fn len_of(path: &Path) -> Result<u64, Failure> {
     fs::metadata(path).map(|metadata| metadata.len()).map_err(|error| Failure::io(path, error))
 }
 
-/// What is packed.
+/// The input to pack.
 enum Input {
-    /// Bytes whose number is known.
+    /// Data of known length.
     File(Span<FileSource>),
     Pipe(Box<dyn Read>),
 }
 
 impl Input {
-    /// Opens the input; an array adds to the options.
+    /// Opens the input. If it is an array, also adapts the options to it.
     fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {
@@ -135,7 +135,7 @@ impl Input {
         Self::of_file(plain_source(path)?, is_npy && !command.raw, command, options)
     }
 
-    /// A pipe of bytes, or of a `.npy` file, which says so at its beginning.
+    /// Opens a pipe of bytes, or of a `.npy` file, which is recognised by its first bytes.
     fn of_pipe(
         mut pipe: impl Read + 'static,
         command: &Pack,
@@ -162,7 +162,7 @@ impl Input {
         let (range, options) = if is_npy {
             let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
             let options = options.array(&array).map_err(fail)?;
-            // What was asked for goes before what suits the array.
+            // Options from the command line take precedence over those that suit the array.
             let typesize = command.compression.typesize.map(u32::from);
             (range, typesize.into_iter().fold(options, WriteOptions::typesize))
         } else {
@@ -172,7 +172,7 @@ impl Input {
         Ok((Self::File(source), options))
     }
 
-    /// Number of bytes, 0 if it is not known.
+    /// Returns the number of bytes, or 0 if it is unknown.
     fn len(&self) -> u64 {
         match self {
             Self::File(source) => source.len(),
@@ -200,7 +200,7 @@ fn options(command: &Pack) -> Result<WriteOptions, Failure> {
     Ok(options.metadata_options(room))
 }
 
-/// The options of each chunk.
+/// Returns the options for each chunk.
 pub(super) fn writer_options(
     compression: &Compression,
     chunk_size: Option<ChunkSize>,
@@ -228,7 +228,7 @@ pub(super) fn writer_options(
     options
 }
 
-/// A JSON value from a file.
+/// Reads a JSON value from a file.
 pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
     let text =
         if is_standard(path) { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
@@ -236,7 +236,7 @@ pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
     parse_json(&text).map_err(|why| Failure::other(path.display(), why))
 }
 
-/// A JSON value from text.
+/// Parses a JSON value.
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     exact_json(text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::Metadata(error) => error.to_string(),

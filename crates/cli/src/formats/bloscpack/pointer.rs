@@ -1,9 +1,9 @@
-//! Changing one value inside of another, at a JSON Pointer.
+//! Changing a value inside another value, at a JSON Pointer.
 
 use serde_json::Value;
 
-/// Puts a value at the pointer; "" is all. The last key may be new, and "-" is after the last item
-/// of a list. Fails with what is missing.
+/// Sets the value at the pointer, or the whole value for "". The last key may be new, and "-" stands for the
+/// position after the last item of a list. The error says what is missing.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         *root = value;
@@ -20,13 +20,13 @@ pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), S
     Ok(())
 }
 
-/// Takes away the value at the pointer, which is not "".
+/// Removes the value at the pointer, which must not be "".
 pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         return Err("\"\" is all".to_owned());
     };
     match parent_of(root, parent)? {
-        // The keys after it keep their order.
+        // Keep the order of the keys after it.
         Value::Object(map) => match map.shift_remove(&key) {
             Some(_) => Ok(()),
             None => Err(format!("no key {key:?}")),
@@ -41,7 +41,7 @@ pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
     }
 }
 
-/// The pointer to the parent, and the key in it; nothing for "".
+/// Splits a pointer into the pointer to the parent and the key in it. Returns `None` for "".
 fn split(pointer: &str) -> Result<Option<(&str, String)>, String> {
     if pointer.is_empty() {
         return Ok(None);

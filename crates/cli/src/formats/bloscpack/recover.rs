@@ -1,4 +1,4 @@
-//! `scibin bloscpack recover`: a whole file of what is left of a damaged one.
+//! `scibin bloscpack recover`: saves the intact data of a damaged file in a valid file.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
     let _lock = output_file::lock(target, command.replacing.force)?;
-    // A journal of another file says nothing about this one.
+    // A journal that belongs to another file says nothing about this one.
     if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;
     }

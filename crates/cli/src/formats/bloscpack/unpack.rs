@@ -1,4 +1,4 @@
-//! `scibin bloscpack unpack` and `cat`: the data of a file, all or a part, as bytes or as `.npy`.
+//! `scibin bloscpack unpack` and `cat`: write the data of a file or a part of it, as bytes or as `.npy`.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -18,20 +18,20 @@ use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
 
-/// What is written.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Bytes,
     Npy,
-    /// `.npy` where the file holds an array, else bytes.
+    /// `.npy` if the file contains an array, or else bytes.
     NpyIfArray,
 }
 
-/// What was unpacked.
+/// The result of unpacking.
 pub(crate) struct Unpacked {
-    /// Bytes of data that were written.
+    /// Size of the written data in bytes.
     pub(crate) plain: u64,
-    /// Length of the packed file.
+    /// Length of the packed file in bytes.
     pub(crate) stored: u64,
     pub(crate) metadata: Option<Value>,
     diagnostics: Vec<Value>,
@@ -52,7 +52,7 @@ pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Says what was done, unless the data are on standard output.
+/// Reports what was done, unless standard output contains the data.
 pub(crate) fn report(
     input: &Path,
     target: &Path,
@@ -78,7 +78,7 @@ pub(crate) fn report(
     ))
 }
 
-/// What is written to a file of this name.
+/// Returns the form in which to write to this file.
 fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
     let is_npy = target.extension().is_some_and(|extension| extension == "npy");
     if !command.npy && !is_npy {
@@ -88,7 +88,7 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
         let message = "--range and --chunks give bytes, which are no .npy file";
         return Err(Failure::other(target.display(), message));
     }
-    // A name that nobody gave asks for nothing: a .npy file may have been packed as it was.
+    // A default name does not request a form, because a .npy file may have been packed as plain bytes.
     let is_asked = command.npy || command.output.is_some();
     Ok(if is_asked { Form::Npy } else { Form::NpyIfArray })
 }
@@ -162,7 +162,7 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// How chunks are decoded.
+/// Returns the options for decoding chunks.
 pub(super) fn decoding<'a>(threads: Threads) -> UnpackOptions<'a> {
     let options = UnpackOptions::new();
     match threads.threads {
@@ -171,7 +171,7 @@ pub(super) fn decoding<'a>(threads: Threads) -> UnpackOptions<'a> {
     }
 }
 
-/// The text of the metadata, as it is in the file.
+/// Returns the text of the metadata as it is in the file.
 fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
     match file.metadata() {
         Ok(Some(metadata)) => Ok(metadata.text().clone()),
@@ -181,14 +181,14 @@ fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
     .map_err(|error| Failure::bloscpack(path, error))
 }
 
-/// The bytes that are asked for.
+/// Returns the requested range of bytes.
 fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     let Some(Span { start, end }) = command.chunks else {
         return Ok(bytes(command.range, file));
     };
     let chunks = file.chunks();
     let end = end.unwrap_or(chunks.len() as u64);
-    // A chunk begins where the one before it ends, and the last ends where the data end.
+    // A chunk begins where the previous one ends, and the last chunk ends at the end of the data.
     let begin = |index: u64| match usize::try_from(index).ok().and_then(|index| chunks.get(index)) {
         Some(chunk) => Ok(chunk.plain_offset()),
         None if index == chunks.len() as u64 => Ok(file.len()),
@@ -200,7 +200,7 @@ fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     Ok(begin(start)?..begin(end)?)
 }
 
-/// A range that may lie past the end of the data, which reading then says.
+/// Returns a range that may exceed the data, in which case reading fails with a message.
 fn bytes(span: Option<Span>, file: &Reader) -> Range<u64> {
     match span {
         None => 0..file.len(),

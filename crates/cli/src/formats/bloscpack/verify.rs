@@ -1,4 +1,4 @@
-//! `scibin verify`: what is wrong with a file.
+//! `scibin verify`: reports what is wrong with a file.
 
 use std::io;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verd
     Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
 }
 
-/// What was found, and how many bytes of data there are; 0 in a file that does not open.
+/// The findings, and the number of bytes of data, which is 0 if the file cannot be opened.
 struct Checked {
     report: VerifyReport,
     len: u64,
@@ -54,7 +54,7 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
     Ok(Checked { report, len: file.len() })
 }
 
-/// Damage to standard output, notes as remarks.
+/// Prints damage on standard output, and notes as remarks.
 fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Result<()> {
     let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);
