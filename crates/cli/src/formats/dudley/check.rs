@@ -23,7 +23,7 @@ pub(crate) fn verify(path: &Path, output: Output) -> Result<Verdict, Failure> {
     print(path, &report(path)?, output)
 }
 
-/// The report on a layout or a native file.
+/// Returns the report on a layout or a native file.
 pub(super) fn report(path: &Path) -> Result<VerifyReport, Failure> {
     let options = VerifyOptions::new().name(name(path));
     if !is_native(path)? {
@@ -70,7 +70,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
     Ok(verdict)
 }
 
-/// The outcome of a command that found these diagnostics.
+/// Returns the outcome of a command that found these diagnostics.
 pub(super) fn verdict_on(found: &[Diagnostic]) -> Verdict {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     if found.iter().any(is_error) { Verdict::Found } else { Verdict::Fine }

@@ -1,4 +1,4 @@
-//! `scibin dudley codegen`: code that computes addresses.
+//! `scibin dudley codegen`: generates code that computes addresses.
 
 use std::io::{self, Write};
 

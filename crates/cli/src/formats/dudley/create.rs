@@ -1,4 +1,4 @@
-//! `scibin dudley new`, `put` and `append`: files that are written, changed and extended.
+//! `scibin dudley new`, `put` and `append`: write, change and extend files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::input;
 use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::{Output, count, print_json};
 
-/// The array of a `.npy` file.
+/// Returns the array in a `.npy` file.
 fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     let fail = |error: binio::Error| Failure::other(name(path), error);
     let file = Arc::new(input::source(path).map_err(fail)?);
@@ -32,14 +32,14 @@ fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     array.map_err(|error| fail(error.into()))
 }
 
-/// What is put where, and the name of its file.
+/// Paths in the layout, with the `.npy` file and the array for each.
 type Arrays = Vec<(String, PathBuf, Array<Arc<FileSource>>)>;
 
 fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {
     set.iter().map(|(path, file)| Ok((path.clone(), file.clone(), npy(file)?))).collect()
 }
 
-/// Why something cannot be put, with the file that it comes from.
+/// Returns the failure for an array that cannot be written, with the file that contains it as the subject.
 fn refused(file: &Path, error: dudley::Error) -> Failure {
     Failure::dudley(file, error).fatal()
 }
@@ -71,14 +71,14 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     done(&command.out, &report, output)
 }
 
-/// The name of an output file in messages.
+/// Returns the name of an output file for messages.
 fn target_name(path: &Path) -> String {
     if is_standard(path) { "standard output".to_owned() } else { name(path) }
 }
 
-/// Names what is missing, and reports what was written.
+/// Lists missing data, and reports what was written.
 fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Failure> {
-    // Standard output may have the file itself.
+    // Standard output may contain the file itself.
     if output.json && !is_standard(path) {
         print_json(&json!({
             "file": name(path), "format": "dudley", "ok": true, "bytes": report.len,

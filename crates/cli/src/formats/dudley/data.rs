@@ -1,4 +1,4 @@
-//! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: what files store.
+//! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: print or extract the content of files.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -23,10 +23,10 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, one_line, text_out};
 
-/// Errors of rows that are shown.
+/// The maximum number of errors shown for rows.
 const MAX_ERRORS: usize = 10;
 
-/// The bytes of a file, or those before a change that was interrupted.
+/// Returns the bytes of a file, as they were before an interrupted change.
 pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     let opened = if is_standard(path) {
         input::source(path).map(FileBytes::new)
@@ -36,12 +36,12 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     opened.map_err(|error| Failure::other(name(path), error))
 }
 
-/// Opens a file with the layout that is given or appended.
+/// Opens a file with the given layout, or the appended one.
 pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result<File, Failure> {
     open_with(path, &options(described, output)?, output)
 }
 
-/// Opens a file, and warns if the layout that is appended to it contradicts the given one.
+/// Opens a file, and prints a warning if its appended layout contradicts the given one.
 fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File, Failure> {
     let file = options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))?;
     match file.contradiction() {
@@ -58,7 +58,7 @@ fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File,
     Ok(file)
 }
 
-/// How a file is opened.
+/// Returns the options for opening a file.
 fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure> {
     let mut rules = Rules::new();
     if let Some(order) = described.order {
@@ -74,13 +74,13 @@ fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure
     Ok(OpenOptions::new().rules(rules.values(values)))
 }
 
-/// Whether standard input is read in order. Otherwise it is copied to a temporary file first.
+/// Returns `true` if standard input is read in order, instead of being copied to a temporary file first.
 fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> bool {
     let is_apart = described.layout.as_ref().is_some_and(|layout| !is_standard(layout));
     is_standard(path) && is_apart && options.reads_in_order()
 }
 
-/// The options with a layout: compiled, if it is given so or stands compiled beside its text.
+/// Returns the options with a layout. The compiled layout is used if it is given, or exists next to the text.
 fn described_by(
     layout: &Path,
     described: &Described,
@@ -98,7 +98,7 @@ fn described_by(
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) if is_compiled => return Err(Failure::dudley(layout, error)),
-        // The text is there.
+        // Continue with the text.
         Err(error) => {
             output.say(&format_args!("warning: {error}"));
             None
@@ -117,7 +117,7 @@ fn described_by(
     Ok(OpenOptions::new().rules(rules.values(values)).layout(Arc::new(layout)))
 }
 
-/// Prints or writes what is stored at a path; without one, all rows.
+/// Prints or extracts the data at a path. Without a path, prints all rows.
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let Some(pointer) = &request.pointer else {
         return dump(&Dump::of(&request.file), output);
@@ -190,7 +190,7 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
     Ok(Verdict::Fine)
 }
 
-/// Prints instances that differ in size.
+/// Prints the value of instances that differ in size.
 fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failure> {
     let mut out = Sink::new(text_out());
     let mut written = file.write_json(path, &mut out);
@@ -201,7 +201,7 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
     out.finish(written, fail, Failure::from).map(|()| Verdict::Fine)
 }
 
-/// Prints every row with its value: those that can be read, then what is wrong with the others.
+/// Prints every row with its value: first the readable rows, then the errors in the others.
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let options = options(&command.described, output)?;
@@ -224,12 +224,12 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     dumped.finish(path, stopped.as_ref(), output)
 }
 
-/// What was printed, and what could not be.
+/// The result of printing rows, and the errors.
 struct Dumped {
     out: Sink<Box<dyn Write>>,
     json: bool,
     errors: Vec<dudley::Error>,
-    /// Of all errors.
+    /// The number of all errors.
     count: usize,
 }
 
@@ -265,7 +265,7 @@ impl Dumped {
             let failure = Failure::dudley(path, error);
             failure.show(output);
             worst = worst.max(match failure.verdict() {
-                // What has no value in this file.
+                // An item that has no value in this file is a finding.
                 Verdict::Failed if !is_io => Verdict::Found,
                 verdict => verdict,
             });
@@ -281,7 +281,7 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     let output = |error: io::Error| dudley::Error::from(binio::Error::from(error));
     let entry = file.table().entry(row);
     let (path, dtype, shape) = (entry.path(), entry.dtype(), entry.shape());
-    // Nothing is written of a row that cannot be read.
+    // Write nothing of a row that cannot be read.
     let array = match file.array_of(row) {
         Ok(array) => Some(array),
         Err(error) if !entry.is_indeterminate() => return Err(error),
@@ -325,7 +325,7 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     Ok(())
 }
 
-/// Writes the text of JSON with control characters escaped, as elements are.
+/// Writes JSON text, with control characters escaped as in elements.
 fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     for character in text.chars() {
         match u32::from(character) {
@@ -336,7 +336,7 @@ fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Indents each line.
+/// A writer that indents each line.
 struct Indented<'w> {
     out: &'w mut dyn Write,
     at_start: bool,

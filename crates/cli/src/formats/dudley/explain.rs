@@ -1,4 +1,4 @@
-//! `scibin dudley explain`: what a byte of a file belongs to.
+//! `scibin dudley explain`: shows what a byte of a file belongs to.
 
 use dudley::file::Explanation;
 use serde_json::json;

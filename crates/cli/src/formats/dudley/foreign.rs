@@ -1,4 +1,4 @@
-//! `scibin dudley from-c` and `from-numpy`: layouts of what other programs describe.
+//! `scibin dudley from-c` and `from-numpy`: make layouts from descriptions in other languages.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
     import::import_as(path, item, None, output)
 }
 
-/// Prints a layout.
+/// Prints the layout, or returns the failure.
 fn finish(layout: Result<String, dudley::Error>, source: &Path) -> Result<Verdict, Failure> {
     let text = layout.map_err(|error| Failure::dudley(source, error))?;
     io::stdout().lock().write_all(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `scibin dudley import`: layouts of files of other formats.
+//! `scibin dudley import`: describes files of other formats with layouts.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -20,7 +20,8 @@ pub(super) fn import(command: &Import, output: Output) -> Result<Verdict, Failur
     import_as(path, &item, target, output)
 }
 
-/// Writes the layout of a file, in which a single array gets the name `item`, to a file or to standard output.
+/// Writes the layout for a file to an output file, or to standard output. If the file contains a single array,
+/// the array is named `item`.
 pub(super) fn import_as(
     path: &Path,
     item: &str,
@@ -58,7 +59,7 @@ pub(super) fn import_as(
     Ok(match failures.first() {
         None => Verdict::Fine,
         Some(failure) if is_nothing => failure.verdict(),
-        // The others are described.
+        // Everything else is described.
         Some(_) => Verdict::Found,
     })
 }

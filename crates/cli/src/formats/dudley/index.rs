@@ -23,7 +23,7 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
         }
         None => path.with_extension("dudx"),
     };
-    // Before the text is read, so that a later change shows in the metadata.
+    // Get the metadata before reading the text, so that a later change is visible in the metadata.
     let file = fs::metadata(path).ok();
     let text = read(path)?;
     let compiled = Source::decode_named(&text, name(path))

@@ -1,4 +1,4 @@
-//! `scibin info`: what a layout declares, and what a native file is.
+//! `scibin info`: summarises layouts and native files.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::Verdict;
 use crate::failure::{Failure, name};
 use crate::output::{Output, one_line, print_json};
 
-/// Names of parameters that are shown.
+/// The maximum number of parameter names shown.
 const MAX_NAMES: usize = 20;
 
 pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
@@ -65,7 +65,7 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// What a layout declares, in numbers and names.
+/// Returns the numbers and names of the declarations in a layout.
 fn declared(layout: &Layout) -> Vec<(&'static str, Value)> {
     let data = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     let params = layout.declarations().iter().filter_map(|found| match *found {

@@ -1,4 +1,4 @@
-//! `scibin dudley locate`: where an array is in each file of a family.
+//! `scibin dudley locate`: prints the location of an array in each file of a family.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::arguments::dudley::{Locate, Order};
 use crate::failure::{Failure, name};
 use crate::output::{Output, count, one_line, write_json};
 
-/// Errors of files that are shown.
+/// The maximum number of errors shown for files.
 const MAX_ERRORS: usize = 10;
 
 pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
@@ -32,7 +32,7 @@ pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failur
     Ok(verdict)
 }
 
-/// The byte order that was given.
+/// Returns the given byte order.
 fn order(command: &Locate) -> Option<dudley::Order> {
     command.order.map(|order| match order {
         Order::Little => dudley::Order::Little,
@@ -40,7 +40,7 @@ fn order(command: &Locate) -> Option<dudley::Order> {
     })
 }
 
-/// Looks into the files for their parameters.
+/// Reads the parameters from the files.
 fn of_files(
     command: &Locate,
     layout: Layout,
@@ -65,7 +65,7 @@ fn of_files(
         match located {
             Ok(found) => rows.put(&name(file), &command.path, &found)?,
             Err(error) => {
-                // Errors in the layout show the layout, which is that of all files.
+                // For errors in the layout, show the layout, which all files share.
                 let is_of_layout = error.diagnostics().is_some();
                 let failure = Failure::dudley(file, error);
                 worst = worst.max(failure.verdict());
@@ -85,7 +85,7 @@ fn of_files(
     Ok(worst)
 }
 
-/// Opens no other file than the summaries.
+/// Uses the summaries, without opening any other file.
 fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Failure> {
     let of_template = |error| Failure::dudley(&command.template, error);
     let mut template = Template::new(layout).map_err(of_template)?;
@@ -115,7 +115,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     Ok(())
 }
 
-/// Prints a row for each file.
+/// A printer for the row of each file.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,

@@ -1,4 +1,4 @@
-//! The commands for layouts of Dudley.
+//! The commands for Dudley layouts.
 
 mod check;
 mod codegen;
@@ -64,10 +64,10 @@ fn file(path: &Path) -> io::Result<fs::File> {
     if is_standard(path) { input::standard() } else { fs::File::open(path) }
 }
 
-/// The bytes of a layout, or those of standard input.
+/// Reads the bytes of a layout, or of standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // More than a layout can have, so that input without end is rejected too.
+    // Read more bytes than a layout can have, so that endless input is also rejected.
     let limit = 1 << 31;
     let read = file(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, error))?;
@@ -84,10 +84,10 @@ fn parse(path: &Path, options: &ParseOptions) -> Result<Layout, Failure> {
     parsed.map_err(|error| Failure::dudley(path, error))
 }
 
-/// Whether a file begins with the signature of a native file, be it damaged.
+/// Returns `true` if a file begins with the signature of a native file, even if it is damaged.
 fn is_native(path: &Path) -> Result<bool, Failure> {
     let mut head = Vec::new();
-    // What is read from a pipe is gone.
+    // Bytes read from a pipe are lost.
     if is_standard(path) || fs::metadata(path).is_ok_and(|found| found.is_file()) {
         let read = file(path).and_then(|file| file.take(4).read_to_end(&mut head));
         read.map_err(|error| Failure::io(path, error))?;
@@ -95,7 +95,7 @@ fn is_native(path: &Path) -> Result<bool, Failure> {
     Ok(crate::probe::is_native_dudley(&head))
 }
 
-/// The options that silence and deny.
+/// Returns the options for silenced and denied diagnostics.
 fn judging(judging: &Judging) -> Result<ParseOptions, Failure> {
     let mut options = ParseOptions::new();
     for code in codes("--allow", &judging.allow)? {
@@ -107,7 +107,7 @@ fn judging(judging: &Judging) -> Result<ParseOptions, Failure> {
     Ok(options)
 }
 
-/// The warnings and notes that an option names.
+/// Returns the codes of the warnings and notes listed in an option.
 fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
     let mut codes = Vec::new();
     for name in names {
@@ -131,7 +131,7 @@ fn show_all(found: &[Diagnostic], source: &Source) {
     });
 }
 
-/// The given values, each for a stored parameter of one of the layouts.
+/// Returns the given values. Fails unless each belongs to a stored parameter in one of the layouts.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

@@ -16,14 +16,14 @@ use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
 use crate::output::{Output, count, one_line, write_json};
 
-/// Bytes of paths that are listed with members: a name may be as long as the layout, and is in the paths of all
-/// that is below it.
+/// The maximum total length in bytes of the paths listed with members. A name may be as long as the layout, and
+/// is part of the paths of all its descendants.
 const MAX_LEN: usize = 1 << 27;
 
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let mut options = judging(&command.judging)?;
     if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
-        // Of a file that is too short, data are missing.
+        // If the file is too short, data is missing.
         options = options.deny(Code::PastEnd);
     }
     let layout = parse(&command.layout, &options)?;
@@ -94,12 +94,12 @@ fn resolve_to<'a>(
     Ok(verdict)
 }
 
-/// Prints rows: of a JSON array, or of a table.
+/// A printer for rows, as a JSON array or as a table.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,
     is_first: bool,
-    /// Bytes of paths.
+    /// Total length of the paths in bytes.
     len: usize,
 }
 

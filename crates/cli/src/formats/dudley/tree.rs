@@ -1,4 +1,4 @@
-//! `scibin dudley tree`: shows what a layout declares.
+//! `scibin dudley tree`: shows the declarations of a layout.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// A line for a declaration, with its documentation.
+/// Adds a line for a declaration, with its documentation.
 fn line(text: &mut String, depth: usize, declared: &str, json: &Value) {
     let _ = write!(text, "{}{}", "  ".repeat(depth), one_line(declared));
     let docs: Vec<&str> = array(&json["docs"]).iter().filter_map(Value::as_str).collect();
@@ -58,7 +58,7 @@ fn inside(text: &mut String, depth: usize, json: &Value) {
     }
 }
 
-/// What stands after the name.
+/// Returns the text of a declaration after its name.
 fn declared(json: &Value) -> String {
     let part = |name: &str| json[name].as_str().map(|text| format!(" {text}")).unwrap_or_default();
     match json["kind"].as_str() {
@@ -87,7 +87,7 @@ fn array(json: &Value) -> &[Value] {
     json.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A name, quoted if it must be.
+/// Returns a name, quoted if necessary.
 fn quoted(name: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_plain { name.to_owned() } else { Value::from(name).to_string() }

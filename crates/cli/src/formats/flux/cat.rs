@@ -1,4 +1,4 @@
-//! `scibin flux cat`: the content of files, or a range of it.
+//! `scibin flux cat`: prints the content of files, or a range of it.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -47,8 +47,8 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     Ok(source.report_damage(output))
 }
 
-/// The entry of a path, or else the regular files that a pattern takes: they match, or are below a directory
-/// that matches.
+/// Returns the entry with a path, or else the regular files that match a pattern or are below a matching
+/// directory.
 fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> Vec<&'e Entry<'a>> {
     let normalised = ArchivePath::normalise(path).ok();
     let exact = normalised.and_then(|(path, _)| archive.get(path.as_str()));
@@ -59,11 +59,11 @@ fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> V
     let patterns = Patterns::new(&wanted, exclude);
     let files = archive.entries().iter().filter(|entry| entry.file_type() == FileType::Regular);
     let files: Vec<_> = files.filter(|entry| patterns.select(entry.path().as_str())).collect();
-    // To read a directory without files is an error.
+    // Selecting a directory without files is an error.
     if files.is_empty() { exact.into_iter().collect() } else { files }
 }
 
-/// Writes the bytes of a range, as far as the file goes.
+/// Writes the bytes of a range, up to the end of the file.
 fn write_range(
     entry: &Entry<'_>,
     range: Span,

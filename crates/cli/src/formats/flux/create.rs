@@ -1,4 +1,4 @@
-//! `scibin flux create` and `append`: archives of files.
+//! `scibin flux create` and `append`: archive files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
@@ -19,7 +19,7 @@ use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, print_json, size};
 
-/// Bytes of holes that are worth a remark if they become zeros.
+/// The total size of holes in bytes from which a remark is printed if they become zeros.
 const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
@@ -58,7 +58,7 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
     tell(target, &report, "written", collecting, output)
 }
 
-/// Writes an archive to standard output, and nothing if files cannot be read.
+/// Writes an archive to standard output, or nothing if files cannot be read.
 fn to_standard_output(
     collecting: &Collecting,
     form: Form,
@@ -84,12 +84,12 @@ fn to_standard_output(
     Ok(report)
 }
 
-/// Whether the archive is written: all files were read, or what failed is ignored.
+/// Returns `true` if the archive should be written: all files could be read, or failures are ignored.
 fn is_wanted(report: &CreateReport, collecting: &Collecting) -> bool {
     report.failures.is_empty() || collecting.ignore_failed_read
 }
 
-/// Whose failure it is that an archive cannot be written: that of the store, or of the archive.
+/// Returns the failure to write an archive, with either the store or the archive as the subject.
 fn blame(collecting: &Collecting, target: &Path, error: flux_archive::Error) -> Failure {
     let store = collecting.store.as_deref().unwrap_or(target);
     store_failure(store, error, |error| Failure::flux(target, error))
@@ -109,7 +109,7 @@ fn add(
     let _lock = lock(path)?;
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
-    // Before any file is read and any blob is stored.
+    // Check this before any file is read or any blob is stored.
     source.parse()?;
     let spool = Spool::new().map_err(|error| Failure::io(path, error))?;
     let old = File::open(path).ok();
@@ -184,7 +184,7 @@ fn collect(
     }))
 }
 
-/// Reports what was done and what failed.
+/// Reports the results and the failures.
 fn tell(
     target: &Path,
     report: &CreateReport,

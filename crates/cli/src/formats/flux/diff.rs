@@ -1,4 +1,4 @@
-//! `scibin flux diff`: two archives, or an archive and files.
+//! `scibin flux diff`: compares two archives, or an archive with files.
 
 use std::io::{self, Write};
 
@@ -55,12 +55,12 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
         }
     }
     let differ = if differences.is_empty() { Verdict::Fine } else { Verdict::Found };
-    // Content that cannot be read may be equal or not.
+    // Content that cannot be read may or may not be equal.
     Ok(if failures.is_empty() { differ } else { Verdict::Failed })
 }
 
-/// The differences between two archives, and what could not be compared; content is compared by a store where
-/// necessary.
+/// Returns the differences between two archives, and the entries that could not be compared. Uses the stores to
+/// compare content if necessary.
 fn of_archives(
     first: &Archive<'_>,
     second: &Archive<'_>,
@@ -92,7 +92,7 @@ fn of_archives(
     (differences, failures)
 }
 
-/// Has an archive compared with the files of a directory too.
+/// Compares an archive with the files in a directory too.
 #[cfg(unix)]
 pub(super) fn with_disk<'o>(
     options: VerifyOptions<'o>,

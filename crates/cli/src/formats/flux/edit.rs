@@ -1,4 +1,4 @@
-//! `scibin flux delete`: removal of entries.
+//! `scibin flux delete`: removes entries.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
     let form = source.form(true)?;
     let patterns = Patterns::new(patterns, &[]);
     let unwanted = |path: &str| patterns.select(path);
-    // A first pass, so that nothing is written if nothing changes.
+    // Make a first pass, so that nothing is written if nothing changes.
     let mut deleted = Vec::new();
     for raw in source.options.entries(&source.document).map_err(|error| source.failure(error))? {
         let raw = raw.map_err(|error| source.failure(error))?;

@@ -1,4 +1,4 @@
-//! `scibin flux extract`: from an archive to files.
+//! `scibin flux extract`: extracts files from an archive.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// Columns to which Flux cuts a line of `extract -t`.
+/// The number of columns to which Flux shortens the lines of `extract -t`.
 const COLUMNS: usize = 79;
 
 pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Failure> {
@@ -83,7 +83,7 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Bytes that are written for entries.
+/// Returns the number of bytes to write for the entries.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
     entries.into_iter().fold(0, |sum, entry| entry.content().data_size().saturating_add(sum))
 }
@@ -102,7 +102,7 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
     out.flush()
 }
 
-/// Reports what was done and what failed.
+/// Reports the results and the failures.
 pub(super) fn tell(
     name: &Path,
     directory: &Path,

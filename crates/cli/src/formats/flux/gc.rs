@@ -1,4 +1,4 @@
-//! `scibin flux gc`: removal of blobs that no archive names.
+//! `scibin flux gc`: removes blobs that no archive refers to.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
         let message = "this is the store of a broker: its keys are blobs that no archive names";
         return Err(Failure::other(path.display(), message));
     }
-    // If one cannot be read, nothing is removed.
+    // If an archive cannot be read, remove nothing.
     let mut named = HashSet::new();
     for archive in &command.archives {
         let source = Source::of_file(archive, &command.reading)?;

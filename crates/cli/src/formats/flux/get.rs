@@ -1,4 +1,4 @@
-//! `scibin get`: a value of the JSON of an archive.
+//! `scibin get`: prints a value from the JSON of an archive.
 
 use std::io::Write;
 

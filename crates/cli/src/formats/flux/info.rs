@@ -1,4 +1,4 @@
-//! `scibin info`: a summary of an archive.
+//! `scibin info`: summarises an archive.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,4 @@
-//! `scibin flux lint`: where an archive differs from RFC 37, and what can be fixed.
+//! `scibin flux lint`: reports where an archive differs from RFC 37, and fixes it.
 
 use std::io::{self, BufWriter, Write};
 
@@ -15,11 +15,11 @@ use crate::interrupt::Spool;
 use crate::output::file as output_file;
 use crate::output::{Output, Sink, count, write_found, write_json};
 
-/// Diagnostics that are printed: one of each kind for each of very many entries.
+/// The maximum number of diagnostics printed. A large archive may have one of each kind for every entry.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
-    // Without --profile an archive is compared with RFC 37 itself.
+    // Without --profile, compare the archive with RFC 37 itself.
     let profile = command.one.reading.profile.unwrap_or(Profile::Strict);
     let mut one = command.one.clone();
     one.reading.profile = Some(profile);
@@ -38,7 +38,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
         Form::Dict => Form::Dict,
-        // RFC 37 does not allow one object after the other.
+        // RFC 37 does not allow consecutive objects.
         Form::Array | Form::Objects => Form::Array,
     };
     if !in_place {
@@ -60,7 +60,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     tell(&written, profile, Some(fixed), output)
 }
 
-/// Prints the remaining diagnostics, and how many entries were fixed.
+/// Prints the remaining diagnostics, and the number of fixed entries.
 fn tell(
     source: &Source,
     profile: Profile,
@@ -70,14 +70,14 @@ fn tell(
     let limits = Limits::default().max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
     let name = source.name.display();
-    // Standard output is the archive.
+    // Standard output contains the archive.
     let taken = fixed.is_some() && output_file::is_standard(&source.name);
     let json = output.json && !taken;
     let head = json!({
         "file": name.to_string(), "format": "flux", "profile": profile.name(), "fixed": fixed,
     });
     let head = head.to_string();
-    // What precedes the next diagnostic.
+    // The separator before the next diagnostic.
     let mut before = format!("{},\"diagnostics\":[", head.trim_end_matches('}'));
     let mut untidy = Untidy::default();
     let mut out: Sink<Box<dyn Write>> = Sink::new(if json {
@@ -85,14 +85,14 @@ fn tell(
     } else {
         Box::new(BufWriter::new(anstream::stdout().lock()))
     });
-    // One after the other: there may be a million.
+    // Print each diagnostic immediately, because there may be a million.
     let found = options.lint_each(&source.document, &mut |diagnostic| {
         if json {
             out.write_all(before.as_bytes())?;
             ",".clone_into(&mut before);
             write_json(&mut out, &json!(diagnostic))?;
         } else if untidy.take(diagnostic) {
-            // Printed last, as one line.
+            // These are printed last, on one line.
         } else if taken {
             output.say(diagnostic);
         } else {
@@ -113,7 +113,7 @@ fn tell(
         writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
     let found = match out.finish(found, |error| source.failure(error), Failure::from) {
-        // The line has it already.
+        // The line already contains it.
         Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
             output.fail(&failure);
             return Ok(failure.verdict());

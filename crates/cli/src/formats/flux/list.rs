@@ -1,4 +1,4 @@
-//! `scibin flux list`: the entries, as `flux archive list` prints them.
+//! `scibin flux list`: prints the entries like `flux archive list`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -14,7 +14,7 @@ use crate::arguments::flux::List;
 use crate::failure::Failure;
 use crate::output::{Output, Sink, count, escape_controls, one_line, write_json};
 
-/// Columns to which Flux cuts a long line.
+/// The number of columns to which Flux shortens a long line.
 const LONG_COLUMNS: usize = 119;
 
 pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
@@ -40,8 +40,8 @@ struct Listing<'l> {
 }
 
 impl Listing<'_> {
-    /// Lists entries as they are written, so that an archive can be listed that cannot be extracted. Returns
-    /// the number of those that are left out, since a later one replaces them.
+    /// Lists entries as written, so that even an archive that cannot be extracted can be listed. Returns the
+    /// number of entries that are omitted because a later one replaces them.
     fn write(
         &self,
         source: &Source,
@@ -55,7 +55,7 @@ impl Listing<'_> {
         for raw in source.options.entries(&source.document)? {
             let raw = raw?;
             let path = raw.path().map(|path| path.decode().into_owned());
-            // Without a path, an entry is matched by "*" only.
+            // An entry without a path is matched only by "*".
             let wanted = patterns.select(path.as_deref().unwrap_or_default());
             if !wanted || superseded.contains(&raw.index()) {
                 continue;
@@ -92,7 +92,7 @@ impl Listing<'_> {
     }
 }
 
-/// The members of an entry without its data; missing and malformed ones are null.
+/// Returns the members of an entry without its data. Missing and malformed members are null.
 fn entry_json(raw: &RawEntry<'_>) -> Value {
     let value = |name: &str| -> Value {
         raw.get(name).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The commands for archives of Flux.
+//! The commands for Flux archives.
 
 mod cat;
 #[cfg(unix)]
@@ -85,7 +85,7 @@ fn buffered<T>(
     Ok(value)
 }
 
-/// Reports what is irregular in an archive that can be read.
+/// Prints the diagnostics of a readable archive.
 fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     for line in summary(archive.diagnostics()) {
         output.remark(&format_args!("{}: {line}", path.display()));
@@ -96,7 +96,8 @@ fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     }
 }
 
-/// Diagnostics as lines. Untidy paths, which some programs write for every file, are one line.
+/// Formats diagnostics as lines. All untidy paths share one line, because some programs write such a path for
+/// every file.
 fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
     let mut untidy = Untidy::default();
     let mut lines: Vec<String> = Vec::new();
@@ -109,12 +110,12 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
     lines
 }
 
-/// Diagnostics about paths with a `./` or the like: the first one, and how many more there are.
+/// Diagnostics about untidy paths, for example with a `./`: the first one, and the number of others.
 #[derive(Default)]
 struct Untidy(Option<(String, u64)>);
 
 impl Untidy {
-    /// Counts a diagnostic if it is one of these.
+    /// Counts a diagnostic if it is about an untidy path, and returns `true` if so.
     fn take(&mut self, diagnostic: &Diagnostic) -> bool {
         if diagnostic.code != Code::UntidyPath {
             return false;
@@ -137,9 +138,9 @@ impl Untidy {
     }
 }
 
-/// Locks an archive that is to be rewritten, so that no other command rewrites it meanwhile.
+/// Locks an archive that will be rewritten, so that no other command rewrites it in the meantime.
 fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
-    // What is not a file is refused later.
+    // Anything but a file is rejected later.
     if is_standard(path) || !path.is_file() {
         return Ok(None);
     }
@@ -147,7 +148,7 @@ fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
 }
 
-/// Reports the entries that failed. The first of their hints stands for all.
+/// Reports the entries that failed, and only the first of their hints.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
@@ -157,7 +158,7 @@ fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     }
 }
 
-/// The failure of a store if it is one, or else of what was read.
+/// Returns the failure for the store if it caused the error, or else for the file that was read.
 fn store_failure(
     store: &Path,
     error: flux_archive::Error,
@@ -169,7 +170,7 @@ fn store_failure(
     }
 }
 
-/// What failures of single entries make of a command: bad data are a finding.
+/// Returns the outcome of a command after failures of single entries. Bad data is a finding.
 fn verdict(failures: &[Failed]) -> Verdict {
     let one = |failure: &Failed| {
         if failure.error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
@@ -177,7 +178,7 @@ fn verdict(failures: &[Failed]) -> Verdict {
     failures.iter().map(one).max().unwrap_or(Verdict::Fine)
 }
 
-/// A report as JSON, with further members before it.
+/// Returns a report as JSON, with additional members before it.
 fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure> {
     let report = serde_json::to_value(report).map_err(io::Error::from)?;
     let (Value::Object(mut all), Value::Object(report)) = (members, report) else {
@@ -187,7 +188,7 @@ fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure
     Ok(all.into())
 }
 
-/// The bytes of an option. Warns about octal numbers.
+/// Returns the size in bytes that an option states, and warns about octal numbers.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {
@@ -198,7 +199,7 @@ fn bytes(size: Size, option: &str, output: Output) -> u64 {
     bytes
 }
 
-/// How content becomes blobs.
+/// Returns the options for dividing content into blobs.
 fn chunking(arguments: &arguments::Chunking, output: Output) -> Chunking {
     let mut chunking = Chunking::new().hash(arguments.hash.unwrap_or_default());
     if let Some(size) = arguments.chunksize {

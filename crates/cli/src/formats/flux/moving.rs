@@ -1,4 +1,4 @@
-//! `scibin flux convert`, `pack` and `externalize`: the same files in another archive.
+//! `scibin flux convert`, `pack` and `externalize`: copy the files to another archive.
 
 use std::io::Write;
 
@@ -94,7 +94,7 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     tell(&source, &command.target, &report, "externalized", output)
 }
 
-/// Reports what was moved and what failed.
+/// Reports the moved content and the failures.
 fn tell(
     source: &Source,
     target: &Target,

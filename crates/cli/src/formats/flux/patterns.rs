@@ -1,4 +1,4 @@
-//! The patterns that select entries.
+//! Selecting entries by patterns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,9 +6,9 @@ use flux_archive::inspect::selects;
 
 use crate::output::Output;
 
-/// Patterns of paths that are wanted, and of those that are not.
+/// Patterns of included and excluded paths.
 pub(super) struct Patterns<'p> {
-    /// With whether each has matched.
+    /// The patterns of included paths, and whether each has matched.
     wanted: Vec<(&'p str, AtomicBool)>,
     exclude: &'p [String],
 }
@@ -19,7 +19,7 @@ impl<'p> Patterns<'p> {
         Self { wanted: wanted.collect(), exclude }
     }
 
-    /// Whether a path is wanted. Without patterns every path is.
+    /// Returns `true` if a path is selected. Without patterns, every path is.
     pub(super) fn select(&self, path: &str) -> bool {
         let mut wanted = self.wanted.is_empty();
         for (pattern, found) in &self.wanted {
@@ -31,7 +31,7 @@ impl<'p> Patterns<'p> {
         wanted && !self.exclude.iter().any(|pattern| selects(pattern, path))
     }
 
-    /// Reports the patterns that matched nothing, as Flux does.
+    /// Reports the patterns that matched nothing, like Flux.
     pub(super) fn remark(&self, output: Output) {
         for (pattern, found) in &self.wanted {
             if !found.load(Ordering::Relaxed) {

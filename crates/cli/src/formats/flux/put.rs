@@ -1,4 +1,4 @@
-//! `scibin flux put`: an archive and its blobs into a running instance, by the program `flux`.
+//! `scibin flux put`: puts an archive and its blobs into a running instance, by calling the program `flux`.
 //!
 //! ```text
 //! flux kvs get --raw archive.NAME          whether an archive has the name
@@ -40,7 +40,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
         return Err(Failure::other(source.name.display(), message));
     }
 
-    // Blobs first: an archive in the instance always has its blobs.
+    // Store the blobs first, so that an archive in the instance always has its blobs.
     let regions = archive.entries().iter().flat_map(Entry::regions);
     let blobs: BTreeMap<BlobRef, u64> =
         regions.map(|region| (region.blobref, region.size)).collect();
@@ -89,7 +89,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Runs the program `flux`. Returns its output, or if it fails what it says.
+/// Runs the program `flux`. Returns its output or, if it fails, its message.
 fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String, String>, Failure> {
     let fail = |error| Failure::io(&command.flux, error);
     let mut child = Command::new(&command.flux)
@@ -102,7 +102,8 @@ fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String,
     let stdin = child.stdin.take();
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that does not want all of it closes its end; its status says whether that is a failure.
+            // A program that does not need all of the input closes its end of the pipe. Its status tells
+            // whether this is a failure.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
         child.wait_with_output()

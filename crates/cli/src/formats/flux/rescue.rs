@@ -1,4 +1,4 @@
-//! `scibin flux rescue`: archives and files of jobs in the state of a broker.
+//! `scibin flux rescue`: finds and extracts archives and job files in the state of a broker.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,14 @@ use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// An archive or job in the state.
+/// An archive or a job in the state.
 enum Find {
     Archive(String),
     Job(JobId),
 }
 
 impl Find {
-    /// Its name and its kind.
+    /// Returns the name and the kind.
     fn name(&self) -> (String, &'static str) {
         match self {
             Self::Archive(name) => (name.clone(), "archive"),
@@ -67,7 +67,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
         worst = worst.max(failure.verdict());
     }
     for find in finds {
-        // A failure does not stop the others.
+        // Continue with the others after a failure.
         let document = find.document(&state).map_err(|error| failure(path, error));
         let verdict = document.and_then(|document| rescuer.take(&find, &document, named));
         let verdict = verdict.or_else(|failure| {
@@ -82,7 +82,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     Ok(worst)
 }
 
-/// All archives and jobs, and what could not be read.
+/// Returns all archives and jobs, and the errors from reading others.
 fn find_all(state: &BrokerState) -> (Vec<Find>, Vec<KvsError>) {
     let (archives, error) = match state.archives() {
         Ok(archives) => (archives, None),
@@ -141,7 +141,7 @@ impl Rescuer<'_> {
             };
             let entries = count(entries, "entry");
             let line = format!("{kind} {name}: {entries}, {}{lacks}", size(bytes));
-            // The list is the result, also with --quiet.
+            // The list is the result, so print it even with --quiet.
             let output = Output { quiet: false, ..self.output };
             output.result(&one_line(&line))?;
         }
@@ -156,7 +156,7 @@ impl Rescuer<'_> {
         directory: &Path,
         archive: &Archive<'_>,
     ) -> Result<Verdict, Failure> {
-        // The name comes from a key, which may be anything.
+        // The name comes from a key, which may contain any text.
         let is_plain = ArchivePath::parse(name).is_ok_and(|path| path.components().count() == 1);
         if !is_plain {
             return Err(Failure::other(subject, "the name cannot be that of a directory"));
@@ -175,7 +175,7 @@ impl Rescuer<'_> {
     }
 }
 
-/// Whether a job has files; most have none.
+/// Returns `true` if a job has files, which most jobs do not.
 fn has_files(jobspec: &[u8]) -> bool {
     flux_archive::parse::value_at(jobspec, JOBSPEC_FILES).is_ok()
 }

@@ -1,4 +1,4 @@
-//! Where archives and blobs come from: files, standard input, and the state of a broker.
+//! Sources of archives and blobs: files, standard input, and the state of a broker.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use crate::interrupt::Spool;
 use crate::output::Output;
 use crate::output::file::is_standard;
 
-/// Size in bytes from which an archive is mapped, since it may not fit in memory.
+/// Size in bytes from which an archive is mapped, because it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
 
-/// An archive, and how to read it.
+/// An archive, with the options for reading it.
 pub(super) struct Source {
     /// Its name in messages.
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
-    /// The state that contains it, whose blobs are used too.
+    /// The state that contains the archive. Its blobs are also used.
     state: Option<BrokerState>,
 }
 
@@ -65,21 +65,21 @@ impl Source {
         }
     }
 
-    /// Opens the archive of a selection. Returns the patterns too.
+    /// Opens the archive of a selection, and also returns the patterns.
     pub(super) fn select(selection: &Selection) -> Result<(Self, Vec<String>), Failure> {
         let Selection { archive, patterns, state, reading, .. } = selection;
         let (state, reading) = (state.clone(), reading.clone());
         let mut patterns = patterns.clone();
         let mut archive = archive.clone();
         if state.statedir.is_some() {
-            // With --statedir the operands are patterns.
+            // With --statedir, all operands are patterns.
             let first = archive.take().map(|pattern| pattern.to_string_lossy().into_owned());
             patterns.splice(0..0, first);
         }
         Ok((Self::open(&One { archive, state, reading })?, patterns))
     }
 
-    /// Takes the text of an archive.
+    /// Creates a source from the text of an archive.
     pub(super) fn new(
         name: PathBuf,
         document: Bytes,
@@ -108,25 +108,26 @@ impl Source {
         Failure::flux(&self.name, error)
     }
 
-    /// Says what the dump lacks that contains the archive, if it is damaged.
+    /// If the archive is in a damaged dump, reports what the dump lacks.
     pub(super) fn report_damage(&self, output: Output) -> Verdict {
         let Some(damage) = self.damage() else { return Verdict::Fine };
         output.say(&format_args!("{}: {damage}", self.name.display()));
         Verdict::Found
     }
 
-    /// The same as a diagnostic of a report.
+    /// Returns the damage as a diagnostic for a report.
     pub(super) fn damage_json(&self) -> Option<Value> {
         let damage = self.damage()?;
         Some(json!({"code": "DamagedDump", "severity": "error", "message": damage}))
     }
 
-    /// What is missing of the dump that contains the archive.
+    /// Returns a message about the missing parts of the dump that contains the archive.
     fn damage(&self) -> Option<&str> {
         self.state.as_ref().and_then(BrokerState::damage)
     }
 
-    /// The container of the archive. A document can be changed in place only if it is only an archive.
+    /// Returns the form of the archive. Only a document that consists of nothing but the archive can be changed
+    /// in place.
     pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
@@ -136,7 +137,7 @@ impl Source {
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))
     }
 
-    /// The stores of the command line, and the state that contains the archive.
+    /// Returns the stores from the command line, together with the state that contains the archive.
     pub(super) fn stores(&self, stores: &Stores) -> Result<Layered<'_>, Failure> {
         let mut layered = Layered::new();
         for path in &stores.stores {
@@ -148,13 +149,13 @@ impl Source {
         })
     }
 
-    /// Whether there is a store.
+    /// Returns `true` if there is a store.
     pub(super) fn has_stores(&self, stores: &Stores) -> bool {
         self.state.is_some() || !stores.stores.is_empty()
     }
 }
 
-/// The document without commas after the last item, if it has any and `--lenient-json` is given.
+/// Returns the document without trailing commas, if it has any and `--lenient-json` is given.
 fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     match repair_commas(if reading.lenient_json { document } else { &[] }) {
         std::borrow::Cow::Owned(repaired) => Some(repaired),
@@ -162,8 +163,8 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped: no other
-/// program truncates that file.
+/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped, which is
+/// safe because no other program truncates that file.
 fn spool() -> flux_archive::Result<Bytes> {
     let mut standard = input::standard()?;
     if standard.metadata()?.len() < MAP_FROM {
@@ -191,7 +192,7 @@ pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failu
     store::create(path).map_err(|error| failure(path, error))
 }
 
-/// A failure of a store or a state.
+/// Returns the failure of a store or a state.
 pub(super) fn failure(path: &Path, error: impl Into<ErrorKind>) -> Failure {
     Failure::flux(path, flux_archive::Error::new(error.into()))
 }

@@ -1,4 +1,4 @@
-//! `scibin flux verify`: the archive against RFC 37, its blobs, and files.
+//! `scibin flux verify`: checks the archive against RFC 37, its blobs, and files.
 
 use std::io;
 
@@ -80,7 +80,7 @@ fn check(
 
 fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<()> {
     let name = source.name.display();
-    // What the profile accepts was remarked before.
+    // Irregularities that the profile accepts have already been reported.
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let diagnostics = report.diagnostics.iter().filter(is_error).map(ToString::to_string);
     let differences = report.differences.iter().map(ToString::to_string);
