@@ -17,7 +17,7 @@ pub(crate) struct Asdf {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AsdfCommand {
-    /// Layout, blocks, software and an outline of the tree
+    /// Show the layout, blocks, software and an outline of the tree
     #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin asdf info science.asdf",
@@ -32,14 +32,14 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// The tree or a part of it: an outline, YAML, or with --json its values
+    /// Print the tree or a part of it as an outline, as YAML, or with --json as values
     #[command(after_long_help = examples(&[
         "scibin asdf tree science.asdf",
         "scibin asdf tree science.asdf /meta --depth 2",
         "scibin asdf tree science.asdf --json --tags",
     ]))]
     Tree(TreeRequest),
-    /// The binary blocks: offsets, sizes, compression, checksums
+    /// List the binary blocks with their offsets, sizes, compression and checksums
     #[command(after_long_help = examples(&["scibin asdf blocks science.asdf"]))]
     Blocks {
         /// The file, or "-" for standard input
@@ -61,14 +61,14 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare blocks with their checksums. Without it every block that is read as a whole is
-        /// verified; a part (--slice) of an uncompressed block is not
+        /// Do not compare blocks with their checksums. Without this option, every block that is read as a whole
+        /// is verified, but a part (--slice) of an uncompressed block is not
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
         reading: Reading,
     },
-    /// Check layout, tree, arrays, and every block's data and checksum
+    /// Check the layout, the tree, the arrays, and the data and checksum of every block
     #[command(mut_arg("files", |argument| argument.help("The ASDF files, \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin asdf verify *.asdf",
@@ -80,19 +80,19 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// Make a file from a YAML text and arrays
+    /// Create a file from YAML text and arrays
     #[command(after_long_help = examples(&[
         "scibin asdf new out.asdf --tree tree.yaml --array /image=image.npy",
         "scibin asdf new out.asdf --array /x=x.npy --compress zlib:9 --align 4096",
     ]))]
     New(New),
-    /// Copy a file with other compression, alignment or place of its arrays
+    /// Copy a file, changing the compression, alignment or storage of its arrays
     #[command(after_long_help = examples(&[
         "scibin asdf convert old.asdf -o new.asdf --compress zstd",
         "scibin asdf convert a.asdf -o b.asdf --inline-below 20 --pad-tree 4096",
     ]))]
     Convert(Convert),
-    /// Set a value of the tree, or add one
+    /// Set a value in the tree, or add one
     #[command(after_long_help = examples(&[
         "scibin asdf set science.asdf /meta/gain 2.5",
         "scibin asdf set science.asdf /meta/filters/- '\"F110W\"'",
@@ -100,19 +100,19 @@ pub(crate) enum AsdfCommand {
         "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
     ]))]
     Set(Set),
-    /// Remove an entry or item of the tree, and the block that only it uses
+    /// Remove an entry or item from the tree, and its block if nothing else uses it
     #[command(after_long_help = examples(&[
         "scibin asdf rm science.asdf /meta/draft",
         "scibin asdf rm science.asdf /list/0",
     ]))]
     Rm(Rm),
-    /// Give an entry of the tree another key
+    /// Rename the key of an entry in the tree
     #[command(after_long_help = examples(&[
         "scibin asdf mv science.asdf /meta/gian gain",
         "scibin asdf mv science.asdf /a/b /a/c",
     ]))]
     Mv(Mv),
-    /// Put the array of a .npy file into the file, in the place of another or as a new one
+    /// Add the array of a .npy file, or replace an array with it
     #[command(after_long_help = examples(&[
         "scibin asdf import science.asdf /image/data image.npy --compress zlib",
         "scibin asdf import science.asdf /meta/matrix m.npy --inline",
@@ -130,10 +130,10 @@ pub(crate) enum AsdfCommand {
         "scibin asdf to-yaml small.asdf -o small.yaml",
     ]))]
     ToYaml(ToYaml),
-    /// Copy a file with each block in a file of its own, named OUT0000.asdf and so on
+    /// Copy a file, moving each block to a separate file: OUT0000.asdf and so on
     #[command(after_long_help = examples(&["scibin asdf explode science.asdf -o exploded.asdf"]))]
     Explode(CopyRequest),
-    /// Copy a file with the blocks of other files that its arrays name
+    /// Copy a file, including the blocks in other files that its arrays use
     #[command(after_long_help = examples(&["scibin asdf implode exploded.asdf -o science.asdf"]))]
     Implode(CopyRequest),
     /// Check the tree against the schemas of its tags
@@ -142,13 +142,13 @@ pub(crate) enum AsdfCommand {
         "scibin asdf validate *.asdf --schemas site-packages/asdf_standard",
     ]))]
     Validate(Validate),
-    /// Make a good file of what is left of a damaged one, and report what is lost
+    /// Salvage a valid file from a damaged one, and report what was lost
     #[command(after_long_help = examples(&[
         "scibin asdf repair damaged.asdf -o good.asdf",
         "scibin asdf repair damaged.asdf -o good.asdf --dry-run",
     ]))]
     Repair(RepairRequest),
-    /// Print pointer and value of nodes by key, value, type, tag or pointer
+    /// Find nodes by key, value, type, tag or pointer, and print their pointers and values
     #[command(after_long_help = examples(&[
         "scibin asdf search science.asdf --key time",
         "scibin asdf search science.asdf --type NDArrayType",
@@ -179,16 +179,16 @@ pub(crate) struct HistoryRequest {
     /// Add an entry with this description, the time and this program
     #[arg(long, value_name = "TEXT")]
     pub(crate) add: Option<String>,
-    /// With --add, write the changed file here, or to standard output for "-", and leave FILE as it is
+    /// With --add, write the changed file here, or to standard output for "-", and leave FILE unchanged
     #[arg(long, short, value_name = "OUT", requires = "add", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// With --add, replace the output file if it exists, and change a file that is read-only
+    /// With --add, replace the output file if it exists, and change a read-only file
     #[arg(long, short, alias = "overwrite", requires = "add")]
     pub(crate) force: bool,
-    /// With --add, write nothing, and report what would be written
+    /// With --add, write nothing, but report what would be written
     #[arg(long, requires = "add")]
     pub(crate) dry_run: bool,
-    /// With --add, change the file itself under a journal, instead of putting a new one in its place
+    /// With --add, change the file in place under a journal, instead of replacing it with a new one
     #[arg(long, requires = "add")]
     pub(crate) in_place: bool,
     #[command(flatten)]
@@ -206,18 +206,18 @@ impl AsdfCommand {
 pub(crate) struct SearchRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Regular expression that matches a part of the key, or of the index in a list
+    /// Regular expression for a part of the key, or of the index in a list
     #[arg(long, value_name = "RE")]
     pub(crate) key: Option<String>,
-    /// The value as JSON, numbers by value; or a comparison of numbers such as '>100' or '<=2.5'. A string, or
-    /// what is not JSON, is a regular expression that matches a part of a scalar
+    /// The value as JSON, where numbers are compared by value, or a comparison such as '>100' or '<=2.5'. A
+    /// string, or text that is not JSON, is a regular expression for a part of a scalar
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
-    /// Type: str, int, float, bool, dict, list or numpy.ndarray, as asdftool takes them; string, integer,
-    /// boolean, mapping, sequence, array, null or timestamp; or a tag, or its last parts, such as wcs or gwcs/*
+    /// Type: str, int, float, bool, dict, list or numpy.ndarray, as in asdftool; string, integer, boolean,
+    /// mapping, sequence, array, null or timestamp; or a tag or its last parts, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,
-    /// Tag, or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be left out
+    /// Tag or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be omitted
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
     /// Pattern of the pointer, such as /meta/**/time_*: "*" stands for any characters of a key, "**" for any keys
@@ -233,18 +233,18 @@ pub(crate) struct Diff {
     pub(crate) before: PathBuf,
     /// The second file, or "-" for standard input
     pub(crate) after: PathBuf,
-    /// Numbers are equal if they differ by at most X times the number of the second file
+    /// Numbers are equal if they differ by at most X times the number in the second file
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) rtol: f64,
-    /// Numbers are equal if they differ by at most this
+    /// Numbers are equal if they differ by at most this amount
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) atol: f64,
-    /// Ignore a node and all below it: a pointer, or a pattern such as /history or /**/date; "*" stands for any
-    /// characters of a key, "**" for any keys
+    /// Ignore a node and its descendants: a pointer, or a pattern such as /history or /**/date; "*" stands for
+    /// any characters of a key, "**" for any keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
-    /// Also compare what the library that wrote a file records about itself: its name and version, and its
-    /// extensions in the history
+    /// Also compare the metadata that a library records about itself: its name and version, and its extensions
+    /// in the history
     #[arg(long)]
     pub(crate) all: bool,
     /// Print at most this many differences
@@ -261,17 +261,17 @@ fn tolerance(text: &str) -> Result<f64, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The file to make
+    /// The file to create
     #[arg(value_name = "OUT")]
     pub(crate) file: PathBuf,
-    /// The tree, or "-" for standard input; directives may be left out [default: an empty tree]
+    /// The tree, or "-" for standard input; directives may be omitted [default: an empty tree]
     #[arg(long, value_name = "TREE.yaml")]
     pub(crate) tree: Option<PathBuf>,
-    /// Put the array of a .npy file at a place of the tree, such as /image/data=image.npy
+    /// Put the array of a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
-    /// Create the mappings and lists on the way to --array that do not exist in --tree. Without it they are an
-    /// error, since the pointer may be mistyped
+    /// Create missing mappings and lists on the path of --array. Without this option, they are an error,
+    /// because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
     /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
@@ -325,7 +325,7 @@ pub(crate) struct Set {
 pub(crate) struct Rm {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of what goes
+    /// JSON Pointer of the entry or item to remove
     pub(crate) pointer: String,
     #[command(flatten)]
     pub(crate) changing: Changing,
@@ -337,7 +337,7 @@ pub(crate) struct Mv {
     pub(crate) file: PathBuf,
     /// JSON Pointer of the entry
     pub(crate) pointer: String,
-    /// Its new key, a string, or the JSON Pointer of its new key, such as /meta/gain, in the same mapping
+    /// The new key, or a JSON Pointer with the new key in the same mapping, such as /meta/gain
     #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
     pub(crate) key: String,
     #[command(flatten)]
@@ -356,7 +356,7 @@ pub(crate) struct Import {
     /// Compression of the block: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
     pub(crate) compress: Option<Compression>,
-    /// Put the elements into the tree
+    /// Store the elements inline in the tree
     #[arg(long)]
     pub(crate) inline: bool,
     #[command(flatten)]
@@ -369,43 +369,43 @@ pub(crate) struct Import {
 pub(crate) struct Edit {
     /// The file
     pub(crate) file: PathBuf,
-    /// Change a file that is read-only
+    /// Change the file even if it is read-only
     #[arg(long, short)]
     pub(crate) force: bool,
-    /// Leave the file as it is, and report what would be written and where the edited text is
+    /// Leave the file unchanged, but report what would be written and where the edited text is
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file itself under a journal, instead of putting a new one in its place
+    /// Change the file in place under a journal, instead of replacing it with a new one
     #[arg(long)]
     pub(crate) in_place: bool,
 }
 
-/// What is created on the way to a new node.
+/// Whether to create missing parents of a new node.
 #[derive(Debug, Args)]
 pub(crate) struct Parents {
-    /// Create the mappings and lists on the way that do not exist. Without it they are an error, since the
+    /// Create missing mappings and lists on the path. Without this option, they are an error, because the
     /// pointer may be mistyped
     #[arg(long, short)]
     pub(crate) parents: bool,
 }
 
-/// How a file is changed.
+/// Options for changing a file.
 #[derive(Debug, Args)]
 pub(crate) struct Changing {
-    /// Write the changed file here, or to standard output for "-", and leave FILE as it is
+    /// Write the changed file here, or to standard output for "-", and leave FILE unchanged
     #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the output file if it exists, and change a file that is read-only
+    /// Replace the output file if it exists, and change a read-only file
     #[arg(long, short, alias = "overwrite")]
     pub(crate) force: bool,
-    /// Write nothing, and report what would be written
+    /// Write nothing, but report what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file itself under a journal, instead of putting a new one in its place: for files that are too
-    /// large to be copied
+    /// Change the file in place under a journal, instead of replacing it with a new one: for files too large to
+    /// copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// What to do about relative names of other files in an output in another folder
+    /// How to write relative names of other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t, requires = "output")]
     pub(crate) externals: Externals,
 }
@@ -423,10 +423,10 @@ pub(crate) struct Convert {
     /// Version of the standard, which selects the versions of tags [default: that of the file]
     #[arg(long, value_name = "VERSION")]
     pub(crate) standard: Option<Version>,
-    /// Put arrays of fewer elements into the tree
+    /// Store arrays with fewer elements inline in the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
-    /// Leave this many blanks after the tree, as room for later changes
+    /// Leave this many spaces after the tree, for later changes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) pad_tree: u64,
 }
@@ -440,10 +440,10 @@ pub(crate) struct CopyRequest {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) writing: Writing,
-    /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
+    /// Also copy data that does not match its checksum, with a new checksum that does; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// What to do about relative names of other files in an output in another folder
+    /// How to write relative names of other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -454,17 +454,18 @@ pub(crate) struct CopyRequest {
 pub(crate) struct Validate {
     #[command(flatten)]
     pub(crate) files: Files,
-    /// Folder of schemas and manifests, or an installed Python package that has them; can be given several times
+    /// Folder of schemas and manifests, or an installed Python package that contains them; can be given several
+    /// times
     #[arg(long, value_name = "DIR", required = true)]
     pub(crate) schemas: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
-/// What is printed of the schemas of nodes.
+/// The information from the schemas of nodes that is printed.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Describing {
-    /// Print title and unit of each node of the outline, as the schemas have them
+    /// Print the title and unit of each node in the outline, according to its schemas
     #[arg(long, requires = "schemas")]
     pub(crate) describe: bool,
     /// Folder of schemas and manifests, for --describe; can be given several times
@@ -479,7 +480,7 @@ pub(crate) struct RepairRequest {
     /// The file to write, or "-" for standard output
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// What to do about relative names of other files in an output in another folder
+    /// How to write relative names of other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -496,13 +497,13 @@ pub(crate) struct ToYaml {
     /// Replace the output file if it exists
     #[arg(long, short, alias = "overwrite", requires = "output")]
     pub(crate) force: bool,
-    /// Write nothing, and report what would be written
+    /// Write nothing, but report what would be written
     #[arg(long, requires = "output")]
     pub(crate) dry_run: bool,
-    /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
+    /// Also copy data that does not match its checksum, with a new checksum that does; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
-    /// What to do about relative names of other files in an output in another folder
+    /// How to write relative names of other files if the output is in another folder
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) externals: Externals,
     #[command(flatten)]
@@ -511,30 +512,31 @@ pub(crate) struct ToYaml {
 
 #[derive(Debug, Args)]
 pub(crate) struct Align {
-    /// Begin the data of blocks at multiples of N, a power of two; 1 for readers that expect the shortest headers
+    /// Align the data of blocks to multiples of N, a power of two; 1 for readers that expect the shortest
+    /// headers
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) align: u64,
 }
 
-/// How a copy in another folder names other files.
+/// How a copy in another folder refers to other files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
-    /// Names from the new folder
+    /// Rewrite the names relative to the new folder
     #[default]
     Relocate,
-    /// Copy the arrays of other files into the new one, and relocate references
+    /// Copy the arrays of other files into the new file, and rewrite references relative to its folder
     Embed,
-    /// The old names
+    /// Keep the names
     Keep,
 }
 
-/// What may be written.
+/// What a command may write.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
     /// Replace the output file if it exists
     #[arg(long, short, alias = "overwrite")]
     pub(crate) force: bool,
-    /// Write nothing, and report what would be written
+    /// Write nothing, but report what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -545,7 +547,7 @@ pub(crate) struct TreeRequest {
     pub(crate) file: PathBuf,
     /// JSON Pointer to the part to show, such as /meta/instrument
     pub(crate) pointer: Option<String>,
-    /// Outline: show this many levels
+    /// Show this many levels of the outline
     #[arg(long, value_name = "LEVELS", conflicts_with = "yaml")]
     pub(crate) depth: Option<usize>,
     /// Print YAML, with tags, anchors and aliases
@@ -561,20 +563,20 @@ pub(crate) struct TreeRequest {
     pub(crate) reading: Reading,
 }
 
-/// How a file is read.
+/// Options for reading a file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// Search the whole file for blocks, and read what exists of damaged ones
+    /// Search the whole file for blocks, and read the remains of damaged ones
     #[arg(long)]
     pub(crate) salvage: bool,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }
 
-/// Other files that are read.
+/// Reading of other files.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OtherFiles {
-    /// Which other files arrays and references may lie in
+    /// The other files that arrays and references may use
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = External::SameDir)]
     pub(crate) external: External,
     /// Read at most this many other files
@@ -592,10 +594,10 @@ impl Default for OtherFiles {
 pub(crate) enum External {
     /// No other files
     Deny,
-    /// Files in the folder of the file itself, and below
+    /// Files in the folder of the file, and below
     #[default]
     SameDir,
-    /// Any file of this machine
+    /// Any file on this machine
     Any,
 }
 
@@ -604,6 +606,6 @@ pub(crate) enum Aliases {
     /// Repeat the content
     #[default]
     Expand,
-    /// Name where it was written first: {"$alias": "/pointer"}
+    /// Write the pointer of its first occurrence: {"$alias": "/pointer"}
     Ref,
 }

@@ -46,7 +46,7 @@ pub(crate) enum BloscpackCommand {
         "scibin bloscpack append --axis0 data.npy.blp rows.npy",
     ]))]
     Append(Append),
-    /// Header, chunks, codecs, ratio, metadata, array
+    /// Show the header, chunks, codecs, compression ratio, metadata and array
     #[command(visible_alias = "i")]
     #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
     #[command(after_long_help = examples(&["scibin bloscpack info data.blp"]))]
@@ -59,7 +59,7 @@ pub(crate) enum BloscpackCommand {
         #[command(flatten)]
         opening: Opening,
     },
-    /// Check header, offsets, metadata, array, and every chunk's digest and data
+    /// Check the header, offsets, metadata, array, and the digest and data of every chunk
     #[command(mut_arg("files", |argument| argument.help("The Bloscpack files, \"-\" for standard input")))]
     #[command(after_long_help = examples(&[
         "scibin bloscpack verify *.blp",
@@ -109,7 +109,7 @@ pub(crate) enum BloscpackCommand {
         "scibin bloscpack convert a.blp -k crc32 -o b.blp",
     ]))]
     Convert(Convert),
-    /// Try each codec on a part of a file and print the resulting sizes
+    /// Try each codec on a sample of a file, and print the resulting sizes
     #[command(mut_arg("typesize", |argument| argument.help("Bytes of an element, 1 to 255 [default: 8]")))]
     #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
@@ -126,7 +126,7 @@ impl BloscpackCommand {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Pack {
-    /// The file, or "-" for standard input. A .npy file, or one that is piped, is packed as the array that it is
+    /// The file, or "-" for standard input. A .npy file, also from a pipe, is packed as an array
     pub(crate) input: PathBuf,
     /// The packed file, or "-" for standard output [default: INPUT.blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
@@ -135,7 +135,7 @@ pub(crate) struct Pack {
     pub(crate) replacing: Replacing,
     #[command(flatten)]
     pub(crate) compression: Compression,
-    /// Bytes of a chunk: a number with B, K, M, G or T, such as 1.5M, or "max" [default: 1M]
+    /// Chunk size: a number with B, K, M, G or T, such as 1.5M, or "max" [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
     /// Checksum of the chunks [default: adler32]
@@ -147,13 +147,13 @@ pub(crate) struct Pack {
     /// File with the metadata as JSON
     #[arg(long, short, value_name = "META.json")]
     pub(crate) metadata: Option<PathBuf>,
-    /// How many chunks can be appended later [default: ten times the chunks]
+    /// Number of chunks that can be appended later [default: ten times the number of chunks]
     #[arg(long, value_name = "N", conflicts_with = "no_offsets")]
     pub(crate) max_app: Option<u64>,
-    /// Bytes kept for the metadata [default: ten times their size]
+    /// Bytes reserved for the metadata [default: ten times its size]
     #[arg(long, value_name = "N")]
     pub(crate) meta_size: Option<u32>,
-    /// Version of the format; 2 has no metadata, so no arrays, and no room for appending [default: 3]
+    /// Version of the format; 2 has no metadata, no arrays, and no space for appending [default: 3]
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub(crate) format: Option<u8>,
     /// Pack a .npy file as plain bytes, not as an array
@@ -163,11 +163,10 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// How chunks are compressed. An option that is not given has its default; when appending, that of the
-/// file.
+/// How chunks are compressed. Missing options have default values, which come from the file when appending.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
-    /// Bytes of an element, 1 to 255 [default: that of the file]
+    /// Size of an element in bytes, 1 to 255 [default: that of the file]
     #[arg(long, short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) typesize: Option<u8>,
     /// Compression level, 0 (none) to 9 [default: 7]
@@ -176,7 +175,7 @@ pub(crate) struct Compression {
     /// Order of the bytes before compression [default: that of the file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
     pub(crate) shuffle: Option<Shuffle>,
-    /// The same as --shuffle none
+    /// Same as --shuffle none
     #[arg(long, short = 's', conflicts_with = "shuffle")]
     pub(crate) no_shuffle: bool,
     /// Codec [default: that of the file]
@@ -217,16 +216,16 @@ pub(crate) struct Unpack {
     /// Write the array as .npy; the default if the name of the output ends in .npy
     #[arg(long, conflicts_with_all = ["range", "chunks"])]
     pub(crate) npy: bool,
-    /// Only these bytes of the data: START..END, either may be left out
+    /// Only these bytes of the data: START..END, either of which may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
-    /// Only the data of these chunks: FIRST..END, either may be left out
+    /// Only the data of these chunks: FIRST..END, either of which may be omitted
     #[arg(long, value_name = "A..B", conflicts_with = "range")]
     pub(crate) chunks: Option<Span>,
-    /// Write the metadata as JSON to this file too
+    /// Also write the metadata as JSON to this file
     #[arg(long, value_name = "META.json")]
     pub(crate) metadata_out: Option<PathBuf>,
-    /// Unpack even if the metadata are damaged
+    /// Unpack even if the metadata is damaged
     #[arg(long, conflicts_with_all = ["npy", "metadata_out"])]
     pub(crate) ignore_metadata: bool,
     #[command(flatten)]
@@ -239,7 +238,7 @@ pub(crate) struct Unpack {
 pub(crate) struct Cat {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// Only these bytes of the data: START..END, either may be left out
+    /// Only these bytes of the data: START..END, either of which may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -248,7 +247,7 @@ pub(crate) struct Cat {
     pub(crate) threads: Threads,
 }
 
-/// How a file is checked.
+/// Options for checking a file.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Verifying {
     /// Check digests without decoding the chunks
@@ -266,24 +265,24 @@ pub(crate) struct Append {
     /// The packed file
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The files to append, "-" for standard input
+    /// The files to append, or "-" for standard input
     #[arg(required = true, value_name = "NEW")]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) compression: Compression,
-    /// Bytes of a chunk if the packed file is empty [default: 1M]
+    /// Chunk size if the packed file is empty [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
-    /// File with new metadata as JSON, which replace the old
+    /// File with new metadata as JSON, which replaces the old metadata
     #[arg(long, short, value_name = "META.json", conflicts_with = "axis0")]
     pub(crate) metadata: Option<PathBuf>,
-    /// Change the file in place, with a journal beside it, instead of replacing it by a changed copy
+    /// Change the file in place under a journal, instead of replacing it with a changed copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Rewrite the file if chunks or metadata no longer fit
+    /// Rewrite the file if the chunks or the metadata no longer fit
     #[arg(long)]
     pub(crate) grow: bool,
-    /// Append rows to an array: .npy files of its dtype and row shape, or bytes of whole rows
+    /// Append rows to an array: .npy files with its dtype and row shape, or the bytes of whole rows
     #[arg(long)]
     pub(crate) axis0: bool,
     /// Append to a file whose header does not state the number of chunks
@@ -305,14 +304,14 @@ pub(crate) struct Recover {
     /// Continue after damaged chunks
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// The same, with zeros in place of damaged chunks, so that the other data keep their positions
+    /// Continue, with zeros in place of damaged chunks, so that the other data keeps its position
     #[arg(long)]
     pub(crate) fill_zeros: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetaCommand {
-    /// Print the metadata, or a value in them, as JSON
+    /// Print the metadata, or a value in it, as JSON
     #[command(after_long_help = examples(&["scibin bloscpack meta get data.blp /unit"]))]
     Get {
         /// The file
@@ -321,7 +320,7 @@ pub(crate) enum MetaCommand {
         #[arg(default_value = "")]
         pointer: String,
     },
-    /// Set the metadata, or a value in them
+    /// Set the metadata, or a value in it
     #[command(after_long_help = examples(&[
         "scibin bloscpack meta set data.blp /unit '\"K\"'",
         "scibin bloscpack meta set data.blp '' -m metadata.json",
@@ -337,11 +336,11 @@ pub(crate) enum MetaCommand {
         /// File with the value as JSON
         #[arg(long, short, value_name = "META.json", conflicts_with = "value")]
         metadata: Option<PathBuf>,
-        /// Rewrite the file if the metadata do not fit
+        /// Rewrite the file if the metadata does not fit
         #[arg(long)]
         grow: bool,
     },
-    /// Remove a value from the metadata, or all of them
+    /// Remove a value from the metadata, or all of it
     #[command(after_long_help = examples(&["scibin bloscpack meta rm data.blp /unit"]))]
     Rm {
         /// The file
@@ -382,23 +381,23 @@ pub(crate) struct Estimate {
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) compression: Compression,
-    /// Bytes of a chunk [default: 1M]
+    /// Chunk size [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
 }
 
-/// Which files are accepted.
+/// The files that are accepted.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Opening {
     /// Reject files that break a rule of the format, even if their data can be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Which order of the chunks to trust when offset table and file disagree
+    /// The order of the chunks to trust if the offset table and the file disagree
     #[arg(long = "chunk-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
 }
 
-/// How data are read.
+/// Options for reading data.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Reading {
     #[command(flatten)]
@@ -430,7 +429,7 @@ pub(crate) struct Threads {
     pub(crate) threads: Option<u16>,
 }
 
-/// A range `A..B` whose ends may be left out.
+/// A range `A..B` whose ends may be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: u64,

@@ -1,5 +1,4 @@
-//! The arguments of the program `blpk`, which ours takes the place of: its letters, its words, its
-//! positions.
+//! The arguments of the program `blpk`, which scibin can replace: the same options, words and positions.
 
 use std::path::PathBuf;
 
@@ -28,7 +27,7 @@ pub(crate) struct Blpk {
     pub(crate) command: BlpkCommand,
 }
 
-/// A number of threads that the original takes.
+/// Parses a number of threads that the original program accepts.
 fn threads(text: &str) -> Result<usize, &'static str> {
     let number = text.parse().ok().filter(|n| (1..=256).contains(n));
     number.ok_or("expected a number from 1 to 256")

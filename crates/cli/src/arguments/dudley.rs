@@ -26,7 +26,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley fmt --check *.dud",
     ]))]
     Fmt(Fmt),
-    /// Show dicts, lists, data, parameters and types, with their documentation
+    /// Show the dicts, lists, data, parameters and types of a layout, with their documentation
     #[command(after_long_help = examples(&["scibin dudley tree run.dud"]))]
     Tree {
         /// The layout, or "-" for standard input
@@ -60,7 +60,7 @@ pub(crate) enum DudleyCommand {
     /// Replace the numbers of an array in a file
     #[command(after_long_help = examples(&["scibin dudley put run.bdud /x x.npy"]))]
     Put(Put),
-    /// Add data to a native file, and what declares them to its layout
+    /// Add data to a native file, and declarations for the data to its layout
     #[command(after_long_help = examples(&[
         "scibin dudley append run.bdud --layout more.dud --set '/time[1]=t.npy'",
         "scibin dudley append run.bdud --layout more.dud --set /y=y.npy --in-place",
@@ -72,8 +72,7 @@ pub(crate) enum DudleyCommand {
     /// Show what a byte of a file belongs to
     #[command(after_long_help = examples(&["scibin dudley explain run.bd 0x428 --layout run.dud"]))]
     Explain(Explain),
-    /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz,
-    /// netCDF-3, HDF5
+    /// Describe a .npy, .npz, netCDF-3 or HDF5 file with a layout, so that its arrays can be read in place
     #[command(after_long_help = examples(&[
         "scibin dudley import ocean.nc -o ocean.dud",
         "scibin dudley get ocean.nc /temperature --layout ocean.dud --slice 0",
@@ -85,19 +84,19 @@ pub(crate) enum DudleyCommand {
         "scibin dudley index run.dud -o run.dudx",
     ]))]
     Index(Index),
-    /// Print where an array is in each file of a family, from a summary or the files
+    /// Print the location of an array in each file of a family, from summaries or the files
     #[command(after_long_help = examples(&[
         "scibin dudley locate run.dud /te --summary all.bd",
         "scibin dudley locate run.dud /te run_*.bd --json",
     ]))]
     Locate(Locate),
-    /// Print the layout of an array of numpy: of a .npy file or of a datatype
+    /// Print the layout of a .npy file or a numpy datatype
     #[command(after_long_help = examples(&[
         "scibin dudley from-numpy rho.npy > rho.dud",
         "scibin dudley from-numpy '<f8' --name x --shape 100,3",
     ]))]
     FromNumpy(FromNumpy),
-    /// Print the layout of the plain structs of a C file
+    /// Print the layout of the plain structs in a C file
     #[command(after_long_help = examples(&["scibin dudley from-c particles.h > particles.dud"]))]
     FromC {
         /// The file, or "-" for standard input
@@ -109,7 +108,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley codegen run.dud --native --lang python > run.py",
     ]))]
     Codegen(Codegen),
-    /// Compare two layouts, and whether files of the first can be read by the second
+    /// Compare two layouts, and tell whether the second can read files of the first
     #[command(after_long_help = examples(&[
         "scibin dudley diff old.dud new.dud",
         "scibin dudley diff old.dud new.dud --param N=100",
@@ -133,7 +132,7 @@ impl DudleyCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// The layouts, "-" for standard input
+    /// The layouts, or "-" for standard input
     #[arg(required = true, value_name = "LAYOUT")]
     pub(crate) layouts: Vec<PathBuf>,
     #[command(flatten)]
@@ -162,7 +161,7 @@ pub(crate) struct Fmt {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Params {
-    /// The value of all stored parameters with a name, or of one by a path such as /grid/N
+    /// Value of all stored parameters with a name, or of a single one with a path such as /grid/N
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
     pub(crate) params: Vec<(String, i64)>,
 }
@@ -171,8 +170,8 @@ pub(crate) struct Params {
 pub(crate) struct Resolve {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// Read the values of parameters and other sizes from this file. If it ends before the data do, the status
-    /// is 1, unless L-past-end is allowed
+    /// Read the values of parameters and other sizes from this file. If the file ends before its data, the
+    /// status is 1, unless L-past-end is allowed
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
@@ -180,26 +179,26 @@ pub(crate) struct Resolve {
     /// The byte order if neither the layout nor the stream states one [default: that of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
-    /// Data begin after the signature of a native file; for a stream this is detected
+    /// The data begins after the signature of a native file; with --stream, this is detected
     #[arg(long, conflicts_with = "stream")]
     pub(crate) native: bool,
     /// The alignment of c8 and c4
     #[arg(long, value_enum, value_name = "ALIGN", default_value_t = ComplexAlign::Size)]
     pub(crate) complex_align: ComplexAlign,
-    /// List the members of structs too
+    /// Also list the members of structs
     #[arg(long)]
     pub(crate) members: bool,
-    /// List at most so many members: types within types may have far too many
+    /// List at most this many members, since nested types may have far too many
     #[arg(long, value_name = "N", default_value_t = 250_000, requires = "members")]
     pub(crate) max_members: u64,
     #[command(flatten)]
     pub(crate) judging: Judging,
 }
 
-/// What describes a file.
+/// Options that describe the content of a file.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Described {
-    /// The layout of the file, or a compiled one [default: the one that is appended to the file]
+    /// The layout of the file, as text or compiled [default: the layout appended to the file]
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: Option<PathBuf>,
     #[command(flatten)]
@@ -213,8 +212,7 @@ pub(crate) struct Described {
 pub(crate) struct Get {
     /// The file, or "-" for standard input
     pub(crate) data: PathBuf,
-    /// Where the array is: a path such as /grid/x, /list[2], /item.member or /item[2].member, or a JSON
-    /// Pointer
+    /// The array: a path such as /grid/x, /list[2], /item.member or /item[2].member, or a JSON Pointer
     pub(crate) path: String,
     #[command(flatten)]
     pub(crate) described: Described,
@@ -231,18 +229,18 @@ pub(crate) struct Dump {
 }
 
 impl Dump {
-    /// Of a file with its layout.
+    /// Returns the arguments for a file with an appended layout.
     pub(crate) fn of(data: &std::path::Path) -> Self {
         Self { data: data.to_owned(), described: Described::default() }
     }
 }
 
-/// What is written.
+/// The data to write.
 #[derive(Debug, Args)]
 pub(crate) struct Given {
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The data of an array, struct or member, from a .npy file. What is given no data becomes zeros
+    /// The data of an array, struct or member, from a .npy file. Everything without data becomes zeros
     #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
     pub(crate) set: Vec<(String, PathBuf)>,
 }
@@ -262,7 +260,7 @@ pub(crate) struct New {
     /// Do not append the layout to the file
     #[arg(long)]
     pub(crate) apart: bool,
-    /// Fail if something is given no data
+    /// Fail if there is anything without data
     #[arg(long)]
     pub(crate) strict: bool,
     /// Replace the file if it exists
@@ -274,7 +272,7 @@ pub(crate) struct New {
 pub(crate) struct Put {
     /// The file
     pub(crate) data: PathBuf,
-    /// Where the array is: a path or a JSON Pointer
+    /// The array: a path or a JSON Pointer
     pub(crate) path: String,
     /// The new numbers
     #[arg(value_name = "FILE.npy")]
@@ -285,14 +283,14 @@ pub(crate) struct Put {
 
 #[derive(Debug, Args)]
 pub(crate) struct Append {
-    /// The native file, with its layout at the end
+    /// The native file, with its layout appended
     pub(crate) data: PathBuf,
-    /// What is added to the layout, in the scope where it ended
+    /// The declarations to add to the layout, in the scope where it ended
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
     pub(crate) given: Given,
-    /// Overwrite the old layout by the new data, instead of leaving it as unused bytes
+    /// Overwrite the old layout with the new data, instead of leaving it as unused bytes
     #[arg(long)]
     pub(crate) in_place: bool,
 }
@@ -337,9 +335,9 @@ pub(crate) struct Locate {
     /// The layout of all files of the family, or "-" for standard input
     #[arg(value_name = "TEMPLATE.dud")]
     pub(crate) template: PathBuf,
-    /// Where the array is: a path or a JSON Pointer
+    /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// Files of summaries, which have the parameters of each file: no other file is opened
+    /// Summaries, which contain the parameters of each file, so that no other file is opened
     #[arg(long, value_name = "SUMMARY", num_args = 1.., conflicts_with = "data", required_unless_present = "data")]
     pub(crate) summary: Vec<PathBuf>,
     /// The files
@@ -369,7 +367,7 @@ pub(crate) struct Codegen {
     /// The language of the code
     #[arg(long, value_enum, value_name = "LANG")]
     pub(crate) lang: Lang,
-    /// Data begin after the signature of a native file
+    /// The data begins after the signature of a native file
     #[arg(long)]
     pub(crate) native: bool,
     /// Write the code to this file
@@ -408,11 +406,11 @@ pub(crate) struct FromNumpy {
 /// A language in which code is generated.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Lang {
-    /// A header of C
+    /// A C header
     C,
-    /// A module of Rust
+    /// A Rust module
     Rust,
-    /// A module of Python
+    /// A Python module
     Python,
 }
 
@@ -437,7 +435,7 @@ pub(crate) enum ComplexAlign {
 }
 
 impl Get {
-    /// The request, as of any format.
+    /// Returns the request, in the form shared by all formats.
     pub(crate) fn request(&self) -> GetRequest {
         GetRequest {
             file: self.data.clone(),

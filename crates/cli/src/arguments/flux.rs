@@ -1,4 +1,4 @@
-//! The arguments of `scibin flux`. Options that Flux has too have its names.
+//! The arguments of `scibin flux`. Options that also exist in Flux have the same names.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -59,7 +59,7 @@ pub(crate) enum FluxCommand {
         "scibin flux diff archive.json -C folder",
     ]))]
     Diff(Diff),
-    /// List where an archive differs from RFC 37, and fix it
+    /// List the differences between an archive and RFC 37, and fix them
     #[command(mut_arg("profile", |argument| {
         argument.help("How much an archive may differ from RFC 37 [default: strict]")
     }))]
@@ -68,7 +68,7 @@ pub(crate) enum FluxCommand {
         "scibin flux lint --fix archive.json -o fixed.json",
     ]))]
     Lint(Lint),
-    /// Rewrite an archive as an array, an object of paths, or one object after the other
+    /// Rewrite an archive as an array, an object with paths as keys, or consecutive objects
     #[command(after_long_help = examples(&["scibin flux convert archive.json --to dict --pretty"]))]
     Convert(Convert),
     /// Add files and directories to an archive
@@ -83,27 +83,27 @@ pub(crate) enum FluxCommand {
         "scibin flux pack --store blobs archive.json -o all.json",
     ]))]
     Pack(Pack),
-    /// Move content of an archive to a store
+    /// Move content from an archive to a store
     #[command(after_long_help = examples(&[
         "scibin flux externalize --store blobs archive.json -o small.json",
     ]))]
     Externalize(Externalize),
-    /// Show entries, sizes, encodings and blobs
+    /// Show a summary of entries, sizes, encodings and blobs
     #[command(after_long_help = examples(&["scibin flux info archive.json"]))]
     Info(Info),
-    /// Remove the blobs of a store that no archive names
+    /// Remove blobs from a store that no archive refers to
     #[command(after_long_help = examples(&[
         "scibin flux gc --store blobs --dry-run a.json b.json",
     ]))]
     Gc(Gc),
-    /// Find and extract archives and files of jobs in the state directory of a broker
+    /// Find and extract archives and job files in the state directory of a broker
     #[cfg(unix)]
     #[command(after_long_help = examples(&[
         "scibin flux rescue /var/lib/flux",
         "scibin flux rescue /var/lib/flux --job f23XyZ -C found",
     ]))]
     Rescue(Rescue),
-    /// Put an archive and its blobs into a running instance of Flux, by the program `flux`
+    /// Put an archive and its blobs into a running instance of Flux, using the program `flux`
     #[command(after_long_help = examples(&[
         "scibin flux put archive.json --store blobs --name input",
     ]))]
@@ -117,7 +117,7 @@ impl FluxCommand {
     }
 }
 
-/// An archive: a file, standard input, or what a broker has stored.
+/// An archive: a file, standard input, or an archive that a broker has stored.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct State {
     /// Read the archive from the state directory of a broker that is not running, or from a file of
@@ -136,13 +136,14 @@ fn job(text: &str) -> Result<JobId, String> {
     JobId::parse(text).ok_or_else(|| format!("{text:?} is not a job id"))
 }
 
-/// How an archive is read.
+/// Options for reading an archive.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
     /// How much an archive may differ from RFC 37 [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
-    /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the document]
+    /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the whole
+    /// document]
     #[arg(long, value_name = "POINTER")]
     pub(crate) pointer: Option<String>,
     /// Accept a comma after the last item of an array or object
@@ -163,19 +164,19 @@ fn hashes() -> impl TypedValueParser<Value = HashType> {
 /// Where blobs come from.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Stores {
-    /// Store of the blobs: a directory, a content.sqlite, or a file of `flux dump`; several are searched
-    /// in turn
+    /// Store for blobs: a directory, a content.sqlite, or a file of `flux dump`; several stores are searched in
+    /// turn
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) stores: Vec<PathBuf>,
 }
 
-/// How content becomes blobs.
+/// Options for dividing content into blobs.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Chunking {
-    /// Largest size of a blob: bytes, or a number with k, K, M, G, T, P or E; 0 for no limit [default: 1M]
+    /// Maximum size of a blob: bytes, or a number with k, K, M, G, T, P or E; 0 for no limit [default: 1M]
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunksize: Option<Size>,
-    /// Size up to which a file stays in the archive [default: 1K]
+    /// Size up to which the content of a file is kept in the archive [default: 1K]
     #[arg(long, value_name = "SIZE")]
     pub(crate) small_file_threshold: Option<Size>,
     /// Hash that names the blobs [default: sha1]
@@ -183,13 +184,13 @@ pub(crate) struct Chunking {
     pub(crate) hash: Option<HashType>,
 }
 
-/// What goes into an archive, and how.
+/// The files to put into an archive, and how.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Collecting {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Directory of the paths
+    /// Directory that contains the paths
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Store content above the threshold as blobs: in a directory, created if it does not exist, or in a
@@ -198,22 +199,22 @@ pub(crate) struct Collecting {
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chunking: Chunking,
-    /// Which zeros of a file are holes [default: fs]
+    /// Zeros in a file that count as holes [default: fs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
-    /// Leave out paths that match, and everything below them
+    /// Omit paths that match, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Take only paths that match
+    /// Include only paths that match
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// Write the rest if files cannot be read, with exit status 1; without it nothing is written
+    /// If files cannot be read, write the rest, with exit status 1; without this option, nothing is written
     #[arg(long)]
     pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) mtime: Option<i64>,
-    /// Leave times out
+    /// Omit times
     #[arg(long, conflicts_with = "mtime")]
     pub(crate) no_times: bool,
     /// Print each path on standard error
@@ -223,9 +224,9 @@ pub(crate) struct Collecting {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HolesArgument {
-    /// Those that the file system reports
+    /// The holes that the file system reports
     Fs,
-    /// Blocks of 4096 zeros: the same on every file system
+    /// Blocks of 4096 zeros, which are the same on every file system
     Zeros,
     /// No zeros
     None,
@@ -264,13 +265,13 @@ pub(crate) struct Append {
 pub(crate) struct Selection {
     /// The archive, or "-" for standard input; not with --statedir
     ///
-    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it
-    /// meanwhile, the system kills this command (SIGBUS).
+    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it in the
+    /// meantime, the system kills this command (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
     /// Only paths that match, and everything below them: *, ? and [..] also match "/"
     #[arg(value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
-    /// Leave out paths that match, and everything below them
+    /// Omit paths that match, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     #[command(flatten)]
@@ -284,8 +285,8 @@ pub(crate) struct Selection {
 pub(crate) struct One {
     /// The archive, or "-" for standard input; not with --statedir
     ///
-    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it
-    /// meanwhile, the system kills this command (SIGBUS).
+    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it in the
+    /// meantime, the system kills this command (SIGBUS).
     #[arg(required_unless_present = "statedir", conflicts_with = "statedir")]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
@@ -295,12 +296,12 @@ pub(crate) struct One {
 }
 
 impl One {
-    /// The archive of a file, read as Flux does.
+    /// Returns the archive in a file, with the options of Flux.
     pub(crate) fn of(file: &Path) -> Self {
         Self { archive: Some(file.to_owned()), ..Self::default() }
     }
 
-    /// The file that is read: of the archive, or of the state that contains it.
+    /// Returns the file that is read: the archive, or the state that contains it.
     pub(crate) fn file(&self) -> &Path {
         let file = self.archive.as_ref().or(self.state.statedir.as_ref());
         file.map_or(Path::new("-"), PathBuf::as_path)
@@ -347,22 +348,22 @@ pub(crate) struct Extract {
     /// Restore permissions exactly: ignore the umask, and restore set-user-id, set-group-id and sticky
     #[arg(long)]
     pub(crate) preserve_permissions: bool,
-    /// Which symbolic links to create
+    /// Symbolic links to create
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Links::Keep)]
     pub(crate) links: Links,
-    /// Refuse files whose blobs are named by another hash
+    /// Reject files whose blobs are named with another hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
-    /// Largest size of all files together: bytes, or a number with k, K, M, G, T, P or E
+    /// Maximum total size of all files: bytes, or a number with k, K, M, G, T, P or E
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
     /// Stop at the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Write nothing, and report conflicts
+    /// Write nothing, but report conflicts
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Wait for each file to reach the disk
+    /// Wait until each file is on disk
     #[arg(long)]
     pub(crate) sync: bool,
     /// Print each path on standard error
@@ -383,12 +384,12 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input; with --statedir this is a path too
+    /// The archive, or "-" for standard input; with --statedir, this is also a path
     pub(crate) archive: PathBuf,
     /// Paths of files, or patterns; a directory stands for the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]
     pub(crate) paths: Vec<String>,
-    /// Leave out paths that match a pattern, and everything below them
+    /// Omit paths that match a pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     /// Only these bytes of each file: START..END; both are optional
@@ -402,7 +403,7 @@ pub(crate) struct Cat {
     pub(crate) reading: Reading,
 }
 
-/// What is compared with files.
+/// How an archive is compared with files.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Disk {
     /// Compare with the files in this directory
@@ -424,14 +425,14 @@ pub(crate) struct Verify {
     pub(crate) verifying: Verifying,
 }
 
-/// What an archive is verified against.
+/// How an archive is verified.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Verifying {
     #[command(flatten)]
     pub(crate) stores: Stores,
     #[command(flatten)]
     pub(crate) disk: Disk,
-    /// Report blobs that are named by another hash
+    /// Report blobs that are named with another hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
 }
@@ -455,7 +456,7 @@ pub(crate) struct Diff {
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Fix everything that has one right answer, in the archive or in the output file
+    /// Fix everything that has exactly one correct form, in the archive or in the output file
     #[arg(long)]
     pub(crate) fix: bool,
     /// Write the fixed archive to this file, or to standard output for "-"
@@ -495,7 +496,7 @@ pub(crate) enum Form {
     Array,
     /// An object with paths as keys
     Dict,
-    /// One entry after the other
+    /// Consecutive entries
     Objects,
 }
 
@@ -506,7 +507,7 @@ pub(crate) struct Delete {
     /// Remove entries whose paths match, and everything below them: *, ? and [..] also match "/"
     #[arg(required = true, value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
-    /// Write nothing, and report what would be removed
+    /// Write nothing, but report what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print each path on standard error
@@ -524,7 +525,7 @@ pub(crate) struct Pack {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) stores: Stores,
-    /// Largest size of all files together, with their holes: bytes, or a number with k, K, M, G, T, P or E
+    /// Maximum total size of all files, including holes: bytes, or a number with k, K, M, G, T, P or E
     /// [default: 1T]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
@@ -551,13 +552,13 @@ pub(crate) struct Info {
 
 #[derive(Debug, Args)]
 pub(crate) struct Gc {
-    /// All archives whose blobs are in the store; blobs that none of them names are removed
+    /// All archives with blobs in the store; blobs that none of them refers to are removed
     #[arg(required = true, value_name = "ARCHIVE")]
     pub(crate) archives: Vec<PathBuf>,
     /// The store: a directory of blobs
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
-    /// Remove nothing, and report what would be removed
+    /// Remove nothing, but report what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print each blob on standard error
@@ -571,8 +572,8 @@ pub(crate) struct Gc {
 pub(crate) struct Rescue {
     /// State directory of a broker that is not running, or a file of `flux dump`
     pub(crate) statedir: PathBuf,
-    /// Extract into this directory: each archive into a directory of its name, the files of each job into
-    /// one of its id. Without it archives and jobs are listed
+    /// Extract into this directory, with a subdirectory for each archive, named after it, and for each job,
+    /// named after its id. Without this option, archives and jobs are listed
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Only this archive
@@ -595,7 +596,7 @@ pub(crate) struct Put {
     /// Name of the archive in the instance
     #[arg(long, short, value_name = "NAME", default_value = "main")]
     pub(crate) name: String,
-    /// Replace an archive that has the name
+    /// Replace an existing archive with this name
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// The program `flux`
@@ -607,12 +608,12 @@ pub(crate) struct Put {
     pub(crate) reading: Reading,
 }
 
-/// A number of bytes as Flux reads it: decimal, octal after 0, hexadecimal after 0x, followed by k, K, M, G,
-/// T, P or E. Decimal numbers may have a fraction.
+/// A number of bytes in the syntax of Flux: decimal, octal after 0, or hexadecimal after 0x, followed by k, K,
+/// M, G, T, P or E. Decimal numbers may have a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) bytes: u64,
-    /// Whether a leading zero made it octal, which may be a mistake.
+    /// Whether a leading zero made the number octal, which may be a mistake.
     pub(crate) octal: bool,
 }
 
@@ -631,7 +632,7 @@ impl FromStr for Size {
             'E' => Some(60),
             _ => None,
         };
-        // In a hexadecimal number, E is a digit.
+        // E is a digit in hexadecimal numbers.
         let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
         let shift = text.chars().last().and_then(unit);
         let shift = shift.filter(|_| hexadecimal.is_none() || !text.ends_with('E'));

@@ -23,10 +23,10 @@ use crate::probe::Format;
     "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
 ]))]
 pub(crate) struct Arguments {
-    /// Print JSON: a value for each file, on a line of its own
+    /// Print JSON: one value per file, each on its own line
     #[arg(long, global = true)]
     json: bool,
-    /// Print no remarks and no progress, only results and errors
+    /// Print only results and errors, without remarks and progress
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -60,7 +60,7 @@ impl Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show what files contain, whatever their format
+    /// Show the content of files, whatever their format
     #[command(after_long_help = examples(&[
         "scibin info science.asdf data.blp",
         "scibin info --json *.asdf",
@@ -74,7 +74,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         stated: Stated,
     },
-    /// Check files: structure, checksums, that everything decodes
+    /// Check the structure and checksums of files, and that all data can be decoded
     #[command(after_long_help = examples(&[
         "scibin verify *.asdf *.blp",
         "scibin verify --json archive.json",
@@ -95,8 +95,8 @@ pub(crate) enum Command {
     Get {
         #[command(flatten)]
         request: GetRequest,
-        /// Do not compare data with their checksums. Without it every block that is read as a whole is
-        /// verified; a part of an uncompressed ASDF block is not
+        /// Do not compare data with its checksum. Without this option, every block that is read as a whole is
+        /// verified, but a part of an uncompressed ASDF block is not
         #[arg(long)]
         no_verify: bool,
         #[command(flatten)]
@@ -117,26 +117,26 @@ pub(crate) enum Command {
         "scibin bloscpack verify *.blp",
     ]))]
     Bloscpack(bloscpack::Bloscpack),
-    /// Layouts of the Dudley language, and the data that they describe
+    /// Dudley layouts, and the data that they describe
     #[command(after_long_help = examples(&[
         "scibin dudley check run.dud",
         "scibin dudley resolve run.dud --stream run.bd",
     ]))]
     Dudley(dudley::Dudley),
-    /// File archives of Flux (RFC 37): create, extract, inspect, edit, fix, rescue
+    /// Flux file archives (RFC 37): create, extract, inspect, edit, fix, rescue
     #[command(after_long_help = examples(&[
         "scibin flux create -o archive.json folder",
         "scibin flux list -l archive.json",
         "scibin flux extract archive.json -C folder",
     ]))]
     Flux(flux::Flux),
-    /// The options of the program blpk; scibin also takes them when it is called by that name
+    /// The options of the program blpk, which scibin also takes when called by that name
     #[command(after_long_help = examples(&[
         "scibin blpk compress data.bin",
         "scibin blpk decompress data.bin.blp",
     ]))]
     Blpk(blpk::Blpk),
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     #[command(after_long_help = examples(&[
         "scibin completions bash > ~/.local/share/bash-completion/completions/scibin",
         "scibin completions zsh > ~/.zfunc/_scibin",
@@ -157,15 +157,15 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Files {
-    /// The files, "-" for standard input; the format is detected by content
+    /// The files, or "-" for standard input; the format is detected from the content
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// The format, if it is not to be detected.
+/// The format, if it should not be detected.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
-    /// The format, where content and name do not show it, such as a layout of Dudley on standard input
+    /// The format, if content and name do not show it, as for a Dudley layout on standard input
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
@@ -174,26 +174,26 @@ pub(crate) struct Stated {
 pub(crate) struct GetRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is the whole of it.
-    /// Without it: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive
+    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is all of it [default:
+    /// the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive]
     pub(crate) pointer: Option<String>,
     #[command(flatten)]
     pub(crate) array: ArrayOutput,
 }
 
-/// Which part of an array, and where it goes.
+/// The part of an array to print or write, and the output.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ArrayOutput {
     /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
-    /// On a terminal: print all elements of a large array instead of the first and the last
+    /// On a terminal, print all elements of a large array, not just the first and last ones
     #[arg(long)]
     pub(crate) full: bool,
     /// Write the array to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// The form of the array [default: by the name of OUT; .npy for other names; text without OUT]
+    /// The form of the array [default: the extension of OUT, or .npy for other names; text without OUT]
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
@@ -202,7 +202,7 @@ pub(crate) struct ArrayOutput {
 }
 
 impl ArrayOutput {
-    /// The form in which an array is written.
+    /// Returns the form in which the array is written.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {
             None if json => Form::Json,
@@ -219,13 +219,13 @@ impl ArrayOutput {
 /// The form of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// The file format of numpy
+    /// The file format .npy of numpy
     Npy,
-    /// Comma-separated values: a line for each row, or for each record under the names of the fields
+    /// Comma-separated values: a line for each row, or the names of the fields and a line for each record
     Csv,
     /// An object of dtype, shape and values
     Json,
-    /// The bytes of the elements alone, as in the .npy
+    /// Only the bytes of the elements, as in the .npy file
     #[value(alias = "bin")]
     Raw,
     /// Plain text: a line for each row
