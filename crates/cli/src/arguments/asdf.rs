@@ -518,7 +518,7 @@ pub(crate) struct Align {
     pub(crate) align: u64,
 }
 
-/// How a copy in another folder refers to other files.
+/// The form of names of other files in a copy in another folder.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
     /// Rewrite the names relative to the new folder
@@ -530,7 +530,7 @@ pub(crate) enum Externals {
     Keep,
 }
 
-/// What a command may write.
+/// Options for writing an output file.
 #[derive(Debug, Args)]
 pub(crate) struct Writing {
     /// Replace the output file if it exists
@@ -573,7 +573,7 @@ pub(crate) struct Reading {
     pub(crate) others: OtherFiles,
 }
 
-/// Reading of other files.
+/// Options for reading other files.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OtherFiles {
     /// The other files that arrays and references may use

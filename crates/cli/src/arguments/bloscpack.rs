@@ -163,7 +163,7 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// How chunks are compressed. Missing options have default values, which come from the file when appending.
+/// Options for compressing chunks. Missing options have default values, which come from the file when appending.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Size of an element in bytes, 1 to 255 [default: that of the file]

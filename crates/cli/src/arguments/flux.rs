@@ -161,7 +161,7 @@ fn hashes() -> impl TypedValueParser<Value = HashType> {
         .try_map(|name| HashType::from_name(&name).ok_or("not a hash"))
 }
 
-/// Where blobs come from.
+/// The stores from which blobs are read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Stores {
     /// Store for blobs: a directory, a content.sqlite, or a file of `flux dump`; several stores are searched in
@@ -403,7 +403,7 @@ pub(crate) struct Cat {
     pub(crate) reading: Reading,
 }
 
-/// How an archive is compared with files.
+/// Options for comparing an archive with files.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Disk {
     /// Compare with the files in this directory
@@ -425,7 +425,7 @@ pub(crate) struct Verify {
     pub(crate) verifying: Verifying,
 }
 
-/// How an archive is verified.
+/// Options for verifying an archive.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Verifying {
     #[command(flatten)]

@@ -92,7 +92,7 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How long to wait for another process that is changing a file.
+/// The maximum time to wait for another process that is changing a file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Locks an existing file that the command will replace, and undoes an interrupted change of it. Acquire the
