@@ -15,6 +15,8 @@
 //! does, because a store may be damaged or malicious.
 
 mod chunking;
+#[cfg(feature = "sqlite")]
+mod database_copy;
 mod detect;
 mod directory;
 #[cfg(feature = "dump-tar")]

@@ -21,16 +21,16 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use binio::write::TemporaryFile;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ToSql, params};
 
+use super::database_copy::{DatabaseCopy, beside};
 use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
 
@@ -80,57 +80,7 @@ pub struct SqliteStore {
     /// Steps since the last row, in thousands.
     steps: Arc<AtomicU32>,
     /// The copy that is read, where files that are open cannot be removed.
-    _copy: Option<Copied>,
-}
-
-/// A copy of a database and its logs, in a directory that is removed with this value or on a signal.
-#[derive(Debug)]
-struct Copied {
-    database: PathBuf,
-    _directory: Option<TemporaryFile>,
-}
-
-impl Copied {
-    fn of(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
-        let mut registered = None;
-        let directory = tempfile::Builder::new().make(|directory| {
-            let remove = directory.to_owned();
-            // Register the name first: a signal may end the program in between.
-            let temporary = TemporaryFile::new(move || remove_folder(&remove));
-            match private_folder(directory) {
-                Ok(()) => registered = Some(temporary),
-                Err(error) => {
-                    temporary.keep();
-                    return Err(error);
-                }
-            }
-            Ok(())
-        })?;
-        let directory = directory.into_temp_path().keep()?;
-        let database = directory.join("content.sqlite");
-        fs::copy(path, &database)?;
-        for (log, suffix) in logs {
-            fs::copy(log, beside(&database, suffix))?;
-        }
-        Ok(Self { database, _directory: registered })
-    }
-}
-
-/// Creates a folder that only its owner can enter.
-fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-/// Removes a folder, into which another thread may still be copying files.
-fn remove_folder(path: &Path) {
-    for _ in 0..10 {
-        if fs::remove_dir_all(path).is_ok() {
-            return;
-        }
-    }
+    _copy: Option<DatabaseCopy>,
 }
 
 /// A digest, bound as Flux binds it.
@@ -155,7 +105,7 @@ impl SqliteStore {
         let mut logs = Vec::from(["-wal", "-journal"].map(|suffix| (beside(path, suffix), suffix)));
         logs.retain(|(log, _)| log.is_file());
         if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
-            let copy = Copied::of(path, &logs)?;
+            let copy = DatabaseCopy::new(path, &logs)?;
             // This has the log applied, and every file of the copy open.
             let store = Self::new(Connection::open(&copy.database)?, false)?;
             return Ok(Self { _copy: (!cfg!(unix)).then_some(copy), ..store });
@@ -452,13 +402,6 @@ impl From<rusqlite::Error> for StoreError {
             _ => io::Error::other(error).into(),
         }
     }
-}
-
-/// Appends a suffix to a file name: `content.sqlite-wal`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }
 
 /// The path as a URI that makes the library ignore locks and logs.

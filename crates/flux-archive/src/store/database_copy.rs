@@ -1,0 +1,65 @@
+//! Copying the database of a crashed broker, so that its log can be applied without changing it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use binio::write::TemporaryFile;
+
+/// A copy of a database and its logs, in a directory that is removed with this value or on a signal.
+#[derive(Debug)]
+pub(super) struct DatabaseCopy {
+    pub(super) database: PathBuf,
+    _directory: Option<TemporaryFile>,
+}
+
+impl DatabaseCopy {
+    /// Copies a database and the logs with these suffixes.
+    pub(super) fn new(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
+        let mut registered = None;
+        let directory = tempfile::Builder::new().make(|directory| {
+            let remove = directory.to_owned();
+            // Register the name first: a signal may end the program in between.
+            let temporary = TemporaryFile::new(move || remove_folder(&remove));
+            match private_folder(directory) {
+                Ok(()) => registered = Some(temporary),
+                Err(error) => {
+                    temporary.keep();
+                    return Err(error);
+                }
+            }
+            Ok(())
+        })?;
+        let directory = directory.into_temp_path().keep()?;
+        let database = directory.join("content.sqlite");
+        fs::copy(path, &database)?;
+        for (log, suffix) in logs {
+            fs::copy(log, beside(&database, suffix))?;
+        }
+        Ok(Self { database, _directory: registered })
+    }
+}
+
+/// Creates a folder that only its owner can enter.
+fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Removes a folder, into which another thread may still be copying files.
+fn remove_folder(path: &Path) {
+    for _ in 0..10 {
+        if fs::remove_dir_all(path).is_ok() {
+            return;
+        }
+    }
+}
+
+/// Appends a suffix to a file name: `content.sqlite-wal`.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
