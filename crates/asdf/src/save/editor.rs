@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::file::blocks::BlockRef;
 use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
+use crate::tree::folder_of;
 use crate::value::edit::TreeText;
 use crate::value::{Array, ArrayStorage, Tree};
 use crate::yaml::{ParseOptions, YamlNode};
@@ -208,8 +209,7 @@ impl Editor {
     /// Fails if one of the folders does not exist, or if the text cannot be changed.
     pub fn relocate(&mut self, to: impl AsRef<Path>) -> Result<()> {
         let Some(path) = self.file.path() else { return Ok(()) };
-        let from = folder_of(path);
-        if let Some(tree) = self.tree()?.relocated(from, to.as_ref())? {
+        if let Some(tree) = self.tree()?.relocated(folder_of(path), to.as_ref())? {
             self.tree = Ok(tree);
         }
         Ok(())
@@ -527,13 +527,6 @@ impl Editor {
 
     fn write_options(&self) -> WriteOptions {
         WriteOptions::new().standard(standard(&self.file))
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
     }
 }
 

@@ -75,14 +75,14 @@ impl<'a> Files<'a> {
             }
             External::Any => None,
             External::Root(root) => Some(root.clone()),
-            External::SameDir => Some(folder_of(self.root)?),
+            External::SameDir => Some(folder(self.root)?.to_owned()),
         };
         let relative = path_of(uri)?;
         if root.is_some() {
             check_plain(uri, &relative)?;
         }
         let path =
-            if relative.is_absolute() { relative } else { folder_of(self.current)?.join(relative) };
+            if relative.is_absolute() { relative } else { folder(self.current)?.join(relative) };
         let not_found = |error: std::io::Error| {
             ReferenceError::NotFound(format!("external file {}: {error}", path.display()))
         };
@@ -102,12 +102,19 @@ impl<'a> Files<'a> {
 }
 
 /// Returns the folder of a file.
-fn folder_of(file: &Asdf) -> Result<PathBuf, ReferenceError> {
+fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     let path = file.path().ok_or_else(|| {
         ReferenceError::Forbidden("the file that names it has no path itself".into())
     })?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
+    Ok(folder_of(path))
+}
+
+/// Returns the folder of a path, which is `.` for a bare file name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
 }
 
 /// Converts a URI to a path: removes `file:` and decodes percent escapes.

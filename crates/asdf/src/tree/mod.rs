@@ -16,6 +16,8 @@ mod refs;
 mod table;
 
 pub use crate::error::ReferenceError;
+#[cfg(any(unix, windows))]
+pub(crate) use external::folder_of;
 pub(crate) use external::open_external;
 pub use find::Target;
 pub(crate) use node::Node;
