@@ -12,7 +12,7 @@ use crate::error::Result;
 /// The number of threads that stands for all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
-/// Returns the number of threads of the pool that work, of at most `threads`.
+/// Returns the number of pool threads to use, but no more than `threads`.
 pub(crate) fn workers(threads: usize) -> usize {
     #[cfg(feature = "rayon")]
     if threads > 1 {
@@ -65,8 +65,8 @@ mod pool {
     use crate::error::Result;
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        // Under these locks, only an iterator of the caller can panic. It is not used again then, because the panic
-        // continues when the threads have ended.
+        // A lock is poisoned only if the caller's iterator has panicked. Ignoring that is safe: no thread uses the
+        // iterator again, and the panic resumes once all threads have ended.
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

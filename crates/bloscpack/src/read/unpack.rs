@@ -141,7 +141,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Same as [`unpack_to`](Self::unpack_to). After an error, the file contains any of the chunks.
+    /// Same as [`unpack_to`](Self::unpack_to). After an error, the file may contain any
+    /// subset of the chunks.
     pub fn unpack_to_file(&self, file: &File, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to_file(0..self.len(), file, options)
     }
