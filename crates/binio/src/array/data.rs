@@ -19,9 +19,19 @@ pub trait Data: Sync {
     type Error: From<ElementsError> + Send;
 
     /// Fills `out` with bytes, starting at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the range extends past the end of the data, or if the data cannot be read or
+    /// decoded. The content of `out` is then unspecified.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Self::Error>;
 
     /// Returns the bytes of a range, shared if they are in memory.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_exact_at`](Self::read_exact_at). Also fails if there is not enough memory for
+    /// the bytes.
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Self::Error>;
 
     /// Returns the most efficient way to read this data.

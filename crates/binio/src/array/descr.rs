@@ -47,9 +47,12 @@ impl Datatype {
     /// Parses a type string (`<f8`) or the Python literal of a type (`'<f8'`, `[('a', '<f8')]`).
     /// Never panics, and does not evaluate anything.
     ///
+    /// # Errors
+    ///
     /// Fails with [`ElementsError::Object`] if the type contains Python objects at any depth. Fails
-    /// with [`ElementsError::Datatype`] if the text is not a type, for elements of 2^31 bytes or
-    /// more, and for records nested deeper than 64 levels.
+    /// with [`ElementsError::Datatype`] if the text is not a valid type, if an element has 2^31
+    /// bytes or more, if there are more than 65,536 fields, or if records nest deeper than 64
+    /// levels.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
         // A type string may end in brackets, but it contains no quotes and does not begin with a
         // bracket.
@@ -64,7 +67,12 @@ impl Datatype {
     }
 
     /// Converts a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string.
-    /// A list of one unnamed field is a plain type. Fails like [`parse`](Self::parse).
+    /// A list of one unnamed field is a plain type.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`parse`](Self::parse). Also fails with [`ElementsError::Datatype`] if the value
+    /// contains a number that is not a 64-bit integer, or if it nests too deep.
     pub fn from_json(value: &Value) -> Result<Self, ElementsError> {
         if let Value::String(text) = value {
             return Self::parse(text);

@@ -51,6 +51,8 @@ pub struct Header {
 impl Header {
     /// Creates the header of an array.
     ///
+    /// # Errors
+    ///
     /// Fails with [`ElementsError::Shape`] if the array has more than 64 dimensions or at least
     /// 2^63 bytes. Fails with [`ElementsError::Datatype`] for records that the format does not
     /// support, because their fields overlap or are not in the order of their bytes.
@@ -77,9 +79,6 @@ impl Header {
     /// Reads the header of a file and the offset of the data. Does not check that the data is
     /// complete.
     ///
-    /// Fails if the source is not a `.npy` file or is truncated, if the text is longer than 1 MiB,
-    /// or if the dictionary does not describe an array.
-    ///
     /// ```
     /// use binio::array::npy::Header;
     /// use binio::array::{Datatype, Order};
@@ -89,6 +88,16 @@ impl Header {
     /// assert_eq!((read, start), (header, 128));
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Magic`](crate::ErrorKind::Magic) if the source does not start with the marker
+    /// of the format, with [`Truncated`](crate::ErrorKind::Truncated) if it ends inside the header,
+    /// with [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version, with
+    /// [`Limit`](crate::ErrorKind::Limit) if the text is longer than 1 MiB, and with
+    /// [`Invalid`](crate::ErrorKind::Invalid) if a text of version 3.0 is not UTF-8. Fails with
+    /// [`Array`](crate::ErrorKind::Array) if the text does not describe an array: see
+    /// [`parse`](Self::parse). Also fails if the source cannot be read.
     pub fn read(source: &dyn ReadAt) -> Result<(Self, u64)> {
         let (text, start) = read_text(source)?;
         let header = Self::parse(&text)?;
@@ -97,8 +106,12 @@ impl Header {
 
     /// Parses the dictionary of a header.
     ///
-    /// Fails with [`ElementsError::Npy`] if the dictionary is invalid, with the errors of
-    /// [`Datatype::parse`] if its type is, and with [`ElementsError::Shape`] if its shape is.
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Npy`] if the text is not a dictionary with exactly the expected
+    /// keys, or if `fortran_order` is not a boolean. Fails with [`ElementsError::Shape`] if the
+    /// shape is not a tuple of counts. Also fails in the same cases as [`Datatype::parse`] and
+    /// [`new`](Self::new).
     pub fn parse(text: &str) -> std::result::Result<Self, ElementsError> {
         let invalid = |message: String| ElementsError::Npy(message);
         let dictionary = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;
@@ -169,8 +182,10 @@ impl<D: Data> Array<D> {
     /// Writes the array as a `.npy` file in C or Fortran order, in its stored byte order. The
     /// elements are read and written in pieces, so arrays of any size can be written.
     ///
-    /// Fails like [`npy::Header::new`](Header::new). Also fails if the elements cannot be read, and
-    /// with [`ElementsError::Output`] if `out` fails.
+    /// # Errors
+    ///
+    /// Same as [`npy::Header::new`](Header::new) and [`for_each_piece`](Self::for_each_piece). Also
+    /// fails with [`ElementsError::Output`] if `out` cannot be written.
     pub fn write_npy(
         &self,
         out: &mut dyn Write,

@@ -173,10 +173,6 @@ impl<D: Data> Array<D> {
     /// Writes all elements in C order in a [style](PrintStyle). `mask` has an entry for each
     /// element, which is `true` if the element is missing. The elements are read in pieces.
     ///
-    /// Fails if the elements cannot be read, and with [`ElementsError::Output`] if `out` fails.
-    /// Fails with [`ElementsError::Shape`] for too many elements without bytes, and with
-    /// [`ElementsError::Limit`] for more than 2^24 elements that share bytes.
-    ///
     /// ```
     /// use binio::{Bytes, Limits};
     /// use binio::array::{Array, Datatype, Order, Strided, PrintStyle};
@@ -194,6 +190,14 @@ impl<D: Data> Array<D> {
     /// assert_eq!(written(PrintStyle::Text, Some(&mask))?, "1 -- 3\n4 5 6\n");
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
+    /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^24
+    /// elements without bytes, or more than 2^16 of them in a field of a record. Fails with
+    /// [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or if such elements
+    /// together exceed [`max_alloc`](crate::Limits::max_alloc).
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
@@ -243,6 +247,12 @@ impl<D: Data> Array<D> {
     /// assert_eq!(out, b"0 0 0 ... 0 0 0\n");
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
+    /// data if the elements cannot be read. Like [`write_elements`](Self::write_elements), fails
+    /// with [`ElementsError::Shape`] for too many elements without bytes.
     pub fn write_summary(
         &self,
         out: &mut dyn Write,
@@ -368,6 +378,10 @@ fn quoted(cell: String) -> String {
 
 /// Writes a JSON value on one line, with every control character escaped. Plain JSON would leave
 /// those from U+007F to U+009F unescaped, and some terminals obey them.
+///
+/// # Errors
+///
+/// Fails with the error of `out` if it cannot be written.
 pub fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
     Ok(value.serialize(&mut serializer)?)
@@ -387,6 +401,10 @@ impl serde_json::ser::Formatter for Escaped {
 
 /// Writes JSON text or part of it, escaping the control characters from U+007F upwards. JSON has
 /// already escaped those below U+0020.
+///
+/// # Errors
+///
+/// Same as [`write_json`].
 pub fn escape_controls<W: ?Sized + Write>(out: &mut W, json: &str) -> io::Result<()> {
     let mut rest = json;
     while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {

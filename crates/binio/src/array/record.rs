@@ -39,10 +39,6 @@ impl Record {
     /// Creates a record of `itemsize` bytes. The fields are at their [offsets](Field::at), and may
     /// overlap and leave gaps.
     ///
-    /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field extends
-    /// past the end of the record, if the size is not below 2^63 bytes, or if records nest deeper
-    /// than 64 levels. Fails with [`ElementsError::Shape`] for fields with more than 64 dimensions.
-    ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
     ///
@@ -56,6 +52,12 @@ impl Record {
     /// assert_eq!((record.itemsize(), record.field("high").unwrap().offset()), (8, 2));
     /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field extends
+    /// past the end of the record, if the size is not below 2^63 bytes, or if records nest deeper
+    /// than 64 levels. Fails with [`ElementsError::Shape`] for fields with more than 64 dimensions.
     pub fn new(fields: Vec<Field>, itemsize: u64) -> Result<Self, ElementsError> {
         let mut names = HashSet::with_capacity(fields.len());
         let mut depth = 0;
@@ -80,14 +82,17 @@ impl Record {
         Ok(Self { fields, itemsize, depth: depth + 1 })
     }
 
-    /// Creates a record of contiguous fields. Their offsets are set here. Fails like
-    /// [`new`](Self::new).
+    /// Creates a record of contiguous fields. Their offsets are set here.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new).
     pub fn packed(fields: Vec<Field>) -> Result<Self, ElementsError> {
         Self::in_order(fields, |_| 1)
     }
 
     /// Creates a record of fields in the given order, with the padding that C and numpy
-    /// (`align=True`) add before each field and at the end. Fails like [`new`](Self::new).
+    /// (`align=True`) add before each field and at the end.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -101,6 +106,10 @@ impl Record {
     /// assert_eq!(record.itemsize(), 24);
     /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new).
     pub fn aligned(fields: Vec<Field>) -> Result<Self, ElementsError> {
         Self::in_order(fields, Datatype::alignment)
     }

@@ -73,6 +73,8 @@ impl ScalarType {
     /// Creates a type from a kind, a size in bytes and a byte order. The byte order becomes
     /// little-endian if the kind has none.
     ///
+    /// # Errors
+    ///
     /// Fails with [`ElementsError::Datatype`] if the kind does not exist in this size, or if the
     /// size is not below 2^63 bytes.
     pub fn new(kind: ScalarKind, size: u64, endian: Endian) -> Result<Self, ElementsError> {
@@ -104,6 +106,8 @@ impl ScalarType {
     ///
     /// `=` and a missing letter mean the byte order of the writer's machine. Files with such types
     /// were written on little-endian machines.
+    ///
+    /// # Errors
     ///
     /// Fails with [`ElementsError::Object`] for Python objects, and with
     /// [`ElementsError::Datatype`] for types unknown to numpy and for elements of 2^31 bytes or

@@ -98,10 +98,6 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 impl Strided {
     /// Returns the part of an array that the slices select, outermost axis first. Reads nothing.
     ///
-    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is not
-    /// on its axis, if a step is 0, or if there is more than one `...`. Fails with
-    /// [`ElementsError::Shape`] if new axes lead to more than 64 dimensions.
-    ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};
     ///
@@ -111,6 +107,12 @@ impl Strided {
     /// assert_eq!(array.slice(&Slice::parse("..., None, 0")?)?.shape(), [5, 3, 1]);
     /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is not
+    /// on its axis, if a step is 0, or if there is more than one `...`. Fails with
+    /// [`ElementsError::Shape`] if new axes lead to more than 64 dimensions.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         let parts = resolve(slices, self.shape())?;
         let mut shape = Vec::with_capacity(parts.len());
@@ -159,6 +161,12 @@ impl Slice {
     /// assert_eq!(Slice::parse("..., None").unwrap(), [Slice::Ellipsis, Slice::NewAxis]);
     /// assert!(Slice::parse("::0").is_err());
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Slice`] if the text is not a list of indices, `start:stop:step`
+    /// ranges, `...` and `None`, if a number does not fit in 64 bits, or if a step is 0. The
+    /// message contains the position in the text.
     pub fn parse(text: &str) -> Result<Vec<Self>, ElementsError> {
         let parsed = all_consuming(separated_list0(char(','), padded(slice))).parse(text);
         match parsed {

@@ -64,6 +64,8 @@ impl Strided {
     /// Creates a layout in `len` bytes of data. `offset` is the offset of the first element, and
     /// `strides` are the distances between neighbours, in bytes.
     ///
+    /// # Errors
+    ///
     /// Fails with [`ElementsError::Shape`] for more than 64 dimensions or more than 2^64 - 1
     /// elements, with [`ElementsError::Strides`] unless there is one stride per dimension, and with
     /// [`ElementsError::Outside`] if any element is not inside the data.
@@ -84,8 +86,12 @@ impl Strided {
         Ok(strided)
     }
 
-    /// Creates a layout of contiguous elements in `len` bytes of data, starting at `offset`. Fails
-    /// like [`new`](Self::new), and for strides of 2^63 bytes or more.
+    /// Creates a layout of contiguous elements in `len` bytes of data, starting at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new). Also fails with [`ElementsError::Shape`] if a stride would have
+    /// 2^63 bytes or more.
     pub fn packed(
         shape: Vec<u64>,
         order: Order,
@@ -247,8 +253,11 @@ impl Strided {
 
     /// Selects a field of each element. The dimensions of the field follow those of the array.
     ///
-    /// Fails with [`ElementsError::Shape`] if there are more than 64 dimensions, and with
-    /// [`ElementsError::Outside`] if the field extends past the end of the elements.
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Shape`] if the result has more than 64 dimensions or more than
+    /// 2^64 - 1 elements, and with [`ElementsError::Outside`] if the field extends past the end of
+    /// the elements.
     pub fn field(&self, field: &Field) -> Result<Self, ElementsError> {
         let itemsize = field.datatype().itemsize();
         let inner = c_strides(field.shape(), itemsize)?;
@@ -261,8 +270,6 @@ impl Strided {
     /// Repeats the elements to a larger shape by the rules of numpy: dimensions are matched from
     /// the last, and dimensions of 1 are repeated.
     ///
-    /// Fails with [`ElementsError::Shape`] if the shapes do not match.
-    ///
     /// ```
     /// use binio::array::{Order, Strided};
     ///
@@ -271,6 +278,11 @@ impl Strided {
     /// assert!(column.broadcast(&[2, 5]).is_err());
     /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Shape`] if the shapes do not match, or if the new shape has more
+    /// than 64 dimensions or more than 2^64 - 1 elements.
     pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         check_shape(shape)?;
         let mismatch = || bad_shape(format!("{:?} cannot be repeated to {shape:?}", self.shape));
@@ -288,9 +300,6 @@ impl Strided {
 
     /// Gives the elements in C order another shape, if that is possible without copying.
     ///
-    /// Fails with [`ElementsError::Shape`] if the number of elements differs, and with
-    /// [`ElementsError::Strides`] if no strides can describe the new shape.
-    ///
     /// ```
     /// use binio::array::{Order, Strided};
     ///
@@ -299,6 +308,12 @@ impl Strided {
     /// assert!(array.transpose().reshape(&[24]).is_err());
     /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Shape`] if the number of elements differs or the new shape has
+    /// more than 64 dimensions, and with [`ElementsError::Strides`] if no strides can describe the
+    /// new shape.
     pub fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         check_shape(shape)?;
         if count(shape) != count(&self.shape) {
@@ -357,6 +372,10 @@ impl Strided {
 
     /// Calls `body` with parts that together form the array in C order, each of at most `max`
     /// bytes. Larger elements are split as well. Does nothing if the elements have no bytes.
+    ///
+    /// # Errors
+    ///
+    /// Stops at the first error of `body` and returns it. There are no other errors.
     pub fn for_each_piece<E>(
         &self,
         max: u64,
@@ -433,6 +452,8 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
 
 /// Returns the strides of C order in bytes: the last dimension is the innermost. A dimension of 0
 /// is treated as 1.
+///
+/// # Errors
 ///
 /// Fails with [`ElementsError::Shape`] for strides of 2^63 bytes or more. If the array has no
 /// elements, such strides become 2^63 - 1 instead, since they are not used.

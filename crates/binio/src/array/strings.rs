@@ -6,12 +6,16 @@ impl<D: Data> Array<D> {
     /// Returns the elements of a text array in C order, without their padding: NUL characters are
     /// removed at the end only.
     ///
-    /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
-    /// invalid UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. To read those anyway,
-    /// use [`view`](Self::view) with `u8`, `u16` or `u32`. Fails with [`ElementsError::Type`] if
-    /// the elements are not text, and with [`ElementsError::Limit`] for more than
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ElementsError::Type`] if the
+    /// elements are not text, and with [`ElementsError::Limit`] for more than
     /// [`max_items`](crate::Limits::max_items) texts or if a list of them exceeds
     /// [`max_alloc`](crate::Limits::max_alloc).
+    ///
+    /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
+    /// invalid UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. To read those anyway,
+    /// use [`view`](Self::view) with `u8`, `u16` or `u32`.
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
         let list = self.len().saturating_mul(size_of::<String>() as u64);

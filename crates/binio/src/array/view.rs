@@ -49,8 +49,12 @@ pub struct Array<D> {
 impl<D> Array<D> {
     /// Creates an array of elements with the given type and layout in the data.
     ///
-    /// Buffers are limited to [`max_alloc`](Limits::max_alloc) bytes of elements. Fails with
-    /// [`ElementsError::Datatype`] if the type and the layout differ in the size of an element.
+    /// Buffers are limited to [`max_alloc`](Limits::max_alloc) bytes of elements.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Datatype`] if the type and the layout differ in the size of an
+    /// element.
     pub fn new(
         data: D,
         datatype: impl Into<Arc<Datatype>>,
@@ -142,7 +146,11 @@ impl<D: Clone> Array<D> {
         Self { layout, ..self.clone() }
     }
 
-    /// Returns part of the array. Reads nothing. Fails like [`Strided::slice`].
+    /// Returns part of the array. Reads nothing.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Strided::slice`].
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.slice(slices)?))
     }
@@ -150,7 +158,11 @@ impl<D: Clone> Array<D> {
     /// Returns a field of an array of records. The dimensions of the field follow those of the
     /// array. Reads nothing.
     ///
-    /// Fails with [`ElementsError::Datatype`] if there is no field with this name.
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Datatype`] if the elements are not records or have no field with
+    /// this name. Fails with [`ElementsError::Shape`] if the array and the field together have more
+    /// than 64 dimensions or more than 2^64 - 1 elements.
     pub fn field(&self, name: &str) -> Result<Self, ElementsError> {
         let fields = self.datatype.as_record().map_or(&[][..], Record::fields);
         let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
@@ -167,29 +179,45 @@ impl<D: Clone> Array<D> {
         self.with_layout(self.layout.transpose())
     }
 
-    /// Repeats the elements to a larger shape. Fails like [`Strided::broadcast`].
+    /// Repeats the elements to a larger shape.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Strided::broadcast`].
     pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
-    /// Gives the elements another shape, if that is possible without copying. Fails like
-    /// [`Strided::reshape`].
+    /// Gives the elements another shape, if that is possible without copying.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Strided::reshape`].
     pub fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.reshape(shape)?))
     }
 }
 
-/// Methods that read elements. All of them fail if the data cannot be read. They fail with
-/// [`ElementsError::Limit`] if the caller's limit is exceeded, and with [`ElementsError::Memory`]
-/// if there is not enough memory. Methods with a type parameter fail with [`ElementsError::Type`]
-/// if the elements are not of that type.
+/// Methods that read elements.
 impl<D: Data> Array<D> {
     /// Reads the elements in C order.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ElementsError::Type`] if the elements are not of type `T`, with
+    /// [`ElementsError::Limit`] if they exceed [`max_alloc`](Limits::max_alloc), with
+    /// [`ElementsError::Shape`] if they exceed the address space, and with
+    /// [`ElementsError::Memory`] if there is not enough memory. Also fails with the error of the
+    /// data if it cannot be read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, D::Error> {
         self.read_in(Order::C)
     }
 
     /// Reads the elements in C or Fortran order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read).
     pub fn read_in<T: Element>(&self, order: Order) -> Result<Vec<T>, D::Error> {
         let len = self.count::<T>()?;
         let size = self.checked_size()?;
@@ -214,7 +242,11 @@ impl<D: Data> Array<D> {
 
     /// Reads the elements in C order into a slice of exactly the right length.
     ///
-    /// Fails with [`ElementsError::BufferSize`] if the slice has a different length.
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), except that the limits only apply to `bool`, whose elements
+    /// need a second buffer. Also fails with [`ElementsError::BufferSize`] if the slice has a
+    /// different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<(), D::Error> {
         let want = self.count::<T>()?;
         if want != out.len() {
@@ -231,6 +263,12 @@ impl<D: Data> Array<D> {
     /// Reads the bytes of the elements, packed in C or Fortran order. Each number is converted to
     /// the requested byte order, including the parts of complex numbers, the characters of texts
     /// and the fields of records.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), except that the elements can have any type. Fails with
+    /// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
+    /// byte order.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>, D::Error> {
         let mut out = zeroed(self.checked_size()?)?;
         self.fill(&mut out, order, numbers)?;
@@ -239,7 +277,10 @@ impl<D: Data> Array<D> {
 
     /// Like [`read_bytes`](Self::read_bytes), but reads into a slice of exactly the right length.
     ///
-    /// Fails with [`ElementsError::BufferSize`] if the slice has a different length.
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limits do not apply. Also fails
+    /// with [`ElementsError::BufferSize`] if the slice has a different length.
     pub fn read_bytes_into(
         &self,
         out: &mut [u8],
@@ -255,6 +296,10 @@ impl<D: Data> Array<D> {
 
     /// Returns the elements in C order. They are not copied if they are in memory in native byte
     /// order, contiguous and aligned. Otherwise this takes one pass over them.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), except that the limits do not apply if nothing is copied.
     pub fn view<T: Element>(&self) -> Result<Elements<T>, D::Error> {
         self.count::<T>()?;
         let is_native = Swap::new(&self.datatype, ByteOrder::Native)? == Swap::None;
@@ -268,6 +313,11 @@ impl<D: Data> Array<D> {
 
     /// Returns the bytes from the start of the layout's [`extent`](Strided::extent) to its end
     /// without copying them, or `None` if the data has to be read in ranges.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the error of the data if it cannot be decoded, or if there is not enough memory
+    /// for the decoded bytes.
     pub fn shared_bytes(&self) -> Result<Option<Bytes>, D::Error> {
         match self.data.access() {
             Access::Memory | Access::Whole => self.data.bytes_at(self.layout.extent()).map(Some),
@@ -278,6 +328,13 @@ impl<D: Data> Array<D> {
     /// Calls `body` with the bytes of the elements in C or Fortran order, in the stored byte order
     /// and in pieces of at most `max` bytes. If `whole` is set, larger elements are not split. This
     /// reads arrays of any size with little memory.
+    ///
+    /// # Errors
+    ///
+    /// Stops at the first error of `body` and returns it. Fails with the error of the data if the
+    /// elements cannot be read, with [`ElementsError::Memory`] if there is not enough memory for a
+    /// piece, and with [`ElementsError::Limit`] if elements share bytes and together exceed
+    /// [`max_alloc`](Limits::max_alloc).
     pub fn for_each_piece(
         &self,
         order: Order,
@@ -306,6 +363,11 @@ impl<D: Data> Array<D> {
 
     /// Reads the elements into an `ndarray` array, in C or Fortran order. If an element consists of
     /// several values of the type, as in texts, they form the last dimension, and the order is C.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read). Also fails with [`ElementsError::Shape`] if `ndarray` does not
+    /// support the shape, because the product of the nonzero counts exceeds `isize::MAX`.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self, order: Order) -> Result<ndarray::ArrayD<T>, D::Error> {
         use ndarray::ShapeBuilder;

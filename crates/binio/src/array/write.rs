@@ -17,10 +17,6 @@ const PIECE: usize = 1 << 20;
 /// `packed` contains the contiguous elements in C or Fortran order, with numbers in the byte order
 /// `numbers`. `datatype` is the type of the elements in the data.
 ///
-/// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
-/// elements, with [`ElementsError::Overlap`] if elements may share bytes, and with
-/// [`ElementsError::Outside`] if an element is not inside the data.
-///
 /// ```
 /// use binio::array::{ByteOrder, Datatype, Order, Strided, write_bytes};
 ///
@@ -31,6 +27,13 @@ const PIECE: usize = 1 << 20;
 /// assert_eq!(data, [9, 0, 1, 9, 9, 0, 2, 9]);
 /// # Ok::<(), binio::array::ElementsError>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
+/// elements, with [`ElementsError::Overlap`] if elements may share bytes, with
+/// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
+/// byte order, and with [`ElementsError::Outside`] if an element is not inside the data.
 pub fn write_bytes(
     array: &Strided,
     datatype: &Datatype,
@@ -60,7 +63,7 @@ pub fn write_bytes(
 /// Writes elements in ranges. Calls `write` with the offset and the bytes of each range, from the
 /// front of each axis onwards. Ranges are as long as the layout allows, or about 1 MiB.
 ///
-/// The parameters and errors are those of [`write_bytes`]. Also fails if `write` does.
+/// The parameters are those of [`write_bytes`].
 ///
 /// ```
 /// use binio::array::{ElementsError, ByteOrder, Datatype, Order, Strided, write_ranges};
@@ -76,6 +79,12 @@ pub fn write_bytes(
 /// assert_eq!(written, [(100, b"adbecf".to_vec())]);
 /// # Ok::<(), ElementsError>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`write_bytes`], except that only `write` can tell if an element is outside the data.
+/// Also fails with [`ElementsError::Memory`] if there is not enough memory to rearrange the
+/// elements of a range. Stops at the first error of `write` and returns it.
 pub fn write_ranges<E: From<ElementsError>>(
     array: &Strided,
     datatype: &Datatype,
