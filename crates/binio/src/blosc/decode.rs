@@ -42,8 +42,11 @@ pub struct Scratch {
 impl<'a> Buffer<'a> {
     /// Parses bytes that are exactly one buffer.
     ///
-    /// Fails like [`Header::parse`]. Also fails if the length differs from `ctbytes`, or if the
-    /// codec cannot produce a whole block from this many bytes.
+    /// # Errors
+    ///
+    /// Same as [`Header::parse`]. Also fails with [`Truncated`](crate::ErrorKind::Truncated) if
+    /// there are fewer bytes than `ctbytes`, and with [`Invalid`](crate::ErrorKind::Invalid) if
+    /// there are more, or if the codec cannot produce a whole block from this many bytes.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let header = Header::parse(bytes)?;
         let (ctbytes, available) = (u64::from(header.ctbytes()), bytes.len() as u64);
@@ -77,6 +80,14 @@ impl<'a> Buffer<'a> {
     }
 
     /// Decodes all the data into `out`, whose length must be `nbytes`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if `out` has a different length or a block
+    /// is damaged, with [`Truncated`](crate::ErrorKind::Truncated) if a stream ends too early, and
+    /// with [`Unsupported`](crate::ErrorKind::Unsupported) if the codec is zstd and this build
+    /// lacks the feature `blosc-zstd`. Fails with [`Io`](crate::ErrorKind::Io) if there is not
+    /// enough memory to decode a block. The content of `out` is then unspecified.
     pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         check_len(out.len(), self.nbytes())?;
         for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {
@@ -87,6 +98,12 @@ impl<'a> Buffer<'a> {
 
     /// Decodes the bytes of the data in `range` into `out`, which must have the same length. Blocks
     /// outside the range are not read.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode_into`](Self::decode_into). Also fails with
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the range extends past the end of the data or ends
+    /// before it starts.
     pub fn decode_range_into(
         &self,
         range: Range<usize>,
@@ -128,7 +145,13 @@ impl<'a> Buffer<'a> {
     /// Decodes all the data.
     ///
     /// Memory is first allocated for as much as the stored bytes can decode to, then block by
-    /// block. Fails with [`Limit`](crate::ErrorKind::Limit) if `nbytes` is above the limits.
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode_into`](Self::decode_into). Also fails with
+    /// [`Limit`](crate::ErrorKind::Limit) if `nbytes` exceeds [`max_decoded`](Limits::max_decoded)
+    /// or [`max_alloc`](Limits::max_alloc).
     pub fn decode(&self, limits: &Limits) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         self.decode_to(&mut out, limits, &mut Scratch::default())?;
@@ -139,6 +162,10 @@ impl<'a> Buffer<'a> {
     /// After an error the buffer is empty.
     ///
     /// Keep the old content, so that these bytes need not be zeroed before they are overwritten.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode`](Self::decode).
     pub fn decode_to(
         &self,
         out: &mut Vec<u8>,

@@ -124,6 +124,8 @@ impl CompressOptions {
 
 /// Compresses data into one buffer, which is at most 16 bytes longer than the data.
 ///
+/// # Errors
+///
 /// Fails with [`Limit`](ErrorKind::Limit) for more than [`MAX_NBYTES`] bytes, with
 /// [`Invalid`](ErrorKind::Invalid) if the level or the typesize is out of range, and with
 /// [`Unsupported`](ErrorKind::Unsupported) if this build lacks the compressor.
@@ -134,6 +136,10 @@ pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
 }
 
 /// Like [`compress`], but reuses the memory of a buffer, replacing its content.
+///
+/// # Errors
+///
+/// Same as [`compress`].
 pub fn compress_into(data: &[u8], options: &CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     options.check(data.len())?;
     out.clear();

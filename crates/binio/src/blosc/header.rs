@@ -128,7 +128,9 @@ pub struct Header {
 impl Header {
     /// Parses the first 16 bytes. The bytes after them may be missing.
     ///
-    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) for fewer bytes, with
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) for fewer than 16 bytes, with
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for a Blosc2 buffer, and with
     /// [`Invalid`](crate::ErrorKind::Invalid) for fields that are out of range or contradict each
     /// other.
