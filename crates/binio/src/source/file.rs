@@ -26,9 +26,16 @@ pub struct FileSource {
 }
 
 impl FileSource {
-    /// Opens a file for reading. Fails for pipes, devices and directories, which cannot be read by
-    /// position. Some file systems, such as `/proc`, report a size of 0 for files that have
-    /// content: such a file is read into memory, up to 1 GiB.
+    /// Opens a file for reading. Only regular files can be read by position. Some file systems,
+    /// such as `/proc`, report a size of 0 for files that have content: such a file is read into
+    /// memory, up to 1 GiB.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be opened, with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for pipes, devices and directories, and with
+    /// [`Limit`](crate::ErrorKind::Limit) if a file that reports a size of 0 has more than 1 GiB of
+    /// content. The message contains the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new(open_regular(path)?)?.with_content();
@@ -56,6 +63,10 @@ impl FileSource {
 
     /// Wraps a file that is open for reading. The file's cursor is not used, but on Windows it is
     /// moved.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the length of the file cannot be determined.
     pub fn new(file: File) -> Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { file, len, content: Bytes::new() })

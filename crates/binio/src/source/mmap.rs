@@ -33,6 +33,11 @@ pub struct Mmap {
 impl Mmap {
     /// Maps a regular file for reading. A file that reports a size of 0 is read into memory
     /// instead, since it may still have content.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`FileSource::open`](crate::FileSource::open). Also fails with
+    /// [`Io`](crate::ErrorKind::Io) if the file cannot be mapped.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::map(path).with_context(|| path.display().to_string())

@@ -50,8 +50,7 @@ pub use scan::Scanner;
 pub use stream::Stream;
 pub use window::{Window, parse_with_fetch};
 
-/// Checks that a source of `total` bytes contains `len` bytes at `offset`. Fails with
-/// [`Truncated`](crate::ErrorKind::Truncated) otherwise. Implementations of
+/// Checks that a source of `total` bytes contains `len` bytes at `offset`. Implementations of
 /// [`ReadAt`](crate::ReadAt) call this first.
 ///
 /// ```
@@ -61,6 +60,11 @@ pub use window::{Window, parse_with_fetch};
 /// let error = check_range(5, 2, 4).unwrap_err();
 /// assert_eq!(error.to_string(), "needs 4 bytes, 3 are left at offset 2");
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Truncated`](crate::ErrorKind::Truncated), at this offset, if the range extends past
+/// the end of the source.
 pub fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
     match total.checked_sub(offset) {
         Some(available) if len <= available => Ok(()),

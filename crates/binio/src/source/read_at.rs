@@ -39,8 +39,14 @@ pub trait ReadAt: Send + Sync {
         self.len() == 0
     }
 
-    /// Fills the buffer with bytes, starting at `offset`. If this fails, the content of the buffer
-    /// is unspecified.
+    /// Fills the buffer with bytes, starting at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end of
+    /// the source, with [`Io`](crate::ErrorKind::Io) if the system cannot read it, and with
+    /// [`NeedsData`](crate::ErrorKind::NeedsData) if the source is remote and the range has not
+    /// been fetched. The content of the buffer is then unspecified.
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
     /// Returns `len` bytes, starting at `offset`. The bytes are shared if the source is in memory,
@@ -48,6 +54,11 @@ pub trait ReadAt: Send + Sync {
     ///
     /// The range is checked against the length before anything is allocated, so a length claimed by
     /// a hostile file can cost no more than the size of the source.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_exact_at`](Self::read_exact_at). Also fails with
+    /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory for the bytes.
     fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         check_range(self.len(), offset, len as u64)?;
         let mut buffer = crate::memory::reserve("a part of a source", len as u64)?;
@@ -97,6 +108,11 @@ pub trait ReadAt: Send + Sync {
 
     /// Announces which ranges will be read soon, so that a remote source can fetch them together.
     /// This is only a hint: reading works without it.
+    ///
+    /// # Errors
+    ///
+    /// No source in this crate fails. A source that starts fetching here may return the error of
+    /// the attempt, but must accept any ranges, including those past its end.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())

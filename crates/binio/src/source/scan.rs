@@ -90,6 +90,10 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
     }
 
     /// Returns the offset of the next match, or `None` if there are no more matches in the range.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`ReadAt::read_exact_at`], if the range cannot be read.
     pub fn next_match(&mut self) -> Result<Option<u64>> {
         let needle = self.finder.needle().len();
         while needle > 0 && self.left() >= needle as u64 {

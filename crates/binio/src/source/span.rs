@@ -27,9 +27,12 @@ pub struct Span<S> {
 }
 
 impl<S: ReadAt> Span<S> {
-    /// Creates a source from a range of another. Fails with
-    /// [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end. A range that
-    /// ends before it starts is empty.
+    /// Creates a source from a range of another. A range that ends before it starts is empty.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end of
+    /// the source.
     pub fn new(source: S, range: Range<u64>) -> Result<Self> {
         let len = range.end.saturating_sub(range.start);
         check_range(source.len(), range.start, len)?;

@@ -25,7 +25,11 @@ pub struct Stream<R> {
 }
 
 impl<R: Read + Seek + Send> Stream<R> {
-    /// Determines the length by seeking to the end.
+    /// Wraps a reader. Determines the length by seeking to the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the reader cannot seek.
     pub fn new(mut reader: R) -> Result<Self> {
         let len = reader.seek(SeekFrom::End(0))?;
         Ok(Self { reader: Mutex::new(reader), len })

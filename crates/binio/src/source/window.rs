@@ -68,8 +68,12 @@ impl Window {
         read_ahead: u64;
     }
 
-    /// Adds fetched bytes. Bytes that are already present are not replaced. Fails with
-    /// [`Truncated`](ErrorKind::Truncated) if the bytes extend past the end of the source.
+    /// Adds fetched bytes. Bytes that are already present are not replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](ErrorKind::Truncated) if the bytes extend past the end of the
+    /// source. Nothing is added then.
     pub fn insert(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let len = bytes.len() as u64;
@@ -233,8 +237,7 @@ impl ReadAt for Window {
 /// Runs `parse` repeatedly, fetching missing bytes in between, until no read misses any.
 ///
 /// `fetch` takes the missing ranges, sorted and disjoint, and returns the bytes of each; over HTTP
-/// this can be a single request for several ranges. `parse_with_fetch` fails if `fetch` fails or
-/// returns fewer bytes than requested. Otherwise every round adds bytes, so the loop ends.
+/// this can be a single request for several ranges. Every round adds bytes, so the loop ends.
 ///
 /// The error type is that of the parser. Only missed reads cause another run: a parser that handles
 /// a failed read itself, for example by reporting the file as damaged, is run again too.
@@ -263,6 +266,11 @@ impl ReadAt for Window {
 /// assert_eq!(rounds, 2);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Returns the error of `fetch`, or that of the last run of `parse`. Fails with
+/// [`Truncated`](ErrorKind::Truncated) if `fetch` returns fewer bytes than requested.
 pub fn parse_with_fetch<T, E: From<Error>>(
     window: &Window,
     mut parse: impl FnMut() -> Result<T, E>,
