@@ -56,6 +56,16 @@ pub struct AtomicFile {
 
 impl AtomicFile {
     /// Creates a file that will be called `target`, in an existing directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is a directory or
+    /// anything else but a regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no
+    /// file name, and with [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails
+    /// with [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in
+    /// place. If an interrupted change cannot be rolled back, fails in the same cases as
+    /// [`journal::roll_back`], and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if
+    /// there is a journal but no file.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(target.as_ref(), NewFile::create)
     }
@@ -95,6 +105,10 @@ impl AtomicFile {
     /// assert_eq!(read, "far");
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the buffer cannot be written to the file.
     pub fn file(&mut self) -> Result<&File> {
         let writer = self.writer()?;
         writer.flush()?;
@@ -103,15 +117,19 @@ impl AtomicFile {
 
     /// Moves the file into place. When this returns, the file is on disk under its name.
     ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be written, synced or renamed.
+    /// Fails in the same cases as [`create`](Self::create) if the old file has changed in the
+    /// meantime.
+    ///
     /// On failure the old file is unchanged, with one exception: if only the last step fails, which
     /// syncs the directory, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<()> {
         self.commit_by(NewFile::put)
     }
 
-    /// Like [`commit`](Self::commit), but never replaces a file. Fails with
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if another process has created a file with that
-    /// name in the meantime.
+    /// Like [`commit`](Self::commit), but never replaces a file.
     ///
     /// ```
     /// use binio::write::AtomicFile;
@@ -125,14 +143,18 @@ impl AtomicFile {
     /// assert_eq!(std::fs::read(&path)?, b"of another process");
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`commit`](Self::commit). Also fails with [`Io`](crate::ErrorKind::Io), of the kind
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), if another process has created a file with that
+    /// name in the meantime.
     pub fn commit_new(self) -> Result<()> {
         self.commit_by(NewFile::put_new)
     }
 
-    /// Puts several files in their places, in this order. Waits for each directory once, which for many
-    /// small files takes half as long as committing one after the other.
-    ///
-    /// On failure the files before the one that failed are in their places, but may not survive a crash.
+    /// Moves several files into place, in the given order. Each directory is synced only once,
+    /// which for many small files takes half as long as committing them one by one.
     ///
     /// ```
     /// use std::io::Write;
@@ -150,6 +172,11 @@ impl AtomicFile {
     /// assert!(names.iter().all(|name| name.exists()));
     /// # Ok::<(), binio::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`commit`](Self::commit). The files before the one that failed are in place, but may
+    /// not survive a crash.
     pub fn commit_all(files: impl IntoIterator<Item = Self>) -> Result<()> {
         let mut files: Vec<Self> = files.into_iter().collect();
         files.iter_mut().try_for_each(Self::finish)?;
@@ -323,6 +350,11 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
 
 /// Waits until the directory entries beside `path` are on disk, so that creating, renaming or
 /// removing the file survives a crash.
+///
+/// # Errors
+///
+/// Fails with [`Io`](crate::ErrorKind::Io) if the directory cannot be opened or synced. A file
+/// system that does not support syncing directories is not an error.
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
@@ -335,6 +367,10 @@ pub fn sync_directory(path: &Path) -> Result<()> {
 }
 
 /// Does nothing: other systems cannot open directories.
+///
+/// # Errors
+///
+/// Never fails.
 #[cfg(not(unix))]
 pub fn sync_directory(_: &Path) -> Result<()> {
     Ok(())

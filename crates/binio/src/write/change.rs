@@ -111,8 +111,15 @@ impl<'a> Change<'a> {
     /// Saves to the journal the bytes that may be overwritten. When this returns, the journal is on
     /// disk.
     ///
-    /// Fails if a journal already exists: [roll it back](super::FileLock::roll_back) first. Also
-    /// fails if the plan overwrites its own untouched range, or if no bytes identify the file.
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if the plan overwrites its own untouched
+    /// range, if no bytes identify the file, if the marker is longer than 4096 bytes, or if there
+    /// are more than 2^32 - 1 ranges. Fails with [`Truncated`](crate::ErrorKind::Truncated) if the
+    /// marker extends past the end of the file.
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the journal cannot be written, or if a journal
+    /// already exists: [roll it back](super::FileLock::roll_back) first.
     pub fn begin(storage: &'a mut dyn Storage, plan: &ChangePlan) -> Result<Self> {
         let file = storage.file();
         let len = file.len();
@@ -145,9 +152,14 @@ impl<'a> Change<'a> {
     }
 
     /// Completes the change: waits until the file is on disk, removes the journal, and syncs the
-    /// directory. If the file cannot be synced, the change is undone. If the journal cannot be
-    /// removed, the change is undone either now or when the file is next opened for writing. If
-    /// only the directory cannot be synced, the change is complete but may be undone after a crash.
+    /// directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if one of these steps fails. If the file cannot be
+    /// synced, the change is undone. If the journal cannot be removed, the change is undone either
+    /// now or when the file is next opened for writing. If only the directory cannot be synced, the
+    /// change is complete but may be undone after a crash.
     pub fn commit(mut self) -> Result<()> {
         // If the file cannot be synced, dropping the value undoes the change.
         self.sync()?;
@@ -156,8 +168,12 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Undoes the change. If that fails, the change is undone when the file is next opened for
-    /// writing.
+    /// Undoes the change.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`journal::undo`]. If this fails, the change is undone when the file is next opened
+    /// for writing.
     pub fn roll_back(mut self) -> Result<()> {
         self.finished = true;
         journal::undo(self.storage).map(drop)

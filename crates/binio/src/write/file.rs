@@ -14,6 +14,12 @@ pub struct FileTarget(FileSource);
 
 impl FileTarget {
     /// Opens an existing regular file for reading and writing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file does not exist or cannot be opened for
+    /// writing, and with [`Unsupported`](crate::ErrorKind::Unsupported) for pipes, devices and
+    /// directories.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || {
@@ -27,6 +33,10 @@ impl FileTarget {
 
     /// Wraps a file that is open for reading and writing. The file's cursor is not used, but on
     /// Windows it is moved.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the length of the file cannot be determined.
     pub fn new(file: File) -> Result<Self> {
         FileSource::new(file).map(Self)
     }
@@ -75,6 +85,11 @@ impl WriteAt for FileTarget {
 
 /// Writes all of `data` to a file, starting at `offset`. The file's cursor is not used, so many
 /// threads can write to the same file; on Windows the cursor is moved.
+///
+/// # Errors
+///
+/// Fails with [`Io`](crate::ErrorKind::Io) if the system cannot write all the bytes. Some of them
+/// may have been written.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> Result<()> {
     system::write_all_at(file, data, offset).map_err(|error| Error::from(error).at(offset))
 }
@@ -126,6 +141,10 @@ pub struct FileStorage<'lock> {
 
 impl<'lock> FileStorage<'lock> {
     /// Opens the locked file, and its journal if there is one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`FileTarget::open`], for the file and for the journal.
     pub fn open(lock: &'lock FileLock) -> Result<Self> {
         let file = FileTarget::open(lock.path())?;
         let journal_path = journal::path_of(lock.path());

@@ -16,6 +16,11 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a folder. The empty path stands for the current directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the folder cannot be opened. Systems other than
+    /// Unix do not open the folder itself, so this never fails there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         #[cfg(unix)]
@@ -46,6 +51,10 @@ impl Folder {
     /// assert!(matches!(folder.consistent_file("data".as_ref())?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`ConsistentFile::open`].
     pub fn consistent_file(&self, name: &OsStr) -> Result<ConsistentFile> {
         #[cfg(unix)]
         if let Some(file) = self.without_journal(name) {

@@ -86,6 +86,14 @@ pub enum Pending {
 
 /// Returns the state of an in-place change that was interrupted or is still in progress, or `None`
 /// if the file has no journal.
+///
+/// # Errors
+///
+/// Fails with [`Io`](crate::ErrorKind::Io) if the file or its journal cannot be read, and with
+/// [`Unsupported`](crate::ErrorKind::Unsupported) if one of them is not a regular file. Fails with
+/// [`Magic`](crate::ErrorKind::Magic) if the journal is complete but has an unknown version, and
+/// with [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if its
+/// fields contradict each other.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     let Some((file, journal)) = open(path.as_ref())? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
@@ -170,8 +178,11 @@ fn is_missing(error: &Error) -> bool {
 /// Locks a file and undoes an interrupted in-place change, so that the file is as it was before the
 /// change. Returns `true` if there was a journal.
 ///
-/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to
-/// another file, and with [`Locked`](crate::ErrorKind::Locked) if the change is still in progress.
+/// # Errors
+///
+/// Same as [`pending`]. Also fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the
+/// journal belongs to another file, with [`Locked`](crate::ErrorKind::Locked) if the change is
+/// still in progress, and with [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
     // A file that cannot be locked is an error only if there is something to undo.
@@ -196,7 +207,12 @@ pub(super) fn settle(target: &Path) -> Result<()> {
 }
 
 impl FileLock {
-    /// Undoes an interrupted in-place change of the locked file, like [`roll_back`].
+    /// Undoes an interrupted in-place change of the locked file, like [`roll_back`]. Returns `true`
+    /// if there was a journal.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`roll_back`], except that the lock is already held.
     pub fn roll_back(&self) -> Result<bool> {
         // A file that cannot be written is an error only if there is something to undo.
         if open(self.path())?.is_none() {
@@ -208,6 +224,14 @@ impl FileLock {
 }
 
 /// Undoes a change and removes its journal. Returns `true` if there was a journal.
+///
+/// # Errors
+///
+/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to
+/// another file. Fails with [`Magic`](crate::ErrorKind::Magic),
+/// [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if the
+/// journal cannot be understood: see [`pending`]. Also fails if the storage cannot be read or
+/// written.
 pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     let Some(journal) = storage.journal() else { return Ok(false) };
     if let Some(read) = Journal::read(journal)? {

@@ -20,8 +20,15 @@ pub struct Journaled<F, J> {
 }
 
 impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
-    /// Combines a file and its journal. Returns `None` if the journal is incomplete, which means that
-    /// the file is unchanged, or if it belongs to another file.
+    /// Combines a file and its journal. Returns `None` if the journal is incomplete, which means
+    /// that the file is unchanged, or if it belongs to another file.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Magic`](crate::ErrorKind::Magic) if the journal is complete but has an unknown
+    /// version, and with [`Invalid`](crate::ErrorKind::Invalid) or
+    /// [`Truncated`](crate::ErrorKind::Truncated) if its fields contradict each other. Also fails
+    /// if the file or the journal cannot be read.
     pub fn new(file: F, journal: J) -> Result<Option<Self>> {
         Self::identified(file, journal, None)
     }
@@ -39,6 +46,11 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 impl Journaled<FileSource, FileSource> {
     /// Opens a file with its journal. Returns `None` if there is no journal to apply and the file
     /// can be read as it is.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new). Also fails with [`Unsupported`](crate::ErrorKind::Unsupported)
+    /// if the file or its journal is not a regular file.
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref())? else { return Ok(None) };
         let identity = Identity::of(&file.file);
@@ -68,6 +80,10 @@ impl ConsistentFile {
     /// assert!(matches!(ConsistentFile::open(&path)?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`FileSource::open`] and [`Journaled::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (file, journal) = journal::open_both(path.as_ref())?;
         let Some(journal) = journal else { return Ok(Self::File(file)) };

@@ -38,8 +38,14 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file without waiting. Fails with [`Locked`](crate::ErrorKind::Locked) if the file is
-    /// already locked.
+    /// Locks a file without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Locked`](crate::ErrorKind::Locked) if the file is already locked, with
+    /// [`Io`](crate::ErrorKind::Io) if it does not exist or cannot be opened, and with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular file. The message
+    /// contains the path.
     pub fn acquire(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let acquire = || {
@@ -54,11 +60,14 @@ impl FileLock {
         acquire().with_context(|| path.display().to_string())
     }
 
-    /// Like [`acquire`](Self::acquire), but waits for up to `patience` until the lock is free. Then
-    /// it fails with [`Locked`](crate::ErrorKind::Locked); on Linux the error also contains the id
-    /// of the process that holds the lock, if it can be found.
+    /// Like [`acquire`](Self::acquire), but waits for up to `patience` until the lock is free. If
+    /// another file replaces the locked one in the meantime, the new file is locked.
     ///
-    /// If another file replaces the locked one in the meantime, the new file is locked.
+    /// # Errors
+    ///
+    /// Same as [`acquire`](Self::acquire). On Linux, the message of
+    /// [`Locked`](crate::ErrorKind::Locked) also contains the id of the process that holds the
+    /// lock, if it can be found.
     pub fn acquire_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
         let path = path.as_ref();
         let start = Instant::now();

@@ -66,12 +66,29 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 pub trait WriteAt: ReadAt {
     /// Writes all of `data`, starting at `offset`. The target grows if necessary, and a gap is
     /// filled with zeros.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the target cannot be written, for example because
+    /// the disk is full. Some of the bytes may have been written. Fails with
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the target does not allow these bytes to be
+    /// changed, see [`Change`].
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()>;
 
     /// Truncates the target to `len` bytes, or extends it with zeros.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the length cannot be changed, and with
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the target does not allow it, see [`Change`].
     fn set_len(&mut self, len: u64) -> Result<()>;
 
     /// Waits until everything written so far is on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the system reports that the bytes could not be
+    /// written to disk.
     fn sync(&mut self) -> Result<()>;
 }
 

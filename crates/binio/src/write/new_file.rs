@@ -35,7 +35,12 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates a file in the directory of `target`. Fails if `target` has no file name.
+    /// Creates a file in the directory of `target`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if `target` has no file name, and with
+    /// [`Io`](crate::ErrorKind::Io) if the file cannot be created.
     pub fn create(target: &Path) -> Result<Self> {
         if target.file_name().is_none() {
             return Err(Error::invalid("the path has no file name"));
@@ -78,6 +83,10 @@ impl NewFile {
 
     /// Gives the file its name, in the directory where it was created. An existing file with that
     /// name is replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be linked or renamed.
     pub fn put(self, target: &Path) -> Result<()> {
         let Self { name, file } = self;
         let (name, temporary) = match name {
@@ -98,9 +107,15 @@ impl NewFile {
 }
 
 impl NewFile {
-    /// Gives the file its name, in the directory where it was created. Fails with
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), without replacing anything, if a file with that
-    /// name exists.
+    /// Gives the file its name, in the directory where it was created. Never replaces a file, with
+    /// one exception: on a file system without hard links, it may replace one that another process
+    /// creates at the same moment.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io), of the kind
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists) if a file with that name exists, and of another
+    /// kind if the file cannot be linked or renamed.
     pub fn put_new(self, target: &Path) -> Result<()> {
         let Self { name, file } = self;
         let Some((name, temporary)) = name else { return Ok(unnamed::link(&file, target)?) };

@@ -50,6 +50,10 @@ pub struct ReservedNumber<T> {
 
 impl<W: Write + Seek> PatchWriter<W> {
     /// Creates a writer that continues at the current position of `inner`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if `inner` cannot tell its position.
     pub fn new(mut inner: W) -> Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { inner, start, position: 0, open_numbers: 0 })
@@ -61,6 +65,10 @@ impl<W: Write + Seek> PatchWriter<W> {
     }
 
     /// Writes a number in the given byte order.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot be written.
     pub fn write_scalar<T: Scalar>(&mut self, number: T, endian: Endian) -> Result<()> {
         let mut bytes = [0; 16];
         let bytes = &mut bytes[..T::SIZE];
@@ -69,6 +77,10 @@ impl<W: Write + Seek> PatchWriter<W> {
     }
 
     /// Writes zeros as a placeholder for a number that is not known yet.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_scalar`](Self::write_scalar).
     pub fn reserve<T: Scalar>(&mut self, endian: Endian) -> Result<ReservedNumber<T>> {
         let reserved = ReservedNumber { position: self.position, endian, number: PhantomData };
         self.write_scalar(T::zeroed(), endian)?;
@@ -77,6 +89,16 @@ impl<W: Write + Seek> PatchWriter<W> {
     }
 
     /// Goes back and writes a number into the space reserved for it by this writer.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot seek or write. The
+    /// position is then unspecified.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot seek or write. The
+    /// position is then unspecified.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a number is filled in once: its room is used up"
@@ -92,6 +114,10 @@ impl<W: Write + Seek> PatchWriter<W> {
     }
 
     /// Writes zeros up to the next multiple of `align`. Writes nothing if `align` is 0.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_scalar`](Self::write_scalar).
     pub fn pad_to(&mut self, align: u64) -> Result<()> {
         const ZEROS: [u8; 512] = [0; 512];
         let beyond = self.position.checked_rem(align).unwrap_or(0);
@@ -104,7 +130,12 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Flushes and returns the inner writer. Fails if a reserved number has not been filled in.
+    /// Flushes and returns the inner writer.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if a reserved number has not been filled
+    /// in, and with [`Io`](crate::ErrorKind::Io) if the inner writer cannot be flushed.
     pub fn finish(mut self) -> Result<W> {
         if self.open_numbers > 0 {
             let open = self.open_numbers;

@@ -26,12 +26,25 @@ pub trait Storage: Send + Sync {
         None
     }
 
-    /// Creates an empty journal. Fails if one already exists.
+    /// Creates an empty journal.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if a journal already exists or cannot be created.
     fn create_journal(&mut self) -> Result<()>;
 
     /// Removes the journal.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if there is no journal or if it cannot be removed.
     fn remove_journal(&mut self) -> Result<()>;
 
     /// Waits until the creation or removal of the journal is on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the system reports that the directory could not
+    /// be written to disk.
     fn sync_directory(&mut self) -> Result<()>;
 }
