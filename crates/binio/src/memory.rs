@@ -14,8 +14,7 @@ const THRESHOLD: usize = 4 << 20;
 
 /// Returns an empty buffer with space for `len` elements. `what` describes the buffer in errors.
 ///
-/// Fails with [`ErrorKind::OutOfMemory`]. If the length comes from a file, check it against the
-/// caller's [`Limits`](crate::Limits) first.
+/// If the length comes from a file, check it against the caller's [`Limits`](crate::Limits) first.
 ///
 /// ```
 /// let buffer: Vec<u8> = binio::memory::reserve("chunk 3", 100)?;
@@ -25,14 +24,22 @@ const THRESHOLD: usize = 4 << 20;
 /// assert_eq!(error.to_string(), "cannot allocate 4611686018427387904 bytes for chunk 3");
 /// # Ok::<(), binio::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`OutOfMemory`](ErrorKind::OutOfMemory) if the buffer cannot be allocated.
 pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
     let mut buffer = Vec::new();
     grow(&mut buffer, what, len)?;
     Ok(buffer)
 }
 
-/// Reserves space for exactly `additional` more elements. Fails with [`ErrorKind::OutOfMemory`],
-/// leaving the buffer unchanged.
+/// Reserves space for exactly `additional` more elements.
+///
+/// # Errors
+///
+/// Fails with [`OutOfMemory`](ErrorKind::OutOfMemory) if the space cannot be allocated. The buffer
+/// is then unchanged.
 pub fn grow<T>(buffer: &mut Vec<T>, what: &'static str, additional: u64) -> Result<()> {
     let reserved =
         usize::try_from(additional).is_ok_and(|len| buffer.try_reserve_exact(len).is_ok());

@@ -143,23 +143,48 @@ impl Limits {
         max_items: u64::MAX,
     };
 
-    /// Fails if a buffer of `bytes` exceeds the limit. `what` describes the buffer in errors.
+    /// Checks that a buffer of `bytes` is within [`max_alloc`](Self::max_alloc). `what` describes
+    /// the buffer in errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Limit`](ErrorKind::Limit) if the buffer is larger.
     pub fn check_alloc(&self, what: &'static str, bytes: u64) -> Result<()> {
         check_limit(what, self.max_alloc, bytes)
     }
 
-    /// Fails if decoding an item to `bytes` exceeds the limit.
+    /// Checks that an item that decodes to `bytes` is within [`max_decoded`](Self::max_decoded).
+    /// `what` describes the item in errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Limit`](ErrorKind::Limit) if the item is larger.
     pub fn check_decoded(&self, what: &'static str, bytes: u64) -> Result<()> {
         check_limit(what, self.max_decoded, bytes)
     }
 
-    /// Fails if a number of `items` exceeds the limit.
+    /// Checks that a number of `items` is within [`max_items`](Self::max_items). `what` describes
+    /// the items in errors.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Limit`](ErrorKind::Limit) if there are more.
     pub fn check_items(&self, what: &'static str, items: u64) -> Result<()> {
         check_limit(what, self.max_items, items)
     }
 }
 
-/// Fails with [`ErrorKind::Limit`] if `requested` is above `limit`.
+/// Checks that an amount is within a limit. `what` describes the amount in errors.
+///
+/// ```
+/// assert!(binio::check_limit("members", 100, 100).is_ok());
+/// let error = binio::check_limit("members", 100, 101).unwrap_err();
+/// assert_eq!(error.to_string(), "members: 101 is above the limit of 100");
+/// ```
+///
+/// # Errors
+///
+/// Fails with [`Limit`](ErrorKind::Limit) if `requested` is above `limit`.
 pub fn check_limit(what: &'static str, limit: u64, requested: u64) -> Result<()> {
     if requested > limit {
         return Err(Error::new(ErrorKind::Limit { what, limit, requested }));

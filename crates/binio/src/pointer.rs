@@ -7,8 +7,7 @@ use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Splits a pointer into tokens, unescaped. Fails if a non-empty pointer does not start with `/`,
-/// or if a `~` is not followed by `0` or `1`.
+/// Splits a pointer into tokens, unescaped.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;
@@ -19,6 +18,11 @@ use crate::{Error, Result};
 /// assert_eq!(error.to_string(), "`~` in `~2` is neither `~0` nor `~1`");
 /// # Ok::<(), binio::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Invalid`](crate::ErrorKind::Invalid) if a non-empty pointer does not start with
+/// `/`, or if a `~` is not followed by `0` or `1`.
 pub fn tokens(pointer: &str) -> Result<Vec<Cow<'_, str>>> {
     if pointer.is_empty() {
         return Ok(Vec::new());

@@ -4,7 +4,11 @@ use crate::checksum::{Algorithm, Digest};
 use crate::{Endian, Error, ErrorKind, Result};
 
 impl Digest {
-    /// Creates a digest from its bytes in printing order. Fails unless there are [`Algorithm::len`]
+    /// Creates a digest from its bytes in printing order.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](ErrorKind::Invalid) unless there are exactly [`Algorithm::len`]
     /// bytes.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
@@ -19,6 +23,10 @@ impl Digest {
 
     /// Creates a digest from its bytes as stored in a file. 32-bit checksums are numbers with a
     /// byte order; all others are byte strings without one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_bytes`](Self::from_bytes).
     pub fn stored(algorithm: Algorithm, bytes: &[u8], endian: Endian) -> Result<Self> {
         match *bytes {
             [a, b, c, d] if endian == Endian::Little => Self::from_bytes(algorithm, &[d, c, b, a]),
@@ -27,6 +35,11 @@ impl Digest {
     }
 
     /// Parses a digest from hexadecimal digits in either case.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](ErrorKind::Invalid) unless the text consists of two hexadecimal
+    /// digits per byte of the digest.
     pub fn parse_hex(algorithm: Algorithm, text: &str) -> Result<Self> {
         let malformed = || {
             Error::invalid(format!(
@@ -47,8 +60,11 @@ impl Digest {
         Ok(Self::of(algorithm, &bytes[..algorithm.len()]))
     }
 
-    /// Compares this computed digest with the stored one. Fails with
-    /// [`Checksum`](ErrorKind::Checksum) if they differ.
+    /// Compares this computed digest with the stored one.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Checksum`](ErrorKind::Checksum) if the digests or their algorithms differ.
     pub fn verify(&self, stored: Self) -> Result<()> {
         if *self != stored {
             return Err(Error::new(ErrorKind::Checksum { stored, computed: *self }));

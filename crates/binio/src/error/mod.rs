@@ -318,9 +318,17 @@ impl From<Error> for io::Error {
 /// ```
 pub trait Context<T> {
     /// Prepends `what` to the path.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `self`, with the context added.
     fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T>;
 
     /// Like `context`, but only calls `what` on failure, for text that is costly to build.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`context`](Self::context).
     fn with_context<C: Into<Cow<'static, str>>>(self, what: impl FnOnce() -> C) -> Result<T>;
 }
 

@@ -122,8 +122,6 @@ single_byte_scalars!(u8, i8);
 
 /// Decodes an array of numbers into a buffer.
 ///
-/// Fails unless the length of `bytes` is exactly the size of the numbers.
-///
 /// ```
 /// use binio::Endian;
 /// use binio::number::decode_into;
@@ -133,6 +131,11 @@ single_byte_scalars!(u8, i8);
 /// assert_eq!(numbers, [0x0102, 0x0304]);
 /// # Ok::<(), binio::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is shorter than the numbers,
+/// and with [`Invalid`](crate::ErrorKind::Invalid) if it is longer.
 pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Result<()> {
     let needed = size_of_val(out);
     if bytes.len() < needed {
@@ -153,8 +156,6 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
 /// Returns the bytes as an array of numbers. They are borrowed if their byte order and alignment
 /// are right, and copied otherwise.
 ///
-/// Fails if the length is not a multiple of the size of a number.
-///
 /// ```
 /// use binio::Endian;
 /// use binio::number::decode;
@@ -162,6 +163,11 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
 /// assert_eq!(decode::<i16>(&[0xff, 0xfe, 0, 1], Endian::Big)?, [-2, 1].as_slice());
 /// # Ok::<(), binio::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Invalid`](crate::ErrorKind::Invalid) if the length of `bytes` is not a multiple of
+/// the size of a number.
 pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
     if endian == Endian::NATIVE || T::SIZE == 1 {
         if let Ok(numbers) = bytemuck::try_cast_slice(bytes) {
@@ -174,10 +180,8 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
     Ok(Cow::Owned(numbers))
 }
 
-/// Reverses the bytes of each number of `width` bytes. The width must be 1, 2, 4, 8 or 16.
-///
-/// Fails for any other width, or if the length is not a multiple of the width. For complex numbers,
-/// use the width of their parts.
+/// Reverses the bytes of each number of `width` bytes. The width must be 1, 2, 4, 8 or 16. For
+/// complex numbers, use the width of their parts.
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4];
@@ -185,6 +189,12 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
 /// assert_eq!(bytes, [2, 1, 4, 3]);
 /// # Ok::<(), binio::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) for any other width, and with
+/// [`Invalid`](crate::ErrorKind::Invalid) if the length is not a multiple of the width. The bytes
+/// are then unchanged.
 pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return Err(Error::unsupported(format!("byte order of numbers of {width} bytes")));

@@ -55,6 +55,10 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Reads the next `n` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](ErrorKind::Truncated) if fewer than `n` bytes are left.
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(n).ok_or_else(|| self.needs(n))?;
         self.move_to(rest);
@@ -62,6 +66,10 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Reads the next `N` bytes as an array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](ErrorKind::Truncated) if fewer than `N` bytes are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.needs(N))?;
         self.move_to(rest);
@@ -69,16 +77,29 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Reads the next number.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Truncated`](ErrorKind::Truncated) if fewer bytes are left than the number has.
     pub fn read<T: Scalar>(&mut self, endian: Endian) -> Result<T> {
         self.take(T::SIZE).map(|bytes| T::get(bytes, endian))
     }
 
     /// Skips `n` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`take`](Self::take).
     pub fn skip(&mut self, n: usize) -> Result<()> {
         self.take(n).map(drop)
     }
 
-    /// Skips a marker. Fails with [`Magic`](ErrorKind::Magic) if the next bytes are not the marker.
+    /// Skips a marker.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Magic`](ErrorKind::Magic) if the next bytes are not the marker, or if there are
+    /// too few of them.
     pub fn magic(&mut self, expected: &[u8]) -> Result<()> {
         if let Some(rest) = self.rest.strip_prefix(expected) {
             self.move_to(rest);
@@ -91,6 +112,10 @@ impl<'a> ByteReader<'a> {
 
     /// Returns a new cursor over the next `n` bytes and skips them. Reads from the new cursor
     /// cannot go past these bytes.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`take`](Self::take).
     pub fn child(&mut self, n: usize) -> Result<Self> {
         let offset = self.offset;
         self.take(n).map(|data| Self { rest: data, offset })
@@ -103,7 +128,11 @@ impl<'a> ByteReader<'a> {
         taken
     }
 
-    /// Fails if there are any bytes left.
+    /// Checks that all bytes have been read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Invalid`](ErrorKind::Invalid) if there are any bytes left.
     pub fn finish(self) -> Result<()> {
         match self.rest.len() {
             0 => Ok(()),
