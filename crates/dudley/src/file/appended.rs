@@ -7,16 +7,17 @@ use crate::signature::Signature;
 
 /// Returns the bytes of the layout appended to a native file.
 ///
-/// # Errors
-/// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
-/// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Also fails if the signature is damaged or
-/// the file cannot be read.
-///
 /// ```
 /// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n";
 /// assert_eq!(dudley::file::appended_layout(&native[..])?, b"x = i4\n");
 /// # Ok::<(), dudley::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`Signature::of`]. Also fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature,
+/// with [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it, and with [`Read`](ErrorKind::Read) if
+/// the layout cannot be read or has 2 GiB or more.
 pub fn appended_layout(file: &(impl ReadAt + ?Sized)) -> Result<Vec<u8>, Error> {
     let file: &dyn ReadAt = &file;
     let signature = Signature::of(file)?.ok_or(ErrorKind::NotNative)?;

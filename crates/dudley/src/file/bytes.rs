@@ -53,7 +53,8 @@ impl FileBytes {
     /// Opens a file. If a change to it was interrupted, reads return the bytes from before that change.
     ///
     /// # Errors
-    /// Fails if the file cannot be read.
+    ///
+    /// Same as [`ConsistentFile::open`](binio::write::ConsistentFile::open).
     #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
         Ok(binio::write::ConsistentFile::open(path)?.into())
@@ -77,7 +78,8 @@ impl FileBytes {
     /// Opens a file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read.
+    ///
+    /// Same as [`FileSource::open`](binio::FileSource::open).
     #[cfg(not(feature = "write"))]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
         Ok(Self::new(binio::FileSource::open(path)?))

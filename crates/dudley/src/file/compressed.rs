@@ -72,10 +72,6 @@ impl File {
     /// Returns the bytes of a compressed array as stored, without the count before them. This also works for
     /// filters that are not registered.
     ///
-    /// # Errors
-    /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array is not
-    /// compressed.
-    ///
     /// ```
     /// use dudley::{File, Layout, OpenOptions, Order, Rules};
     ///
@@ -87,6 +83,11 @@ impl File {
     /// assert_eq!(error, "`/x`, compressed by mine at 0: no decoder for this filter");
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array is not
+    /// compressed.
     pub fn raw_bytes(&self, path: &str) -> Result<Bytes, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();

@@ -107,9 +107,6 @@ impl fmt::Display for Explanation {
 impl File {
     /// Explains what the byte at `address` belongs to. Returns several explanations where data overlaps.
     ///
-    /// # Errors
-    /// Fails if the file cannot be read.
-    ///
     /// ```
     /// use dudley::{File, Layout};
     ///
@@ -123,6 +120,12 @@ impl File {
     /// assert_eq!(explained(20)?, "after the end of the file at 0x14");
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, and with
+    /// [`Layout`](crate::ErrorKind::Layout) if it ends before a parameter that the size of an instance depends
+    /// on.
     pub fn explain(&self, address: u64) -> Result<Vec<Explanation>, Error> {
         let len = self.source().len();
         if address >= len {

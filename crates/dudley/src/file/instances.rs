@@ -32,11 +32,6 @@ pub struct Instance<'f> {
 impl File {
     /// Returns the instances of a struct, which may differ in size (ragged data).
     ///
-    /// # Errors
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) if this is not an uncompressed struct, or if its address or shape
-    /// is not known.
-    ///
     /// ```
     /// use dudley::{File, Layout};
     ///
@@ -52,6 +47,12 @@ impl File {
     /// assert_eq!(file.get("/x[2].id")?.read::<u8>()?, [9]);
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) if this is not an uncompressed struct, or if its address or shape
+    /// is not known.
     pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();
@@ -94,8 +95,10 @@ impl<'f> Instances<'f> {
     /// Returns the instance with this index, counted through all dimensions in C order.
     ///
     /// # Errors
-    /// Fails if there is no such instance, or if the file ends before a parameter of this or an earlier
-    /// instance.
+    ///
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no such instance or its size is not known,
+    /// and with [`Layout`](ErrorKind::Layout) if the file ends before a parameter of this or an earlier
+    /// instance does.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
@@ -184,6 +187,7 @@ impl<'f> Instance<'f> {
     /// Returns the member with this name, or the parameter as a scalar.
     ///
     /// # Errors
+    ///
     /// Same as [`File::get`].
     pub fn get(&self, name: &str) -> Result<Array, Error> {
         let inputs = self.file.inputs();
@@ -194,6 +198,7 @@ impl<'f> Instance<'f> {
     /// Returns the instances of a member, which may differ in size as well.
     ///
     /// # Errors
+    ///
     /// Same as [`File::instances`].
     pub fn instances(&self, name: &str) -> Result<Instances<'f>, Error> {
         Instances::new(self.file, self.row, self.part(name)?.clone(), &self.path_of(name))

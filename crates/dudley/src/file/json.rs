@@ -17,10 +17,6 @@ impl File {
     /// [`array::json`](binio::array::json). A struct becomes an object of its members, without its parameters.
     /// Instances that differ in size become nested lists.
     ///
-    /// # Errors
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails if `out`
-    /// cannot be written to.
-    ///
     /// ```
     /// use dudley::{File, Layout};
     ///
@@ -34,6 +30,12 @@ impl File {
     /// assert_eq!(json("/p")?, r#"{"x":[5, 6],"y":-1}"#);
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails with
+    /// [`Read`](ErrorKind::Read) if `out` cannot be written, if the elements cannot be read, or if there are
+    /// more than 65,536 instances without bytes.
     pub fn write_json(&self, path: &str, out: &mut dyn Write) -> Result<(), Error> {
         let (row, inside) = self.find(path)?;
         self.write_inside(row, &inside, path, out)
@@ -42,6 +44,7 @@ impl File {
     /// Writes the value of a row as JSON, like [`write_json`](Self::write_json).
     ///
     /// # Errors
+    ///
     /// Same as [`write_json`](Self::write_json).
     pub fn write_row_json(&self, row: Row, out: &mut dyn Write) -> Result<(), Error> {
         let path = self.layout().subject_path(row.subject());

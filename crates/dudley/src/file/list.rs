@@ -34,6 +34,7 @@ impl File {
     /// Returns the elements of a list.
     ///
     /// # Errors
+    ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, with [`NotFound`](ErrorKind::NotFound) if
     /// there is nothing at the path, and with [`NotData`](ErrorKind::NotData) if it leads to anything but a
     /// list.
@@ -75,6 +76,7 @@ impl<'f> List<'f> {
     /// Returns an element that is an array.
     ///
     /// # Errors
+    ///
     /// Same as [`File::get`].
     pub fn get(&self, index: usize) -> Result<Array, Error> {
         self.file.get(&self.path(index))
@@ -89,6 +91,7 @@ impl<'f> List<'f> {
     /// empty, if the elements differ in type or shape, or if they are not evenly spaced.
     ///
     /// # Errors
+    ///
     /// Same as [`File::get`].
     pub fn stacked(&self) -> Result<Option<Array>, Error> {
         let Some(&first) = self.elements.first() else { return Ok(None) };

@@ -20,8 +20,9 @@ use crate::error::Error;
 /// widened.
 ///
 /// # Errors
-/// Fails if the array cannot be read or is too large to copy, or if it contains text that is not valid UTF-8 or
-/// UTF-16.
+///
+/// Fails with [`Read`](crate::ErrorKind::Read) if the array cannot be read, if the copy exceeds
+/// [`max_alloc`](binio::Limits::max_alloc), or if a text is not valid UTF-8 or UTF-16.
 pub fn for_numpy(array: &Array) -> Result<Array, Error> {
     let Some(datatype) = widened(array.datatype()).map_err(binio::Error::from)? else {
         return Ok(array.clone());

@@ -69,6 +69,7 @@ impl OpenOptions {
     /// Parses a text and sets it as the layout.
     ///
     /// # Errors
+    ///
     /// Same as [`Layout::parse`].
     pub fn parse(self, text: impl AsRef<[u8]>) -> Result<Self, Error> {
         let layout = self.parse.parse(text)?;
@@ -99,9 +100,13 @@ impl OpenOptions {
     /// Opens a file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, if its signature is damaged, or if its appended layout has errors.
-    /// Fails with [`NoLayout`](ErrorKind::NoLayout) if no layout is set or appended. If an address cannot be
-    /// found, opening succeeds, but accessing the item fails; see [`File::stopped`].
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if the file cannot be read, and with
+    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set or appended. Fails in the same cases as
+    /// [`Signature::of`] if the signature is damaged, and as [`Layout::parse`] if the appended layout has
+    /// errors.
+    ///
+    /// If an address cannot be found, opening succeeds, but accessing the item fails; see [`File::stopped`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
         let source = self.bytes_of(path)?;
@@ -139,6 +144,7 @@ impl OpenOptions {
     /// Opens a file that is already in memory.
     ///
     /// # Errors
+    ///
     /// Same as [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<File, Error> {
         self.from_source(bytes.into())
@@ -147,6 +153,7 @@ impl OpenOptions {
     /// Opens a file from any source of bytes.
     ///
     /// # Errors
+    ///
     /// Same as [`open`](Self::open).
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<File, Error> {
         let source = FileBytes::new(source);
@@ -214,6 +221,7 @@ impl File {
     /// Opens a file described by `layout`, or by its appended layout if `layout` is `None`.
     ///
     /// # Errors
+    ///
     /// Same as [`OpenOptions::open`].
     pub fn open(
         path: impl AsRef<Path>,
@@ -225,6 +233,7 @@ impl File {
     /// Opens a file that is already in memory.
     ///
     /// # Errors
+    ///
     /// Same as [`OpenOptions::open`].
     pub fn from_bytes(
         bytes: impl Into<Bytes>,
@@ -236,6 +245,7 @@ impl File {
     /// Opens a file from any source of bytes.
     ///
     /// # Errors
+    ///
     /// Same as [`OpenOptions::open`].
     pub fn from_source(
         source: impl ReadAt + 'static,

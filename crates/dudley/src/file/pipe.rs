@@ -43,12 +43,6 @@ impl OpenOptions {
     /// only for the one at the path `only`. The [`File`] passed to `visit` knows nothing but this row. Data
     /// that `visit` does not read is skipped.
     ///
-    /// # Errors
-    /// Fails if the input cannot be read or ends too early, or if `visit` fails. Fails with
-    /// [`NoLayout`](ErrorKind::NoLayout) if no layout is set, and with [`NotInOrder`](ErrorKind::NotInOrder) if
-    /// the layout has explicit addresses. If there is nothing at the path `only`, or nothing that is stored,
-    /// fails like [`File::get`].
-    ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use dudley::OpenOptions;
@@ -62,6 +56,15 @@ impl OpenOptions {
     /// assert_eq!(sums, [2, 3, 7]);
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`NoLayout`](ErrorKind::NoLayout) if no layout is set, and with
+    /// [`NotInOrder`](ErrorKind::NotInOrder) if the layout has explicit addresses. Fails with
+    /// [`Read`](ErrorKind::Read) if the input cannot be read, or if an item that is visited exceeds
+    /// [`max_alloc`](binio::Limits::max_alloc), and with [`Layout`](ErrorKind::Layout) if the input ends before
+    /// a parameter. If there is nothing at the path `only`, or nothing that is stored, fails like
+    /// [`File::get`]. Stops at the first error of `visit` and returns it.
     pub fn read_in_order(
         &self,
         input: impl Read + Send + 'static,

@@ -43,6 +43,7 @@ impl File {
     /// Returns the references stored in the array at a path.
     ///
     /// # Errors
+    ///
     /// Same as [`get`](Self::get). Also fails with [`NotData`](ErrorKind::NotData) if the array has no
     /// reference filter or its elements are not integers, and with [`Reference`](ErrorKind::Reference) if the
     /// filter is not registered.
@@ -74,10 +75,6 @@ impl File {
     /// Follows the references at a path, and any references found on the way. Returns each item reached once,
     /// in the order of discovery.
     ///
-    /// # Errors
-    /// Same as [`references`](Self::references) and [`References::get`]. Also fails with
-    /// [`Reference`](ErrorKind::Reference) if the references form a cycle.
-    ///
     /// ```
     /// use dudley::{File, Layout};
     ///
@@ -88,6 +85,11 @@ impl File {
     /// assert_eq!(error.to_string(), "`/r`, element 1: following references leads back to /s");
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`references`](Self::references) and [`References::get`]. Also fails with
+    /// [`Reference`](ErrorKind::Reference) if the references form a cycle.
     pub fn deref_deep(&self, path: &str) -> Result<Vec<ItemId>, Error> {
         let mut open = vec![(None, self.references(path)?, 0)];
         if let Found::Item(item, members) = self.layout().find(path)? {
@@ -164,6 +166,7 @@ impl<'f> References<'f> {
     /// `None` for a null reference.
     ///
     /// # Errors
+    ///
     /// Fails with [`Reference`](ErrorKind::Reference) if the stored number belongs to no item, or if there is
     /// no element with this index.
     pub fn get(&self, index: usize) -> Result<Option<Referenced<'f>>, Error> {
@@ -201,7 +204,9 @@ impl<'f> Referenced<'f> {
     /// Returns the data of the item.
     ///
     /// # Errors
-    /// Same as [`File::get`]. Fails with [`NotData`](ErrorKind::NotData) if the item is a dict or a list.
+    ///
+    /// Same as [`File::get`]. In particular, fails with [`NotData`](ErrorKind::NotData) if the item is a dict
+    /// or a list.
     pub fn array(&self) -> Result<Array, Error> {
         self.file.get(&self.path())
     }
@@ -209,6 +214,7 @@ impl<'f> Referenced<'f> {
     /// Returns the references stored in the item.
     ///
     /// # Errors
+    ///
     /// Same as [`File::references`].
     pub fn references(&self) -> Result<References<'f>, Error> {
         self.file.references(&self.path())

@@ -161,7 +161,9 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// Fails if the appended layout cannot be read or has errors, or if the addresses of one of the layouts
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if the appended layout cannot be read. Fails with
+    /// [`Layout`](ErrorKind::Layout) if one of the layouts has errors, or if the addresses of one of them
     /// cannot be found.
     pub fn contradiction(&self) -> Result<Option<Change>, Error> {
         let Some(signature) = self.signature.filter(|found| found.layout_address > 0) else {
@@ -241,12 +243,13 @@ impl File {
     /// A struct becomes an array of records. The last dimension of text is its length.
     ///
     /// # Errors
-    /// Fails if the path is malformed ([`Path`](ErrorKind::Path)), if there is nothing at the path
-    /// ([`NotFound`](ErrorKind::NotFound)), or if it leads to a dict, a list or a fixed parameter
-    /// ([`NotData`](ErrorKind::NotData)). Fails with [`NotStrided`](ErrorKind::NotStrided) if the instances of
-    /// a struct differ in size (use [`instances`](Self::instances) instead), with
-    /// [`PastEnd`](ErrorKind::PastEnd) if the file ends before the array does, and with the error in
-    /// [`stopped`](Self::stopped) if the address could not be found.
+    ///
+    /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, with [`NotFound`](ErrorKind::NotFound) if
+    /// there is nothing at the path, and with [`NotData`](ErrorKind::NotData) if it leads to a dict, a list or
+    /// a fixed parameter. Fails with [`NotStrided`](ErrorKind::NotStrided) if the instances of a struct differ
+    /// in size (use [`instances`](Self::instances) instead), with [`PastEnd`](ErrorKind::PastEnd) if the file
+    /// ends before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot
+    /// be decoded. If the address could not be found, fails with the error in [`stopped`](Self::stopped).
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);
@@ -259,8 +262,10 @@ impl File {
     /// file ends before the array does.
     ///
     /// # Errors
-    /// Same as [`get`](Self::get), except for [`PastEnd`](ErrorKind::PastEnd). Also fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) for compressed arrays.
+    ///
+    /// Same as [`get`](Self::get), except for [`PastEnd`](ErrorKind::PastEnd) and
+    /// [`Filter`](ErrorKind::Filter). Also fails with [`NotStrided`](ErrorKind::NotStrided) for compressed
+    /// arrays.
     pub fn locate(&self, path: &str) -> Result<Location, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return Ok(location);
@@ -303,6 +308,7 @@ impl File {
     /// Returns the array or scalar of a row.
     ///
     /// # Errors
+    ///
     /// Same as [`get`](Self::get).
     pub fn array_of(&self, row: Row) -> Result<Array, Error> {
         self.array_inside(row, &[], &self.layout().subject_path(row.subject()))
@@ -322,6 +328,7 @@ impl File {
     /// Returns the value of a fixed or stored parameter of a dict.
     ///
     /// # Errors
+    ///
     /// Fails with [`NotFound`](ErrorKind::NotFound) if there is no parameter at the path. If its value could
     /// not be read, fails with the error in [`stopped`](Self::stopped).
     pub fn param(&self, path: &str) -> Result<i64, Error> {

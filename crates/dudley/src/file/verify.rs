@@ -115,9 +115,6 @@ impl VerifyReport {
 /// [silenced](ParseOptions::silence). Bytes that belong to no item are reported as notes, unless they may be
 /// padding for alignment. If no layout is appended to a native file, only its signature is checked.
 ///
-/// # Errors
-/// Fails if the file cannot be read, or if the signature of a native file is damaged.
-///
 /// ```
 /// use dudley::file::{VerifyOptions, verify};
 /// use dudley::diagnostic::Code;
@@ -129,6 +126,12 @@ impl VerifyReport {
 /// assert!(verify(&native[..], &VerifyOptions::new())?.is_fine());
 /// # Ok::<(), dudley::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Read`](ErrorKind::Read) if the file cannot be read. Fails in the same cases as
+/// [`Signature::of`] if the signature of a native file is damaged, and as [`Source::decode`] if the layout is
+/// not text. All other errors are in the report.
 pub fn verify(
     file: &(impl ReadAt + ?Sized),
     options: &VerifyOptions,

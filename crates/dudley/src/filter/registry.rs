@@ -97,6 +97,7 @@ pub trait Compress: Send + Sync {
     /// read.
     ///
     /// # Errors
+    ///
     /// Fails if the array or an argument is not supported. The message should say what was expected.
     fn check(&self, declared: &Declared<'_>) -> Result<(), FilterError> {
         let _ = declared;
@@ -106,12 +107,14 @@ pub trait Compress: Send + Sync {
     /// Compresses elements, which are in C order. There is at least one.
     ///
     /// # Errors
-    /// Fails if the elements cannot be compressed.
+    ///
+    /// Fails if the codec rejects the elements, for example because an image is larger than its format allows.
     fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError>;
 
     /// Decompresses stored bytes and writes the elements to `out`, which accepts no more bytes than declared.
     ///
     /// # Errors
+    ///
     /// Fails if the stored bytes are damaged or belong to an array with another type or shape.
     fn decode(
         &self,
@@ -129,13 +132,15 @@ pub trait Reference: Send + Sync {
     /// Returns the item that a stored number refers to, or `None` for a null reference.
     ///
     /// # Errors
-    /// Fails if the number refers to no item.
+    ///
+    /// Fails if the number belongs neither to an item nor to a null reference.
     fn resolve(&self, number: i64, layout: &Layout) -> Result<Option<ItemId>, FilterError>;
 
     /// Returns the number to store for an item, or for a null reference.
     ///
     /// # Errors
-    /// Fails if the item has no number.
+    ///
+    /// Fails if the item has no number. In the filter of this crate, only the root has none.
     fn encode(&self, item: Option<ItemId>, layout: &Layout) -> Result<i64, FilterError>;
 }
 

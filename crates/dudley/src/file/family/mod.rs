@@ -109,6 +109,7 @@ impl Family {
     /// Opens the file with this number, counted from 0.
     ///
     /// # Errors
+    ///
     /// Same as [`File::open`]. Also fails with [`NotFound`](ErrorKind::NotFound) if there is no file with this
     /// number.
     pub fn open(&self, number: usize) -> Result<File, Error> {
@@ -127,6 +128,7 @@ impl Family {
     /// Returns the location of an array in one file. Opens the file only if there are no summaries.
     ///
     /// # Errors
+    ///
     /// Same as [`open`](Self::open) and [`File::locate`].
     pub fn locate(&self, number: usize, path: &str) -> Result<Location, Error> {
         let file = self.file(number)?;
@@ -141,6 +143,7 @@ impl Family {
     /// caller's rayon pool read many files in parallel (feature `rayon`).
     ///
     /// # Errors
+    ///
     /// Same as [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape or type in a
     /// file differs from that in the first file; without summaries, this is found only when the file is read.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
@@ -193,6 +196,7 @@ impl Template {
     /// Creates a family from files and their summaries.
     ///
     /// # Errors
+    ///
     /// Same as [`Summaries::param`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the numbers of files
     /// and records differ.
     pub fn family<P: Into<PathBuf>>(

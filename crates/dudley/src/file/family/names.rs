@@ -8,14 +8,15 @@ use crate::layout::{ItemId, Layout, Value};
 /// Returns `count` file names, numbered from 0. `{}` in the pattern is replaced by the number, and `{:05}` by
 /// the number with at least 5 digits. `{{` and `}}` stand for braces.
 ///
-/// # Errors
-/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder.
-///
 /// ```
 /// let names = dudley::file::file_names("run_{:03}.bd", 2)?;
 /// assert_eq!(names, [std::path::Path::new("run_000.bd"), std::path::Path::new("run_001.bd")]);
 /// # Ok::<(), dudley::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Pattern`](ErrorKind::Pattern) unless the pattern has exactly one placeholder.
 pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     let [before, after, width] =
         parts(pattern).ok_or_else(|| ErrorKind::Pattern { pattern: pattern.to_owned() })?;
@@ -72,6 +73,7 @@ impl Layout {
     /// `None` if the layout has no such attribute.
     ///
     /// # Errors
+    ///
     /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the names lead
     /// out of the folder.
     pub fn files_in(&self, folder: &Path, count: usize) -> Result<Option<Vec<PathBuf>>, Error> {

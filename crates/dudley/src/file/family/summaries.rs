@@ -40,6 +40,7 @@ impl Summaries {
     /// Opens a file of summaries.
     ///
     /// # Errors
+    ///
     /// Same as [`File::open`]. Also fails if the file ends before its last record does, if the number of
     /// records is negative ([`Mismatch`](ErrorKind::Mismatch)), or if there are more records than the limits
     /// allow.
@@ -50,6 +51,7 @@ impl Summaries {
     /// Opens summaries from any source of bytes.
     ///
     /// # Errors
+    ///
     /// Same as [`open`](Self::open).
     pub fn from_source(template: &Template, source: impl ReadAt + 'static) -> Result<Self, Error> {
         Self::new(template.summary_options()?.from_source(source)?)
@@ -82,6 +84,7 @@ impl Summaries {
     /// Returns a member of the summary for all files, such as their times, as one strided array.
     ///
     /// # Errors
+    ///
     /// Same as [`File::get`].
     pub fn get(&self, name: &str) -> Result<Array, Error> {
         self.file.get(&path(name))
@@ -90,6 +93,7 @@ impl Summaries {
     /// Reads the values of a parameter in all records.
     ///
     /// # Errors
+    ///
     /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if this is not an integer, or
     /// if a value is above 2^63-1.
     pub fn param(&self, name: &str) -> Result<Vec<i64>, Error> {

@@ -47,6 +47,7 @@ impl Template {
     /// Parses a template.
     ///
     /// # Errors
+    ///
     /// Same as [`Layout::parse`] and [`new`](Self::new).
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         Self::new(Layout::parse(text)?)
@@ -55,6 +56,7 @@ impl Template {
     /// Creates a template from a layout.
     ///
     /// # Errors
+    ///
     /// Fails with [`NotTemplate`](ErrorKind::NotTemplate) if addresses depend on anything but the summary: if
     /// the layout has a stored parameter outside the summary, an explicit address, compressed data, or a struct
     /// whose size depends on values stored in it.
@@ -112,6 +114,7 @@ impl Template {
     /// Returns the location of an array, member or parameter in a file with these parameter values.
     ///
     /// # Errors
+    ///
     /// Same as [`File::locate`]. Also fails with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a
     /// value is missing.
     pub fn locate(&self, values: &Values, path: &str) -> Result<Location, Error> {
