@@ -72,7 +72,8 @@ impl Extension {
     /// Prepares to extend a file on disk. Nothing is written yet.
     ///
     /// # Errors
-    /// Same as [`new`](Self::new). Also fails if the file cannot be opened.
+    ///
+    /// Same as [`new`](Self::new). Also fails with [`Read`](ErrorKind::Read) if the file cannot be opened.
     pub fn open(
         path: impl AsRef<Path>,
         more: &str,
@@ -89,10 +90,12 @@ impl Extension {
     /// parameters. Addresses follow the default rules, as for [`File::open`](crate::File::open).
     ///
     /// # Errors
+    ///
     /// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
     /// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Fails with
-    /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the mode does not allow it. Also
-    /// fails if the file cannot be read, or if the extended layout has errors.
+    /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the new data would overwrite
+    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors or an address
+    /// in it cannot be found, and with [`Read`](ErrorKind::Read) if the file cannot be read.
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,
@@ -142,6 +145,7 @@ impl Extension {
     /// Puts numbers at a path, like [`Writer::put`].
     ///
     /// # Errors
+    ///
     /// Same as [`Writer::put`].
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         self.writer.put(path, elements)
@@ -150,6 +154,7 @@ impl Extension {
     /// Puts strings at a path, like [`Writer::put_strings`].
     ///
     /// # Errors
+    ///
     /// Same as [`Writer::put_strings`].
     pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
         self.writer.put_strings(path, texts)
@@ -158,6 +163,7 @@ impl Extension {
     /// Puts an array at a path, like [`Writer::put_array`].
     ///
     /// # Errors
+    ///
     /// Same as [`Writer::put_array`].
     pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
     where
@@ -169,7 +175,9 @@ impl Extension {
     /// Changes the file on disk. Rolls back an interrupted change first.
     ///
     /// # Errors
-    /// Same as [`commit`](Self::commit). Also fails if another writer is using the file.
+    ///
+    /// Same as [`commit`](Self::commit). Also fails with [`Read`](ErrorKind::Read) if another writer is using
+    /// the file, or if an interrupted change cannot be rolled back.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<WriteReport, Error> {
         let lock = FileLock::acquire(path)?;
         lock.roll_back()?;
@@ -181,8 +189,9 @@ impl Extension {
     /// step until it is on disk. Missing data becomes zeros.
     ///
     /// # Errors
-    /// Fails if the file has changed since this was created, or if it cannot be written. The file then keeps
-    /// its old content.
+    ///
+    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this was created, and with
+    /// [`Read`](ErrorKind::Read) if it cannot be written. The file then keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {

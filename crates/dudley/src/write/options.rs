@@ -51,9 +51,6 @@ impl WriteOptions {
 
     /// Begins a file. It appears under its name only when it is [finished](Writer::finish).
     ///
-    /// # Errors
-    /// Fails if the file cannot be created, or if the addresses cannot be found with the given values.
-    ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
     ///
@@ -71,6 +68,12 @@ impl WriteOptions {
     /// assert_eq!(file.get("/p.pos")?.read::<f32>()?, [0.0; 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be created, and with
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the value of a parameter does not fit its type. Fails in the
+    /// same cases as [`Resolver::table`] if the addresses cannot be found with the given values.
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -84,6 +87,7 @@ impl WriteOptions {
     /// Begins a file in a target that can be written at any offset, such as a vector of bytes.
     ///
     /// # Errors
+    ///
     /// Same as [`create`](Self::create).
     pub fn write_at<'w>(
         &self,
@@ -95,9 +99,6 @@ impl WriteOptions {
 
     /// Begins a file that is written in one pass, for example to a pipe. Data put in order of addresses is
     /// written immediately; data put earlier is held in memory until its turn.
-    ///
-    /// # Errors
-    /// Same as [`create`](Self::create). Also fails if data overlaps.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
@@ -111,6 +112,11 @@ impl WriteOptions {
     /// assert_eq!(File::from_bytes(pipe, None)?.get("x")?.read::<u16>()?, [5, 6]);
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`create`](Self::create). Also fails with [`Mismatch`](crate::ErrorKind::Mismatch) if data
+    /// overlaps.
     pub fn stream<'w>(
         &self,
         out: &'w mut dyn Write,

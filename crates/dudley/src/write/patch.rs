@@ -42,9 +42,10 @@ impl File {
     /// Prepares to replace the numbers at a path. The new numbers are in C order. Nothing is written yet.
     ///
     /// # Errors
-    /// Same as [`get`](Self::get). Fails with [`Mismatch`](ErrorKind::Mismatch) if the number or type of the
-    /// elements is wrong, or if the path leads to a parameter or a compressed array, whose values determine
-    /// sizes or addresses.
+    ///
+    /// Same as [`get`](Self::get). Fails with [`Mismatch`](ErrorKind::Mismatch) if the number of elements is
+    /// wrong, or if the path leads to a parameter or a compressed array, whose values determine sizes or
+    /// addresses. Fails with [`Read`](ErrorKind::Read) if the type in the file cannot represent an element.
     pub fn patch<T: Element>(&self, path: &str, elements: &[T]) -> Result<Patch, Error> {
         let shape = self.get(path)?.shape().to_vec();
         let datatype = array::Datatype::of::<T>();
@@ -61,7 +62,9 @@ impl File {
     /// Prepares to replace the array at a path with another one of the same shape. Nothing is written yet.
     ///
     /// # Errors
-    /// Same as [`patch`](Self::patch). Also fails if the array cannot be read.
+    ///
+    /// Same as [`patch`](Self::patch). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape is wrong,
+    /// and with the error of the array if it cannot be read.
     pub fn patch_array<D: Data>(&self, path: &str, array: &array::Array<D>) -> Result<Patch, Error>
     where
         Error: From<D::Error>,
@@ -112,7 +115,9 @@ impl Patch {
     /// Changes the file on disk. Rolls back an interrupted change first.
     ///
     /// # Errors
-    /// Same as [`commit`](Self::commit). Also fails if another writer is using the file.
+    ///
+    /// Same as [`commit`](Self::commit). Also fails with [`Read`](ErrorKind::Read) if another writer is using
+    /// the file, or if an interrupted change cannot be rolled back.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<(), Error> {
         let lock = FileLock::acquire(path)?;
         lock.roll_back()?;
@@ -122,8 +127,9 @@ impl Patch {
     /// Changes the file.
     ///
     /// # Errors
-    /// Fails if the file has changed since this was created, or if it cannot be written. The file then keeps
-    /// its old content.
+    ///
+    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this was created, and with
+    /// [`Read`](ErrorKind::Read) if it cannot be written. The file then keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
         let Self { offset, bytes, before, len } = self;
         // The bytes between the replaced elements are written too, so they must not have changed.

@@ -7,11 +7,6 @@ use crate::layout::{FilterKind, ItemId};
 impl Writer<'_> {
     /// Puts references to items into an array of references, in C order.
     ///
-    /// # Errors
-    /// Same as [`put`](Self::put). Also fails with [`NotData`](ErrorKind::NotData) if the item at the path has
-    /// no reference filter, and with [`Reference`](ErrorKind::Reference) if the filter is not registered or
-    /// cannot refer to an item.
-    ///
     /// ```
     /// use dudley::{File, Layout, WriteOptions};
     ///
@@ -26,6 +21,12 @@ impl Writer<'_> {
     /// assert_eq!(file.references("/r")?.get(0)?.unwrap().path(), "/g/b");
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`put`](Self::put). Also fails with [`NotData`](ErrorKind::NotData) if the item at the path has
+    /// no reference filter, and with [`Reference`](ErrorKind::Reference) if the filter is not registered or
+    /// cannot refer to an item.
     pub fn put_references(&mut self, path: &str, items: &[Option<ItemId>]) -> Result<(), Error> {
         let row = self.table().rows()[self.destination(path)?.index];
         let filter =

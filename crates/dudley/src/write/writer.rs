@@ -114,9 +114,14 @@ impl<'w> Writer<'w> {
     /// converted to the type in the file, which must be able to represent them.
     ///
     /// # Errors
-    /// Fails with [`Mismatch`](ErrorKind::Mismatch) if the number or type of the elements is wrong. Also fails
-    /// if the path is wrong, as in [`File::get`](crate::File::get), if a number cannot be converted, or if the
-    /// file cannot be written.
+    ///
+    /// Fails with [`Path`](ErrorKind::Path), [`NotFound`](ErrorKind::NotFound), [`NotData`](ErrorKind::NotData)
+    /// or [`NotStrided`](ErrorKind::NotStrided) if there is no array at the path, as in
+    /// [`File::get`](crate::File::get); parameters cannot be put either. Fails with
+    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if a file written in one pass
+    /// already contains the array. Fails with [`Read`](ErrorKind::Read) if the type in the file cannot
+    /// represent an element, or if the file cannot be written, and with [`Filter`](ErrorKind::Filter) if the
+    /// array cannot be compressed.
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         let mismatch =
             |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
@@ -141,7 +146,9 @@ impl<'w> Writer<'w> {
     /// Puts strings at a path.
     ///
     /// # Errors
-    /// Same as [`put`](Self::put). Also fails if a string is too long for the type in the file.
+    ///
+    /// Same as [`put`](Self::put). Also fails with [`Read`](ErrorKind::Read) if a string is too long for the
+    /// type in the file.
     pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(1);
         let mut bytes = vec![0; longest * texts.len()];
@@ -165,7 +172,8 @@ impl<'w> Writer<'w> {
     /// name.
     ///
     /// # Errors
-    /// Same as [`put`](Self::put). Also fails if the array cannot be read.
+    ///
+    /// Same as [`put`](Self::put). Also fails with the error of the array if it cannot be read.
     pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
     where
         Error: From<D::Error>,
@@ -475,8 +483,10 @@ impl<'w> Writer<'w> {
     /// created by [`create`](crate::WriteOptions::create) then appears under its name and is safely on disk.
     ///
     /// # Errors
-    /// Fails if the file cannot be written. Fails with [`Missing`](ErrorKind::Missing) if data is missing and
-    /// [`strict`](crate::WriteOptions::strict) is set. In both cases, no file appears.
+    ///
+    /// Fails with [`Missing`](ErrorKind::Missing) if data is missing and
+    /// [`strict`](crate::WriteOptions::strict) is set, and with [`Read`](ErrorKind::Read) if the file cannot be
+    /// written. In both cases, no file appears.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         let missing = self.complete()?;
         let end = self.data_end();
