@@ -26,10 +26,6 @@ const MAX_TEXT: usize = 1 << 24;
 /// becomes its documentation. `#define` is supported for numbers. `#pragma pack` is an error; other
 /// preprocessor directives are skipped.
 ///
-/// # Errors
-/// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
-/// pointers, and for those that are not plain structs or variables: unions, bit-fields and functions.
-///
 /// ```
 /// let layout = dudley::import::from_c("
 ///     #define DIMS 3
@@ -50,6 +46,11 @@ const MAX_TEXT: usize = 1 << 24;
 /// ");
 /// # Ok::<(), dudley::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
+/// pointers, and for those that are not plain structs or variables: unions, bit-fields and functions.
 pub fn from_c(text: &str) -> Result<String, Error> {
     let mut parser = Parser { tokens: Tokens::of(text)?, ..Parser::default() };
     while parser.peek().is_some() {

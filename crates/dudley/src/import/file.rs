@@ -15,10 +15,6 @@ use crate::error::Error;
 /// Creates a layout for a `.npy`, `.npz`, netCDF-3 or (with the feature `hdf5`) HDF5 file. The format is
 /// recognised by the first bytes. `name` becomes the name of the array in a `.npy` file.
 ///
-/// # Errors
-/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or in another format. Also fails if
-/// the file cannot be read.
-///
 /// ```
 /// use dudley::array::npy::Header;
 /// use dudley::array::{Datatype, Order};
@@ -33,6 +29,13 @@ use crate::error::Error;
 /// assert_eq!(cut.errors[0].to_string(), "`/x` is at bytes 128 to 136, but the file ends at 130");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or in another format, and with
+/// [`NoLayoutFor`](crate::ErrorKind::NoLayoutFor) for an HDF5 file if this build lacks the feature `hdf5`.
+/// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, or if the header of a `.npy` file is
+/// not valid.
 pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Error> {
     let mut head = [0; 8];
     let len = usize::try_from(file.len()).unwrap_or(usize::MAX).min(head.len());

@@ -12,9 +12,6 @@ use crate::text::format;
 /// Creates a layout for a `.npy` file: one item at the address of the data. If the array is in Fortran order,
 /// its dimensions are reversed and it gets the attribute `order="F"`.
 ///
-/// # Errors
-/// Fails if the file cannot be read or is not a `.npy` file.
-///
 /// ```
 /// use dudley::array::npy::Header;
 /// use dudley::array::{Datatype, Order};
@@ -24,6 +21,11 @@ use crate::text::format;
 /// assert_eq!(layout, "x = <f4[3, 2] @128  #: order=\"F\"\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read or is not a valid `.npy` file, and
+/// with [`Layout`](crate::ErrorKind::Layout) if a size in it is too large for a layout.
 pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
     let (header, address) = Header::read(file)?;
     let mut text = String::new();

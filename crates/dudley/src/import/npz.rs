@@ -49,7 +49,9 @@ const LOCAL_LEN: usize = 30;
 /// Compressed members cannot be described; they are reported in [`Imported::errors`].
 ///
 /// # Errors
-/// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged. Also fails if it cannot be read.
+///
+/// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged, and with
+/// [`Read`](crate::ErrorKind::Read) if it cannot be read.
 pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     let mut members = members(file)?;
     // Members must not overlap, so that each byte is read at most once.

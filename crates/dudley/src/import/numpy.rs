@@ -13,9 +13,6 @@ use crate::text::{format, quote};
 /// A record becomes a struct whose members keep their offsets. Types that Dudley lacks, such as dates, become
 /// integers or bytes with the attribute `numpy`, which holds the original type.
 ///
-/// # Errors
-/// Fails if an item size or offset is too large for a layout.
-///
 /// ```
 /// use dudley::array::Datatype;
 ///
@@ -26,6 +23,10 @@ use crate::text::{format, quote};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Layout`](crate::ErrorKind::Layout) if an item size or offset is too large for a layout.
 pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<String, Error> {
     let mut text = String::new();
     Described::of(datatype).declare(&mut text, name, shape, "", None);

@@ -83,7 +83,9 @@ impl CompiledLayout {
     /// the metadata shows that the file has not changed.
     ///
     /// # Errors
-    /// Fails if the layout was not parsed from `text`.
+    ///
+    /// Fails with [`Compiled`](ErrorKind::Compiled) if the layout was not parsed from `text`. Also fails in the
+    /// same cases as [`Source::decode`].
     pub fn compile(
         layout: &Layout,
         text: &[u8],
@@ -100,8 +102,10 @@ impl CompiledLayout {
     /// from which the layout was compiled.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, with [`Compiled`](ErrorKind::Compiled) if it is not a compiled layout,
-    /// and with [`Stale`](ErrorKind::Stale) if the text has changed.
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if one of the files cannot be read, with
+    /// [`Compiled`](ErrorKind::Compiled) if the file is not a compiled layout or is damaged, and with
+    /// [`Stale`](ErrorKind::Stale) if the text has changed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let compiled = Self::open_alone(path)?;
@@ -116,6 +120,7 @@ impl CompiledLayout {
     /// none.
     ///
     /// # Errors
+    ///
     /// Same as [`open`](Self::open).
     pub fn beside(text: impl AsRef<Path>) -> Result<Option<Self>, Error> {
         let text = text.as_ref();
@@ -137,7 +142,8 @@ impl CompiledLayout {
     /// Opens a compiled layout in memory.
     ///
     /// # Errors
-    /// Same as [`open`](Self::open).
+    ///
+    /// Fails with [`Compiled`](ErrorKind::Compiled) if the bytes are not a compiled layout or are damaged.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, Error> {
         Self::from_source(bytes.into())
     }
@@ -145,7 +151,9 @@ impl CompiledLayout {
     /// Opens a compiled layout from any source of bytes, such as a memory map.
     ///
     /// # Errors
-    /// Same as [`open`](Self::open).
+    ///
+    /// Same as [`from_bytes`](Self::from_bytes). Also fails with [`Read`](ErrorKind::Read) if the source cannot
+    /// be read.
     pub fn from_source(source: impl ReadAt + 'static) -> Result<Self, Error> {
         Self::new(Arc::new(source), None)
     }
@@ -193,7 +201,9 @@ impl CompiledLayout {
     /// Checks that a file contains the text from which this layout was compiled.
     ///
     /// # Errors
-    /// Fails with [`Stale`](ErrorKind::Stale) if it does not, or if the file cannot be read.
+    ///
+    /// Fails with [`Stale`](ErrorKind::Stale) if the file contains another text, and with
+    /// [`Read`](ErrorKind::Read) if it cannot be read.
     pub fn check(&self, text: impl AsRef<Path>) -> Result<(), Error> {
         let text = text.as_ref();
         if self.is_of_file(text)? {
@@ -206,7 +216,9 @@ impl CompiledLayout {
     /// Reads the text of the layout.
     ///
     /// # Errors
-    /// Fails if the text cannot be read, or if it does not match its checksum.
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if the text cannot be read, and with
+    /// [`Compiled`](ErrorKind::Compiled) if it does not match its checksum.
     pub fn text(&self) -> Result<Bytes, Error> {
         let start = self.header.text_at().unwrap_or(u64::MAX);
         let len = usize::try_from(self.header.text_len).unwrap_or(usize::MAX);
@@ -218,6 +230,7 @@ impl CompiledLayout {
     /// Parses the text of the layout.
     ///
     /// # Errors
+    ///
     /// Same as [`text`](Self::text) and [`ParseOptions::parse_source`].
     pub fn parse(&self, options: &ParseOptions) -> Result<Layout, Error> {
         let text = self.text()?;
@@ -245,8 +258,10 @@ impl CompiledLayout {
     /// in [`Layout::path`](crate::Layout::path).
     ///
     /// # Errors
-    /// Fails if the stream or the compiled layout cannot be read, and with [`Compiled`](ErrorKind::Compiled) if
-    /// a part of the compiled layout is not valid.
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read, and with
+    /// [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum or is not
+    /// valid.
     pub fn locate(
         &self,
         path: &str,
@@ -259,6 +274,7 @@ impl CompiledLayout {
     /// states one. Default: the byte order of this machine.
     ///
     /// # Errors
+    ///
     /// Same as [`locate`](Self::locate).
     pub fn locate_in(
         &self,
@@ -271,9 +287,6 @@ impl CompiledLayout {
 
     /// Calls `visit` with everything that [`locate`](Self::locate) finds, in order of path. Returns the number
     /// of other paths.
-    ///
-    /// # Errors
-    /// Same as [`locate`](Self::locate).
     ///
     /// ```
     /// use dudley::index::CompiledLayout;
@@ -288,6 +301,10 @@ impl CompiledLayout {
     /// assert_eq!((found, others), (vec![("/a".to_owned(), 6), ("/b".to_owned(), 0)], 1));
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`locate`](Self::locate).
     pub fn for_each(
         &self,
         stream: Option<&dyn ReadAt>,

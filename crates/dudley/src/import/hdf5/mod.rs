@@ -56,6 +56,7 @@ const MAX_HEADER: usize = 1 << 20;
 /// stored uncompressed in the file. All other data sets are reported in [`Imported::errors`].
 ///
 /// # Errors
+///
 /// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or cannot be read.
 pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
     let file: Arc<dyn ReadAt> = Arc::new(file);
