@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../DESIGN.md")]
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_errors_doc)]
 
 mod check;
 pub mod codegen;

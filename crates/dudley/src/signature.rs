@@ -40,8 +40,11 @@ impl Signature {
     /// Parses the first bytes of a file. Does not check that the address is inside the file.
     ///
     /// # Errors
-    /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes are not a signature. Fails with other kinds
-    /// if the signature is damaged or truncated, or if its address is not valid.
+    ///
+    /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes are not a signature, with
+    /// [`TextMode`](ErrorKind::TextMode) if a text-mode transfer has damaged them, with
+    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if there are fewer than 16, and with
+    /// [`LayoutAddress`](ErrorKind::LayoutAddress) if the address is negative or from 1 to 15.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         const MAGIC: [u8; 8] = *b"\x8d<BD\r\n\x1a\n";
         let order = if bytes.get(1) == Some(&b'>') { Order::Big } else { Order::Little };
@@ -67,8 +70,12 @@ impl Signature {
     /// signature.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or if the signature is damaged, is truncated to 4 to 15 bytes, or has
-    /// an address that is not valid or after the end of the file.
+    ///
+    /// Fails with [`Read`](ErrorKind::Read) if the file cannot be read, with [`TextMode`](ErrorKind::TextMode)
+    /// if a text-mode transfer has damaged the signature, with
+    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if the file ends after 4 to 15 bytes of it, and
+    /// with [`LayoutAddress`](ErrorKind::LayoutAddress) if its address is negative, from 1 to 15, or after the
+    /// end of the file.
     pub fn of(file: &(impl ReadAt + ?Sized)) -> Result<Option<Self>, Error> {
         let len = usize::try_from(file.len().min(Self::LEN)).unwrap_or_default();
         match Self::parse(&file.bytes_at(0, len)?) {

@@ -30,7 +30,10 @@ impl Source {
     /// mark.
     ///
     /// # Errors
-    /// Fails with E001 if the bytes are a binary file, and with E005 if there are 2 GiB or more.
+    ///
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes are a binary file
+    /// ([`IllegalCharacter`](Code::IllegalCharacter)), or if there are 2 GiB or more
+    /// ([`BeyondLimit`](Code::BeyondLimit)).
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }
@@ -38,6 +41,7 @@ impl Source {
     /// Decodes the bytes of a layout, and sets the name that messages use, usually that of a file.
     ///
     /// # Errors
+    ///
     /// Same as [`decode`](Self::decode).
     pub fn decode_named<'b>(
         bytes: impl Into<Cow<'b, [u8]>>,
@@ -111,6 +115,7 @@ impl ParseOptions {
     /// Decodes, parses and checks a layout.
     ///
     /// # Errors
+    ///
     /// Same as [`Layout::parse`].
     pub fn parse(&self, text: impl AsRef<[u8]>) -> Result<Layout, Error> {
         self.parse_source(Source::decode(text.as_ref())?)
@@ -119,6 +124,7 @@ impl ParseOptions {
     /// Parses and checks a decoded text, whose name appears in messages.
     ///
     /// # Errors
+    ///
     /// Same as [`Layout::parse`].
     pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
         Ok(check(&source.into(), self)?)
@@ -129,7 +135,9 @@ impl Layout {
     /// Parses and checks a layout with the default options.
     ///
     /// # Errors
-    /// Fails with all errors in the layout, up to 100.
+    ///
+    /// Fails with [`Layout`](crate::ErrorKind::Layout), which contains all errors in the layout, up to 100.
+    /// Also fails in the same cases as [`Source::decode`].
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
         ParseOptions::new().parse(text)
     }

@@ -56,10 +56,6 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// The rules of this resolver apply, such as where data begins and how types are aligned. Its values and
     /// its stream are ignored.
     ///
-    /// # Errors
-    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values,
-    /// and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are designed to be costly.
-    ///
     /// ```
     /// use dudley::codegen::Language;
     /// use dudley::{Layout, Resolver};
@@ -83,6 +79,11 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// "), "{code}");
     /// # Ok::<(), dudley::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values,
+    /// and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are designed to be costly.
     pub fn code(&self, language: Language) -> Result<String, Error> {
         let layout: &Layout = &self.layout;
         let declarations = layout.declarations();

@@ -271,6 +271,7 @@ impl Builder {
     /// Parses and checks the text.
     ///
     /// # Errors
+    ///
     /// Same as [`Layout::parse`].
     pub fn build(&self) -> Result<Layout, Error> {
         Layout::parse(&self.text)

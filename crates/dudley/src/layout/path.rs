@@ -127,10 +127,6 @@ impl Layout {
     /// Members of the item named `""` are also found in its dict, after items and parameters with the same
     /// name: such an item "puts these at root level".
     ///
-    /// # Errors
-    /// Fails with [`Path`](ErrorKind::Path) if the path is not valid, and with
-    /// [`NotFound`](ErrorKind::NotFound) if it does not exist.
-    ///
     /// ```
     /// use dudley::layout::Found;
     /// use dudley::Layout;
@@ -142,6 +138,11 @@ impl Layout {
     /// assert_eq!(layout.find("/l/1/x")?, layout.find("/l[1]/x")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Path`](ErrorKind::Path) if the path is not valid, and with
+    /// [`NotFound`](ErrorKind::NotFound) if it does not exist.
     pub fn find(&self, path: &str) -> Result<Found, Error> {
         find_or_point(path, |steps| Ok(self.follow(path, steps, false)?.found()))
     }
@@ -159,6 +160,7 @@ impl Layout {
     /// Returns the data item or stored parameter at a path, and the steps from there into its data.
     ///
     /// # Errors
+    ///
     /// Same as [`find`](Self::find). Also fails with [`NotData`](ErrorKind::NotData) for a dict, a list or a
     /// fixed parameter.
     pub(crate) fn stored_at(&self, path: &str) -> Result<(Subject, Vec<Inside>), Error> {

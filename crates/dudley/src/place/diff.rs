@@ -126,9 +126,6 @@ impl fmt::Display for Change {
 /// Compares two layouts for the given values of stored parameters, or for several sets of values if none are
 /// given.
 ///
-/// # Errors
-/// Fails if there is no set of values for which both layouts can be resolved.
-///
 /// ```
 /// use dudley::place::diff;
 /// use dudley::Layout;
@@ -143,6 +140,11 @@ impl fmt::Display for Change {
 /// assert_eq!(lines[2], "+ /z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails in the same cases as [`Resolver::table`](crate::Resolver::table) if there is no set of values for
+/// which the addresses of both layouts can be found.
 pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
     diff_in(before, after, values, Order::Little)
 }
@@ -151,6 +153,7 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
 /// that only the given layout has. `order` is the byte order of the file, for layouts that state none.
 ///
 /// # Errors
+///
 /// Same as [`diff`].
 #[cfg(feature = "read")]
 pub(crate) fn contradiction(

@@ -85,6 +85,7 @@ impl Location {
     /// file of `len` bytes.
     ///
     /// # Errors
+    ///
     /// Fails with [`Read`](crate::ErrorKind::Read) if the file is too short.
     pub fn strided(&self, len: u64) -> Result<(Datatype, Strided), Error> {
         self.clone().into_strided(len)

@@ -61,9 +61,6 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// members, until `visit` breaks. Members are not collected, because there may be too many: each type with
     /// two members of another type doubles the number.
     ///
-    /// # Errors
-    /// Same as [`table`](Self::table).
-    ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use dudley::{Layout, Resolver};
@@ -79,6 +76,10 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// assert_eq!(rows[1], ("/x.b".to_owned(), Some(8), vec![3, 2], vec![24]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`table`](Self::table).
     pub fn walk<'r>(
         &'r self,
         table: &AddressTable<L>,

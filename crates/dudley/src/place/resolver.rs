@@ -71,7 +71,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// begins with the signature of a native file, data begins after the signature.
     ///
     /// # Errors
-    /// Fails if the stream cannot be read, or if its signature is damaged or points beyond the end.
+    ///
+    /// Same as [`Signature::of`].
     pub fn stream(self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
         let (order, start, end) = match Signature::of(stream)? {
             Some(signature) => (Some(signature.order), Signature::LEN, signature.data_end(stream)),
@@ -100,6 +101,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// Returns the addresses of everything that is stored.
     ///
     /// # Errors
+    ///
     /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if a size, address or value is too large,
     /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) if the value for a dimension is below -1,
     /// with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on a missing value, and
@@ -137,9 +139,6 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// the declarations from the last explicit address before the item. With a stream, the first call computes
     /// all addresses, and later calls look them up.
     ///
-    /// # Errors
-    /// Same as [`table`](Self::table).
-    ///
     /// ```
     /// use dudley::{ItemId, Layout, Resolver};
     ///
@@ -149,6 +148,10 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// assert_eq!(c.address(), Some(104));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`table`](Self::table).
     pub fn locate(&self, item: ItemId) -> Result<Option<Row>, Error> {
         if self.inputs.stream.is_none() {
             return Ok(self.table_to(item)?.and_then(|table| table.row_of(item)));
@@ -167,9 +170,6 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// row is the item's own, and the table also describes its shape and type. Without a stream, the table
     /// begins at the last explicit address before the item; with a stream, at the beginning.
     ///
-    /// # Errors
-    /// Same as [`table`](Self::table).
-    ///
     /// ```
     /// use dudley::layout::Found;
     /// use dudley::{Layout, Resolver, Rules, Values};
@@ -182,6 +182,10 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// assert_eq!(table.iter().last().unwrap().shape()[..], [3, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`table`](Self::table).
     pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<L>>, Error> {
         let mut pass = Pass::new(&self.layout, &self.inputs);
         let Some(range) = pass.needed_for(item) else { return Ok(None) };

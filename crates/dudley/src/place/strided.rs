@@ -22,11 +22,6 @@ impl Entry<'_> {
     /// Returns the element type for [`binio::array`], and the dimensions of the array. The last dimension of
     /// strings becomes their length. A struct becomes a record of its members, without its stored parameters.
     ///
-    /// # Errors
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on the
-    /// stream, if the instances of its struct differ in size, or if its structs nest too deeply. Also fails if
-    /// a record has more than 65,536 fields.
-    ///
     /// ```
     /// use dudley::{Layout, Order, Resolver, Rules};
     ///
@@ -38,6 +33,13 @@ impl Entry<'_> {
     /// assert_eq!((record.itemsize(), record.fields()[1].offset()), (12, 4));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, if its shape depends on the
+    /// stream, if the instances of its struct differ in size, or if its structs nest too deeply. Fails with
+    /// [`Layout`](ErrorKind::Layout) ([`BeyondLimit`](crate::diagnostic::Code::BeyondLimit)) if a record has
+    /// more than 65,536 fields.
     pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
         let (element, mut shape) = (self.element(), self.shape().into_vec());
@@ -66,10 +68,6 @@ impl Entry<'_> {
     /// Returns the [element type](Self::array_type) and the strides of this array for [`binio::array::Array`],
     /// checked against a stream of `len` bytes.
     ///
-    /// # Errors
-    /// Same as [`array_type`](Self::array_type). Also fails with [`NotStrided`](ErrorKind::NotStrided) if the
-    /// address is not known, and with [`Read`](ErrorKind::Read) if the stream is too short.
-    ///
     /// ```
     /// use dudley::array::{Array, Slice};
     /// use dudley::{Layout, Resolver};
@@ -84,6 +82,11 @@ impl Entry<'_> {
     /// assert_eq!(y.read::<u16>()?, [2, 4]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`array_type`](Self::array_type). Also fails with [`NotStrided`](ErrorKind::NotStrided) if the
+    /// address is not known, and with [`Read`](ErrorKind::Read) if the stream is too short.
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
         self.location()?.into_strided(len)
     }
@@ -116,10 +119,6 @@ impl MemberRow<'_> {
     /// Members that are structs are rejected: their own members are rows too, and the record of the item
     /// contains all of them.
     ///
-    /// # Errors
-    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the member is a struct or compressed, or if its
-    /// address or shape depends on the stream, and with [`Read`](ErrorKind::Read) if the stream is too short.
-    ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use dudley::{Layout, Order, Resolver, Rules};
@@ -137,6 +136,11 @@ impl MemberRow<'_> {
     /// assert_eq!((strided.shape(), strided.strides()), (&[3, 2][..], &[24, 8][..]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`NotStrided`](ErrorKind::NotStrided) if the member is a struct or compressed, or if its
+    /// address or shape depends on the stream, and with [`Read`](ErrorKind::Read) if the stream is too short.
     pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path.clone(), reason });
         let address = self.address.ok_or_else(|| fail("its address depends on the stream"))?;

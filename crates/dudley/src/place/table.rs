@@ -177,8 +177,10 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
-    /// Fails if the path does not exist, or if it has no row because it is a dict, a list, a fixed parameter, a
-    /// member or an instance.
+    ///
+    /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, and with
+    /// [`NotFound`](ErrorKind::NotFound) if it does not exist. Fails with [`NotData`](ErrorKind::NotData) if it
+    /// has no row, because it is a dict, a list, a fixed parameter, a member or an instance.
     pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
         let (subject, inside) = self.layout.stored_at(path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });

@@ -24,14 +24,16 @@ use crate::source::Source;
 /// Formats a layout. Only its syntax must be correct: names may be undefined. The result is UTF-8, regardless
 /// of the encoding of `text`.
 ///
-/// # Errors
-/// Fails if the text cannot be parsed.
-///
 /// ```
 /// let text = "N:=i8\nl=[f8[N -]]##(cm)\n";
 /// assert_eq!(dudley::text::format(text)?, "N : i8\nl [f8[N-]]  ## (cm)\n");
 /// # Ok::<(), dudley::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`Layout`](crate::ErrorKind::Layout) if the syntax of the text is wrong. Also fails in the same
+/// cases as [`Source::decode`].
 pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
     ParseOptions::new().format(text)
 }
@@ -40,7 +42,8 @@ impl ParseOptions {
     /// Like [`format`](crate::text::format()), but with these limits.
     ///
     /// # Errors
-    /// Fails if the text cannot be parsed.
+    ///
+    /// Same as [`format`](crate::text::format()).
     pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Error> {
         self.format_source(Source::decode(text.as_ref())?)
     }
@@ -48,7 +51,8 @@ impl ParseOptions {
     /// Formats a decoded text, whose name appears in messages.
     ///
     /// # Errors
-    /// Fails if the text cannot be parsed.
+    ///
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the syntax of the text is wrong.
     pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Error> {
         let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
