@@ -340,7 +340,7 @@ fn verify_names_bytes_after_the_last_item_beyond_alignment() {
         report.diagnostics.into_iter().map(|found| found.message).collect::<Vec<_>>()
     };
     assert_eq!(native(0, "x = i4"), [""; 0]);
-    assert_eq!(native(15, "x = i4"), [""; 0]);
-    assert_eq!(native(16, "x = i4"), ["bytes 20 to 36, after `/x`, belong to no item"]);
-    assert_eq!(native(12, "## nothing"), ["bytes 16 to 32 belong to no item"]);
+    assert_eq!(native(7, "x = i4"), [""; 0]);
+    assert_eq!(native(8, "x = i4"), ["bytes 20 to 28, after `/x`, belong to no item"]);
+    assert_eq!(native(4, "## nothing"), ["bytes 16 to 24 belong to no item"]);
 }

@@ -89,3 +89,23 @@ fn of_field(placement: Option<Placement>, align: u64) -> u64 {
         _ => align,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::diagnose::TAIL_ALIGN;
+
+    #[test]
+    fn greatest_alignment_of_a_primitive_type_is_eight_for_either_alignment_of_complex_numbers() {
+        // "The default alignment for all the primitive data types is their size, except the complex `c16`
+        // primitive, which has a default alignment of 8."
+        let layout = Layout::default();
+        for complex in [ComplexAlign::Size, ComplexAlign::Part] {
+            let alignments = Alignments::of(&layout, complex);
+            assert_eq!(
+                alignments.primitives.iter().max().copied().map(u64::from),
+                Some(TAIL_ALIGN)
+            );
+        }
+    }
+}

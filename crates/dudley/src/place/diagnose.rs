@@ -9,8 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 use crate::source::Span;
 
-/// Upper bound on the alignment of primitive types: fewer bytes than this after the last item count as padding.
-pub(crate) const TAIL_ALIGN: u64 = 16;
+/// The greatest alignment of a primitive type in bytes. Fewer bytes than this after the last item may be padding.
+pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Reports irregular addresses in a table, in the order of the text: explicit addresses that are not

@@ -312,7 +312,7 @@ fn a_file_that_its_summary_does_not_describe_is_an_error_and_not_read_as_garbage
     let mut foreign = whole.clone();
     foreign[0] = 0;
     assert!(refused(&foreign).contains("it has no signature"));
-    let longer = [&whole[..], &[0; 16]].concat();
+    let longer = [&whole[..], &[0; 8]].concat();
     assert!(refused(&longer).contains("but the summary says"));
     assert!(refused(&whole[..whole.len() - 1]).contains("but the summary says"));
     let other = TEMPLATE.replace("r = f8[IMAX, JMAX]", "r = i8[IMAX, JMAX]");
