@@ -300,7 +300,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "not a template: the summary does not determine `{path}`: {reason}")
             }
             Self::NotInOrder { path } => {
-                write!(f, "data cannot be read in order: the address of `{path}` is stated")
+                write!(f, "data cannot be read in order: `{path}` has an explicit address")
             }
             Self::Pattern { pattern } => write!(
                 f,

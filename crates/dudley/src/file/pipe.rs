@@ -27,7 +27,7 @@ impl Layout {
     /// Returns the first item or parameter with an explicit address.
     fn out_of_order(&self) -> Option<Subject> {
         let mut subjects = self.declarations().iter().filter_map(|found| found.subject());
-        subjects.find(|&subject| self.has_stated_address(subject))
+        subjects.find(|&subject| self.has_explicit_address(subject))
     }
 }
 

@@ -210,7 +210,7 @@ impl Layout {
         }
     }
 
-    /// Returns the stated placement of an item or parameter.
+    /// Returns the explicit placement of an item or parameter.
     pub(crate) fn placement(&self, subject: Subject) -> Option<Placement> {
         match subject {
             Subject::Item(id) => self.data_of(id)?.placement,
@@ -220,7 +220,7 @@ impl Layout {
     }
 
     /// Returns `true` if an item or parameter has an explicit address.
-    pub(crate) fn has_stated_address(&self, subject: Subject) -> bool {
+    pub(crate) fn has_explicit_address(&self, subject: Subject) -> bool {
         matches!(self.placement(subject), Some(Placement::Address(_)))
     }
 

@@ -99,7 +99,7 @@ pub enum ItemKind<'a> {
 pub struct Data {
     /// The type of an element.
     pub datatype: Datatype,
-    /// The placement, if one is stated.
+    /// The explicit placement, if there is one.
     pub placement: Option<Placement>,
     pub(crate) shape: Run,
     /// The bindings, one for each free name of the struct type.
@@ -181,7 +181,7 @@ pub enum ParamValue {
         integer: Primitive,
         /// The byte order of the type's prefix.
         order: Option<Order>,
-        /// The placement, if one is stated.
+        /// The explicit placement, if there is one.
         placement: Option<Placement>,
     },
 }
@@ -192,7 +192,7 @@ impl ParamValue {
         matches!(self, Self::Stored { .. })
     }
 
-    /// Returns the stated placement of a stored parameter.
+    /// Returns the explicit placement of a stored parameter.
     pub(crate) fn placement(&self) -> Option<Placement> {
         match *self {
             Self::Stored { placement, .. } => placement,
@@ -210,7 +210,7 @@ impl ParamValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
-    /// The alignment stated by `{%align`, which overrides the greatest alignment of the fields.
+    /// The explicit alignment of `{%align` in bytes, which overrides the greatest alignment of the fields.
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,

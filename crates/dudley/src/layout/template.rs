@@ -6,7 +6,7 @@ use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Su
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// It has an explicit address.
-    StatedAddress,
+    ExplicitAddress,
     /// It is compressed.
     Compressed,
     /// It is a struct whose size depends on its contents.
@@ -20,7 +20,7 @@ impl Obstacle {
     #[cfg(feature = "read")]
     pub(crate) fn of_item(self) -> &'static str {
         match self {
-            Self::StatedAddress => "its address is stated",
+            Self::ExplicitAddress => "it has an explicit address",
             Self::Compressed => "it is compressed",
             Self::Indeterminate => "its size depends on what is stored in it",
             Self::OutsideSummary => "it is stored outside of the summary",
@@ -30,7 +30,7 @@ impl Obstacle {
     /// Describes the obstacle in a sentence about the layout.
     pub(crate) fn of_layout(self) -> &'static str {
         match self {
-            Self::StatedAddress => "an address is stated",
+            Self::ExplicitAddress => "an address is explicit",
             Self::Compressed => "data is compressed",
             Self::Indeterminate => "the size of a struct depends on what is stored in it",
             Self::OutsideSummary => "a parameter outside of the summary is stored",
@@ -53,7 +53,7 @@ impl Layout {
                 Declaration::Param(id) => {
                     let value = self.params[id.index()].value;
                     match value.placement() {
-                        Some(Placement::Address(_)) => Obstacle::StatedAddress,
+                        Some(Placement::Address(_)) => Obstacle::ExplicitAddress,
                         _ if value.is_stored() && at >= in_summary => Obstacle::OutsideSummary,
                         _ => return None,
                     }
@@ -71,7 +71,7 @@ impl Layout {
             Datatype::Primitive(..) => false,
         };
         match data.placement {
-            Some(Placement::Address(_)) => Some(Obstacle::StatedAddress),
+            Some(Placement::Address(_)) => Some(Obstacle::ExplicitAddress),
             _ if filter == Some(FilterKind::Compress) => Some(Obstacle::Compressed),
             _ if is_indeterminate => Some(Obstacle::Indeterminate),
             _ => None,

@@ -85,7 +85,7 @@ fn is_compressed(layout: &Layout, data: &Data) -> bool {
 fn of_field(placement: Option<Placement>, align: u64) -> u64 {
     match placement {
         Some(Placement::Address(_)) => 1,
-        Some(Placement::Align(stated)) if stated > 0 => stated,
+        Some(Placement::Align(align)) if align > 0 => align,
         _ => align,
     }
 }

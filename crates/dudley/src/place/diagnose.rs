@@ -88,9 +88,9 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         alignments: &mut Alignments<'_>,
     ) -> Option<Diagnostic> {
         let (layout, subject) = (self.layout(), row.subject());
-        let Some(Placement::Address(stated)) = layout.placement(subject) else { return None };
+        let Some(Placement::Address(explicit)) = layout.placement(subject) else { return None };
         let align = align(layout, subject, alignments);
-        (stated % align != 0).then(|| {
+        (explicit % align != 0).then(|| {
             let path = short_path(layout, subject);
             let message = format!(
                 "`{path}` is at {address}, which is not a multiple of its alignment {align}"
@@ -136,7 +136,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
             if let Some(before) = before.filter(|_| address < end) {
                 found.push(overlap(layout, before, row));
             } else if is_known
-                && layout.has_stated_address(row.subject())
+                && layout.has_explicit_address(row.subject())
                 && address.saturating_sub(end) >= align(layout, row.subject(), alignments)
             {
                 found.push(hole(layout, row, end, address));
@@ -183,7 +183,7 @@ fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
     let message = format!("the address of `{path}` depends on the stream");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .help("state an `@` address to fix it and those that follow")
+        .help("add an explicit `@` address to fix it and those that follow")
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {

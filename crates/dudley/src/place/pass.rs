@@ -65,7 +65,7 @@ impl<'r> Pass<'r> {
             return Some(0..at + 1);
         }
         let is_placed = |found: &Declaration| {
-            found.subject().is_some_and(|subject| self.layout.has_stated_address(subject))
+            found.subject().is_some_and(|subject| self.layout.has_explicit_address(subject))
         };
         let start = declarations[..=at].iter().rposition(is_placed).unwrap_or(0);
         Some(start..at + 1)

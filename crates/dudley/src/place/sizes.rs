@@ -44,7 +44,7 @@ pub(crate) fn place<S: Sizes>(
 ) -> Result<Option<S::Size>> {
     let align = match placement {
         Some(Placement::Address(address)) => return Ok(Some(S::constant(address))),
-        Some(Placement::Align(stated)) if stated > 0 => stated,
+        Some(Placement::Align(align)) if align > 0 => align,
         _ => align,
     };
     match cursor {
