@@ -14,6 +14,41 @@ use crate::{Error, ErrorKind, ReadAt};
 ///
 /// It is not a sub-trait of [`ReadAt`], since errors would then lose what the format knows: which
 /// block is affected, and what is wrong with its data.
+///
+/// ```
+/// use std::ops::Range;
+///
+/// use binio::array::{Access, Array, Data, Datatype, ElementsError, Order, Strided};
+/// use binio::{Bytes, Limits};
+///
+/// /// A block that is decoded by every read: here, each byte has its bits inverted.
+/// struct Block(&'static [u8]);
+///
+/// impl Data for Block {
+///     type Error = ElementsError;
+///
+///     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), ElementsError> {
+///         let bytes = self.bytes_at(offset..offset + out.len() as u64)?;
+///         out.copy_from_slice(&bytes);
+///         Ok(())
+///     }
+///
+///     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, ElementsError> {
+///         let part = self.0.get(range.start as usize..range.end as usize);
+///         let part = part.ok_or_else(|| ElementsError::Shape("past the end".to_owned()))?;
+///         Ok(part.iter().map(|byte| !byte).collect())
+///     }
+///
+///     fn access(&self) -> Access {
+///         Access::Whole
+///     }
+/// }
+///
+/// let layout = Strided::packed(vec![2], Order::C, 1, 1, 3)?;
+/// let array = Array::new(Block(&[255, 254, 253]), Datatype::of::<u8>(), layout, Limits::default())?;
+/// assert_eq!(array.read::<u8>()?, [1, 2]);
+/// # Ok::<(), ElementsError>(())
+/// ```
 pub trait Data: Sync {
     /// The error type of the format.
     type Error: From<ElementsError> + Send;

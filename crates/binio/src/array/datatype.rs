@@ -39,6 +39,18 @@ pub enum Datatype {
 }
 
 /// The byte order in which numbers are requested.
+///
+/// ```
+/// use binio::{Bytes, Limits};
+/// use binio::array::{Array, ByteOrder, Datatype, Order, Strided};
+///
+/// let layout = Strided::packed(vec![2], Order::C, 0, 2, 4)?;
+/// let data = Bytes::from_static(&[0, 1, 0, 2]);
+/// let array = Array::new(data, Datatype::parse(">u2")?, layout, Limits::default())?;
+/// assert_eq!(array.read_bytes(Order::C, ByteOrder::Stored)?, [0, 1, 0, 2]);
+/// assert_eq!(array.read_bytes(Order::C, ByteOrder::Little)?, [1, 0, 2, 0]);
+/// # Ok::<(), binio::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum ByteOrder {
     /// The byte order of this machine.

@@ -47,6 +47,16 @@ impl Datatype {
     /// Parses a type string (`<f8`) or the Python literal of a type (`'<f8'`, `[('a', '<f8')]`).
     /// Never panics, and does not evaluate anything.
     ///
+    /// ```
+    /// use binio::array::{Datatype, ElementsError};
+    ///
+    /// assert_eq!(Datatype::parse("<f8")?.itemsize(), 8);
+    /// let record = Datatype::parse("[('id', '<i4'), ('position', '<f8', (3,))]")?;
+    /// assert_eq!(record.itemsize(), 28);
+    /// assert!(matches!(Datatype::parse("|O"), Err(ElementsError::Object)));
+    /// # Ok::<(), ElementsError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ElementsError::Object`] if the type contains Python objects at any depth. Fails

@@ -25,6 +25,21 @@ use crate::array::{ScalarKind, ScalarType};
 /// | `f16` | also the parts of `c4`, two per element |
 ///
 /// Numbers are never converted from one type to another: requesting the wrong type is an error.
+///
+/// ```
+/// use binio::{Bytes, Limits};
+/// use binio::array::{Array, Datatype, Element, Order, Strided};
+///
+/// let layout = Strided::packed(vec![2], Order::C, 0, 4, 8)?;
+/// let data = Bytes::from_static(&[0, 0, 0, 1, 0, 0, 0, 2]);
+/// let array = Array::new(data, Datatype::parse(">i4")?, layout, Limits::default())?;
+/// fn sum<T: Element + std::iter::Sum>(array: &Array<Bytes>) -> binio::Result<T> {
+///     Ok(array.read::<T>()?.into_iter().sum())
+/// }
+/// assert_eq!(sum::<i32>(&array)?, 3);
+/// assert!(sum::<i64>(&array).is_err());
+/// # Ok::<(), binio::Error>(())
+/// ```
 pub trait Element: sealed::Storage {}
 
 pub(crate) mod sealed {

@@ -40,6 +40,15 @@ const MAX_TEXT: u64 = 1 << 20;
 const PIECE: u64 = 1 << 20;
 
 /// The header of a `.npy` file, which describes the array. The data follows it.
+///
+/// ```
+/// use binio::array::npy::Header;
+/// use binio::array::{Datatype, Order};
+///
+/// let header = Header::new(Datatype::parse("<f8")?, Order::C, vec![2, 3])?;
+/// assert_eq!((header.shape(), header.byte_size()), (&[2, 3][..], 48));
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     datatype: Datatype,

@@ -9,6 +9,14 @@ use crate::array::{ScalarKind, ScalarType};
 /// The value of a numeric element, whatever its size.
 ///
 /// Conversions preserve the value: `true` becomes 1, and `2.0` becomes the integer 2.
+///
+/// ```
+/// use binio::array::Number;
+///
+/// assert_eq!(Number::Float(2.0).to_int(), Some(2));
+/// assert_eq!(Number::Float(2.5).to_int(), None);
+/// assert_eq!(Number::Bool(true).to_float(), Some(1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A boolean.

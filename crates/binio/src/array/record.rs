@@ -18,6 +18,20 @@ use crate::error::elements::{datatype as invalid, shape};
 pub const MAX_RECORD_DEPTH: u32 = 64;
 
 /// A type with named fields.
+///
+/// ```
+/// use binio::array::{Datatype, Field, Record};
+///
+/// let fields = vec![
+///     Field::new("id", Datatype::parse("<i4")?),
+///     Field::new("position", Datatype::parse("<f8")?).with_shape(vec![3]),
+/// ];
+/// let record = Record::packed(fields)?;
+/// assert_eq!(record.itemsize(), 28);
+/// assert_eq!(record.field("position").map(Field::offset), Some(4));
+/// assert_eq!(Datatype::from(record).descr(), "[('id', '<i4'), ('position', '<f8', (3,))]");
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     fields: Vec<Field>,
@@ -26,6 +40,14 @@ pub struct Record {
 }
 
 /// A field of a record.
+///
+/// ```
+/// use binio::array::{Datatype, Field};
+///
+/// let field = Field::new("position", Datatype::parse("<f8")?).with_shape(vec![3]).at(8);
+/// assert_eq!((field.size(), field.offset()), (24, 8));
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     name: String,

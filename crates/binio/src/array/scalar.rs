@@ -27,6 +27,18 @@ pub struct ScalarType {
 }
 
 /// The kinds of scalars. A kind and a size form a type.
+///
+/// ```
+/// use binio::Endian;
+/// use binio::array::{ScalarKind, ScalarType};
+///
+/// let scalar = ScalarType::parse(">i2")?;
+/// assert_eq!(scalar.kind(), ScalarKind::Int);
+/// // A type that only other formats have.
+/// let text = ScalarType::new(ScalarKind::Utf8, 5, Endian::Little)?;
+/// assert_eq!((text.to_string(), text.typestr()), ("utf8[5]".to_owned(), "|S5".to_owned()));
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScalarKind {

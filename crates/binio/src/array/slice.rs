@@ -26,6 +26,17 @@ use nom::{IResult, Parser};
 use crate::array::{ElementsError, Strided};
 
 /// The slice of one axis.
+///
+/// ```
+/// use binio::array::{Order, Slice, Strided};
+///
+/// let array = Strided::packed(vec![4, 6], Order::C, 0, 1, 24)?;
+/// let last_column = array.slice(&[Slice::ALL, Slice::Index(-1)])?;
+/// assert_eq!((last_column.shape(), last_column.offset()), (&[4][..], 5));
+/// let every_second_row = Slice::Range { start: None, stop: None, step: 2 };
+/// assert_eq!(array.slice(&[every_second_row])?.shape(), [2, 6]);
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Slice {

@@ -17,6 +17,15 @@ use crate::error::elements::shape as bad_shape;
 pub const MAX_DIMENSIONS: usize = 64;
 
 /// The index of an array that varies fastest in its data.
+///
+/// ```
+/// use binio::array::{Order, Strided};
+///
+/// let strides = |order| Strided::packed(vec![2, 3], order, 0, 8, 48).map(|array| array.strides().to_vec());
+/// assert_eq!(strides(Order::C)?, [24, 8]);
+/// assert_eq!(strides(Order::F)?, [8, 16]);
+/// # Ok::<(), binio::array::ElementsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last index.
@@ -87,6 +96,16 @@ impl Strided {
     }
 
     /// Creates a layout of contiguous elements in `len` bytes of data, starting at `offset`.
+    ///
+    /// ```
+    /// use binio::array::{Order, Strided};
+    ///
+    /// // 2 rows of 3 elements of 8 bytes, after a header of 16 bytes in a file of 64.
+    /// let array = Strided::packed(vec![2, 3], Order::C, 16, 8, 64)?;
+    /// assert_eq!((array.strides(), array.extent()), (&[24, 8][..], 16..64));
+    /// assert!(Strided::packed(vec![2, 3], Order::C, 24, 8, 64).is_err());
+    /// # Ok::<(), binio::array::ElementsError>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -21,6 +21,18 @@ const GAP: usize = 64;
 /// decoded.
 ///
 /// Offsets in errors are relative to the start of the buffer.
+///
+/// ```
+/// use binio::blosc::{Buffer, CompressOptions, Compressor, Scratch, compress};
+///
+/// let packed = compress(&[7; 4096], &CompressOptions::new(Compressor::Lz4))?;
+/// let buffer = Buffer::parse(&packed)?;
+/// assert_eq!(buffer.header().nbytes(), 4096);
+/// let mut out = vec![0; 4096];
+/// buffer.decode_into(&mut out, &mut Scratch::default())?;
+/// assert_eq!(out, [7; 4096]);
+/// # Ok::<(), binio::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer<'a> {
     header: Header,

@@ -16,6 +16,13 @@ const MAX_BLOCKSIZE: usize = 715_827_542;
 const CACHE: usize = 32 << 10;
 
 /// The choice of a writer. A reader only sees the [`Codec`].
+///
+/// ```
+/// use binio::blosc::{Codec, Compressor};
+///
+/// assert_eq!(Compressor::from_name("lz4hc"), Some(Compressor::Lz4hc));
+/// assert_eq!(Compressor::Lz4hc.codec(), Codec::Lz4);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compressor {
@@ -123,6 +130,17 @@ impl CompressOptions {
 }
 
 /// Compresses data into one buffer, which is at most 16 bytes longer than the data.
+///
+/// ```
+/// use binio::Limits;
+/// use binio::blosc::{Buffer, CompressOptions, Compressor, compress};
+///
+/// let data = [1.5_f32.to_le_bytes(); 1000].concat();
+/// let packed = compress(&data, &CompressOptions::new(Compressor::Zlib).typesize(4))?;
+/// assert!(packed.len() < data.len() / 10);
+/// assert_eq!(Buffer::parse(&packed)?.decode(&Limits::default())?, data);
+/// # Ok::<(), binio::Error>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -80,6 +80,15 @@ impl Codec {
 }
 
 /// The order of the bytes in a block when it is compressed.
+///
+/// ```
+/// use binio::blosc::{Buffer, CompressOptions, Compressor, Shuffle, compress};
+///
+/// let options = CompressOptions::new(Compressor::Lz4).shuffle(Shuffle::Bit).typesize(2);
+/// let packed = compress(&[7; 4096], &options)?;
+/// assert_eq!(Buffer::parse(&packed)?.header().shuffle(), Shuffle::Bit);
+/// # Ok::<(), binio::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shuffle {
     /// Not reordered.

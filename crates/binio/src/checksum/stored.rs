@@ -6,6 +6,14 @@ use crate::{Endian, Error, ErrorKind, Result};
 impl Digest {
     /// Creates a digest from its bytes in printing order.
     ///
+    /// ```
+    /// use binio::checksum::{Algorithm, Digest};
+    ///
+    /// let stored = Digest::from_bytes(Algorithm::Crc32, &[0x35, 0x24, 0x41, 0xc2])?;
+    /// assert_eq!(Algorithm::Crc32.digest(b"abc"), stored);
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`Invalid`](ErrorKind::Invalid) unless there are exactly [`Algorithm::len`]
@@ -61,6 +69,16 @@ impl Digest {
     }
 
     /// Compares this computed digest with the stored one.
+    ///
+    /// ```
+    /// use binio::ErrorKind;
+    /// use binio::checksum::Algorithm;
+    ///
+    /// let [old, new] = [&b"old"[..], b"new"].map(|data| Algorithm::Crc32.digest(data));
+    /// new.verify(new)?;
+    /// assert!(matches!(new.verify(old).unwrap_err().kind(), ErrorKind::Checksum { .. }));
+    /// # Ok::<(), binio::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -8,6 +8,13 @@ use std::{error, fmt};
 ///
 /// Formats map the variants to their own errors and add the position: the messages do not mention a
 /// key or a file.
+///
+/// ```
+/// use binio::array::{ElementsError, Order, Strided};
+///
+/// let error = Strided::packed(vec![3], Order::C, 8, 8, 24).unwrap_err();
+/// assert!(matches!(error, ElementsError::Outside { low: 8, high: 32, len: 24 }));
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ElementsError {
@@ -21,9 +28,9 @@ pub enum ElementsError {
     Object,
     /// Some elements are outside the data.
     Outside {
-        /// Offset of the lowest byte of any element.
+        /// Offset of the lowest byte of any element, in bytes from the start of the data.
         low: i128,
-        /// Offset of the end of the highest element.
+        /// Offset of the end of the highest element, in bytes from the start of the data.
         high: i128,
         /// Size of the data in bytes.
         len: u64,
@@ -57,9 +64,9 @@ pub enum ElementsError {
     Limit {
         /// The limited quantity.
         what: &'static str,
-        /// The limit.
+        /// The limit, in the unit of the quantity.
         limit: u64,
-        /// The requested amount.
+        /// The requested amount, in the same unit.
         requested: u64,
     },
     /// There is not enough memory for the elements.

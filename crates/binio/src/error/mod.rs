@@ -24,6 +24,18 @@ use elements::ElementsError;
 use crate::digest::Digest;
 
 /// The result type of this crate.
+///
+/// ```
+/// use binio::{Bytes, ReadAt, Result};
+///
+/// /// Reads the version, the fifth byte of the file.
+/// fn version(file: &dyn ReadAt) -> Result<u8> {
+///     Ok(file.bytes_at(4, 1)?[0])
+/// }
+///
+/// assert_eq!(version(&Bytes::from_static(b"BLK1\x07"))?, 7);
+/// # Ok::<(), binio::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: its kind, its absolute offset, and a path of contexts.
@@ -53,6 +65,17 @@ struct Inner {
 }
 
 /// The kinds of failure, which callers may handle in different ways.
+///
+/// ```
+/// use binio::{Bytes, ErrorKind, ReadAt};
+///
+/// let error = Bytes::from_static(b"abc").bytes_at(1, 8).unwrap_err();
+/// let missing = match error.kind() {
+///     ErrorKind::Truncated { needed, available } => needed - available,
+///     other => panic!("not a truncated file: {other}"),
+/// };
+/// assert_eq!(missing, 6);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -84,9 +107,9 @@ pub enum ErrorKind {
     Limit {
         /// The limited quantity.
         what: &'static str,
-        /// The limit.
+        /// The limit, in the unit of the quantity.
         limit: u64,
-        /// The requested amount.
+        /// The requested amount, in the same unit.
         requested: u64,
     },
     /// There is not enough memory for a buffer that the limits allow.

@@ -20,6 +20,16 @@ use byteorder::{BigEndian, ByteOrder, LittleEndian};
 use crate::{Error, Result};
 
 /// The byte order of a number.
+///
+/// ```
+/// use binio::Endian;
+/// use binio::number::ByteReader;
+///
+/// let mut fields = ByteReader::new(&[0, 0, 1, 2, 2, 1, 0, 0]);
+/// assert_eq!(fields.read::<u32>(Endian::Big)?, 258);
+/// assert_eq!(fields.read::<u32>(Endian::Little)?, 258);
+/// # Ok::<(), binio::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Endian {
     /// Least significant byte first.

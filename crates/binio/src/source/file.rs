@@ -17,6 +17,21 @@ pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 /// The length is determined once, when the source is created. If the file is truncated later, a
 /// read past its new end fails with [`Truncated`](crate::ErrorKind::Truncated). This makes
 /// `FileSource` safer than [`Mmap`](crate::Mmap) for files that others may write to.
+///
+/// ```
+/// use binio::{ErrorKind, FileSource, ReadAt};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data");
+/// std::fs::write(&path, b"0123456789")?;
+/// let file = FileSource::open(&path)?;
+/// assert_eq!(file.bytes_at(4, 2)?, "45");
+///
+/// std::fs::write(&path, b"01")?;
+/// let error = file.bytes_at(4, 2).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Truncated { .. }));
+/// # Ok::<(), binio::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct FileSource {
     pub(crate) file: File,
