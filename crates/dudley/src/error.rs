@@ -13,6 +13,18 @@ binio::error_type! {
 }
 
 /// The kinds of errors.
+///
+/// ```
+/// use dudley::{ErrorKind, File, Layout};
+///
+/// let file = File::from_bytes(vec![1, 2, 3], Layout::parse("x = u1[2]  y = i4")?)?;
+/// assert!(matches!(file.get("/z").unwrap_err().kind(), ErrorKind::NotFound { .. }));
+/// match file.get("/y").unwrap_err().kind() {
+///     ErrorKind::PastEnd { path, end, len, .. } => assert_eq!((&**path, *end, *len), ("/y", 8, 3)),
+///     other => panic!("not a truncated file: {other}"),
+/// }
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {

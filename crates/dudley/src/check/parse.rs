@@ -134,6 +134,17 @@ impl ParseOptions {
 impl Layout {
     /// Parses and checks a layout with the default options.
     ///
+    /// ```
+    /// use dudley::Layout;
+    /// use dudley::diagnostic::Code;
+    ///
+    /// let layout = Layout::parse("N : i4  x = f8[N]  ## (cm) nodes")?;
+    /// assert_eq!(layout.to_string(), "N : i4\nx = f8[N]  ## (cm) nodes\n");
+    /// let error = Layout::parse("x = f8[M]").unwrap_err();
+    /// assert_eq!(error.code(), Some(Code::ParamNotInScope));
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`Layout`](crate::ErrorKind::Layout), which contains all errors in the layout, up to 100.

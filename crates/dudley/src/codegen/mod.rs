@@ -35,6 +35,16 @@ use sums::Sums;
 const MAX_MEMBERS: usize = 100_000;
 
 /// The language of the generated code.
+///
+/// ```
+/// use dudley::codegen::Language;
+/// use dudley::{Layout, Resolver};
+///
+/// let layout = Layout::parse("N : i8  x = f8[N]")?;
+/// let code = Resolver::new(&layout).code(Language::C)?;
+/// assert!(code.contains("offset_x("), "{code}");
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {

@@ -22,6 +22,18 @@ use crate::place::{
 use crate::signature::Signature;
 
 /// A view of an array in a file. Creating and [slicing](array::Array::slice) it reads no elements.
+///
+/// ```
+/// use dudley::array::Slice;
+/// use dudley::{File, Layout};
+///
+/// let file = File::from_bytes(vec![1, 2, 3, 4, 5, 6], Layout::parse("x = u1[2, 3]")?)?;
+/// let x = file.get("/x")?;
+/// assert_eq!(x.shape(), [2, 3]);
+/// let column = x.slice(&Slice::parse(":, 1")?)?;
+/// assert_eq!(column.read::<u8>()?, [2, 5]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
 pub type Array = array::Array<FileBytes>;
 
 /// An open file, native or not, and the layout that describes it. Opening reads the parameters and finds the
@@ -231,7 +243,7 @@ impl File {
         &self.filters
     }
 
-    /// Returns the address of the end of the data: that of the appended layout, or the end of the file.
+    /// Returns the address in bytes of the end of the data: that of the appended layout, or the end of the file.
     pub fn data_end(&self) -> u64 {
         self.signature.map_or(self.source.len(), |signature| signature.data_end(&self.source))
     }
@@ -241,6 +253,18 @@ impl File {
     /// (`/item[2].member`) or in all of them (`/item.member`). JSON Pointers are accepted too.
     ///
     /// A struct becomes an array of records. The last dimension of text is its length.
+    ///
+    /// ```
+    /// use dudley::{ErrorKind, File, Layout};
+    ///
+    /// let layout = Layout::parse("names = S1[2, 3]  p = { a = u1  b = u1[2] }[2]")?;
+    /// let file = File::from_bytes(b"onetwo\x01\x02\x03\x04\x05\x06".to_vec(), layout)?;
+    /// assert_eq!(file.get("/names")?.strings()?, ["one", "two"]);
+    /// assert_eq!(file.get("/p.a")?.read::<u8>()?, [1, 4]);
+    /// assert_eq!(file.get("/p[1].b")?.read::<u8>()?, [5, 6]);
+    /// assert!(matches!(file.get("/q").unwrap_err().kind(), ErrorKind::NotFound { .. }));
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -111,6 +111,20 @@ pub struct Data {
 }
 
 /// The type of an array's elements.
+///
+/// ```
+/// use dudley::layout::Datatype;
+/// use dudley::{ItemId, Layout, Order};
+///
+/// let layout = Layout::parse("x = >f8  p = { a = i1 }")?;
+/// let datatype = |name| {
+///     let item = layout.child(ItemId::ROOT, name)?;
+///     layout.data_of(item).map(|data| data.datatype)
+/// };
+/// assert!(matches!(datatype("x"), Some(Datatype::Primitive(f8, Some(Order::Big))) if f8.name() == "f8"));
+/// assert!(matches!(datatype("p"), Some(Datatype::Struct(_))));
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
     /// A primitive type with the byte order of its prefix, or `None` for the default byte order.
@@ -278,6 +292,20 @@ pub enum Argument {
 }
 
 /// A declaration, in order of the text.
+///
+/// ```
+/// use dudley::Layout;
+/// use dudley::layout::Declaration;
+///
+/// let layout = Layout::parse("N : 2  point { x = f8 }  p = point[N]")?;
+/// let names = layout.declarations().iter().map(|&declaration| match declaration {
+///     Declaration::Item(id) => layout.path(id),
+///     Declaration::Param(id) => layout.param_name(id).to_owned(),
+///     Declaration::Type(id, _) => layout.type_name(id).unwrap_or_default().to_owned(),
+/// });
+/// assert_eq!(names.collect::<Vec<_>>(), ["N", "point", "/p"]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Declaration {
     /// A dict, a list or data, at its first declaration.
@@ -311,6 +339,20 @@ pub struct Summary {
 }
 
 /// The subject of a comment.
+///
+/// ```
+/// use dudley::Layout;
+/// use dudley::layout::Subject;
+///
+/// let layout = Layout::parse("N : i4  ## number of nodes\nx = f8[N]  ## (cm)")?;
+/// let documented = layout.commented().into_iter().map(|subject| match subject {
+///     Subject::Item(id) => layout.path(id),
+///     Subject::Param(id) => layout.param_name(id).to_owned(),
+///     other => panic!("{other:?} has no comment"),
+/// });
+/// assert_eq!(documented.collect::<Vec<_>>(), ["/x", "N"]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The summary block.
@@ -335,6 +377,17 @@ pub struct Attribute {
 }
 
 /// The value of an attribute.
+///
+/// ```
+/// use dudley::layout::Value;
+/// use dudley::{ItemId, Layout};
+///
+/// let layout = Layout::parse("x = f8[3]  #: units=\"cm\", range=[0, 1.5]")?;
+/// let x = layout.child(ItemId::ROOT, "x").unwrap();
+/// let values: Vec<&Value> = layout.attributes(x.into()).map(|attribute| &attribute.value).collect();
+/// assert_eq!(values, [&Value::Text("cm".to_owned()), &Value::Floats(vec![0.0, 1.5])]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 pub enum Value {

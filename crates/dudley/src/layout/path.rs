@@ -13,6 +13,16 @@ use crate::error::{Error, ErrorKind};
 use crate::text::{is_word, quote};
 
 /// The result of looking up a path.
+///
+/// ```
+/// use dudley::Layout;
+/// use dudley::layout::Found;
+///
+/// let layout = Layout::parse("N : i4  p = { x = f8 }[N]")?;
+/// assert!(matches!(layout.find("/p.x")?, Found::Item(_, members) if members.len() == 1));
+/// assert!(matches!(layout.find("/N")?, Found::Param(_)));
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {

@@ -10,6 +10,15 @@
 use std::fmt;
 
 /// The byte order of numbers in the stream.
+///
+/// ```
+/// use dudley::{Layout, Order, Resolver, Rules};
+///
+/// let layout = Layout::parse("x = i2  y = >i2")?;
+/// let table = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).table()?;
+/// assert_eq!((table.find("/x")?.dtype(), table.find("/y")?.dtype()), ("<i2".to_owned(), ">i2".to_owned()));
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// `<`: little-endian, least significant byte first.

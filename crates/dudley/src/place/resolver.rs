@@ -100,6 +100,18 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
 
     /// Returns the addresses of everything that is stored.
     ///
+    /// ```
+    /// use dudley::{Layout, Resolver, Rules, Values};
+    ///
+    /// let layout = Layout::parse("N : i4  x = f8[N]")?;
+    /// let rules = Rules::new().values(Values::new().with("N", 3));
+    /// let table = Resolver::new(&layout).rules(rules).table()?;
+    /// let x = table.find("/x")?;
+    /// assert_eq!((x.address(), x.nbytes()), (Some(8), Some(24)));
+    /// assert!(Resolver::new(&layout).table().is_err(), "N has no value");
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if a size, address or value is too large,

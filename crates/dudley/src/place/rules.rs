@@ -5,6 +5,20 @@ use crate::layout::Order;
 use crate::options::Limits;
 
 /// The alignment of the complex types except `c16`, whose alignment is always 8.
+///
+/// ```
+/// use dudley::place::ComplexAlign;
+/// use dudley::{Layout, Resolver, Rules};
+///
+/// let layout = Layout::parse("a = i1  z = c8")?;
+/// let address = |align| {
+///     let table = Resolver::new(&layout).rules(Rules::new().complex_align(align)).table()?;
+///     table.find("/z").map(|z| z.address())
+/// };
+/// assert_eq!(address(ComplexAlign::Size)?, Some(8));
+/// assert_eq!(address(ComplexAlign::Part)?, Some(4));
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComplexAlign {

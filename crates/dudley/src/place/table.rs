@@ -114,7 +114,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.order
     }
 
-    /// Returns the address after the last item, or `None` if it is not known.
+    /// Returns the address in bytes of the end of the last item, or `None` if it is not known.
     pub fn end(&self) -> Option<u64> {
         self.end
     }

@@ -17,6 +17,14 @@
 use super::{Token, quote};
 
 /// The kind of a token.
+///
+/// ```
+/// use dudley::text::{Lexer, TokenKind};
+///
+/// let text = "x = f8[3]  # three";
+/// let comment = Lexer::new(text).find(|token| token.kind.is_comment()).unwrap();
+/// assert_eq!(comment.kind, TokenKind::Comment);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenKind {

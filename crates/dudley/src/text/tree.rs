@@ -24,6 +24,16 @@ impl Token {
 }
 
 /// The kind of a node.
+///
+/// ```
+/// use dudley::text::{NodeKind, Tree};
+///
+/// let text = "a = i1[2]  b = f8 @16";
+/// let tree = Tree::parse(text, &dudley::Limits::default());
+/// let types = tree.nodes.iter().filter(|node| node.kind == NodeKind::Type);
+/// let types: Vec<&str> = types.map(|node| &text[node.start as usize..node.end as usize]).collect();
+/// assert_eq!(types, ["i1", "f8"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {

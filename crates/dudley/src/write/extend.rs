@@ -31,6 +31,21 @@ use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 const MAX_JOINED: usize = 1 << 20;
 
 /// The way in which a native file is extended.
+///
+/// ```
+/// use dudley::Values;
+/// use dudley::write::{ExtendMode, Extension};
+///
+/// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n";
+/// let extended = |mode| {
+///     let more = Extension::new(&native[..], "y = i4", mode, &Values::new())?;
+///     Ok::<_, dudley::Error>(more.layout().to_string())
+/// };
+/// assert_eq!(extended(ExtendMode::InPlace)?, "x = i4\ny = i4\n");
+/// // The new data follows the old layout, which ends at address 27.
+/// assert_eq!(extended(ExtendMode::Safe)?, "x = i4\ny = i4 @28\n");
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExtendMode {

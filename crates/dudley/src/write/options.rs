@@ -14,6 +14,18 @@ use crate::layout::{Layout, Order};
 use crate::place::{Resolver, Rules};
 
 /// Options for writing files.
+///
+/// ```
+/// use dudley::{ErrorKind, Layout, WriteOptions};
+///
+/// let layout = Layout::parse("x = i4  y = i4")?;
+/// let mut bytes = Vec::new();
+/// let mut writer = WriteOptions::new().strict(true).write_at(&mut bytes, layout)?;
+/// writer.put("/x", &[7_i32])?;
+/// let error = writer.finish().unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::Missing { paths } if *paths == ["/y"]));
+/// # Ok::<(), dudley::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     rules: Rules,

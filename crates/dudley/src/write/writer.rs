@@ -39,6 +39,21 @@ impl Target<'_> {
 }
 
 /// A file that is being written.
+///
+/// ```
+/// use dudley::{File, Layout, Rules, Values, WriteOptions};
+///
+/// let rules = Rules::new().values(Values::new().with("N", 2));
+/// let layout = Layout::parse("N : i4  names = S1[N, 3]  x = f4[N]")?;
+/// let mut bytes = Vec::new();
+/// let mut writer = WriteOptions::new().rules(rules).write_at(&mut bytes, layout)?;
+/// writer.put_strings("/names", &["one", "two"])?;
+/// writer.put("/x", &[0.5, 1.5])?;
+/// let report = writer.finish()?;
+/// assert!(report.missing.is_empty());
+/// assert_eq!(File::from_bytes(bytes, None)?.get("/names")?.strings()?, ["one", "two"]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
 pub struct Writer<'w> {
     pub(super) layout: Arc<Layout>,
     pub(super) inputs: Inputs<'static>,
@@ -64,7 +79,7 @@ pub struct Writer<'w> {
 pub struct WriteReport {
     /// Paths of data that was not put, and of stored parameters without a value. They were filled with zeros.
     pub missing: Vec<String>,
-    /// Address of the layout, if it was appended.
+    /// Address of the layout in bytes from the start of the file, if it was appended.
     pub layout_address: Option<u64>,
     /// Length of the file in bytes.
     pub len: u64,
@@ -112,6 +127,19 @@ impl<'w> Writer<'w> {
 
     /// Puts numbers at a path, in C order. Paths are those of [`File::get`](crate::File::get). Numbers are
     /// converted to the type in the file, which must be able to represent them.
+    ///
+    /// ```
+    /// use dudley::{ErrorKind, File, Layout, WriteOptions};
+    ///
+    /// let mut bytes = Vec::new();
+    /// let mut writer = WriteOptions::new().write_at(&mut bytes, Layout::parse("x = i2[2]")?)?;
+    /// writer.put("/x", &[1_i64, -2])?;
+    /// assert!(matches!(writer.put("/x", &[1_i64]).unwrap_err().kind(), ErrorKind::Mismatch { .. }));
+    /// assert!(writer.put("/x", &[1, 40_000]).is_err(), "40,000 is not an i2");
+    /// writer.finish()?;
+    /// assert_eq!(File::from_bytes(bytes, None)?.get("/x")?.read::<i16>()?, [1, -2]);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
