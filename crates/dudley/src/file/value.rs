@@ -273,7 +273,12 @@ impl File {
     /// a fixed parameter. Fails with [`NotStrided`](ErrorKind::NotStrided) if the instances of a struct differ
     /// in size (use [`instances`](Self::instances) instead), with [`PastEnd`](ErrorKind::PastEnd) if the file
     /// ends before the array does, and with [`Filter`](ErrorKind::Filter) if the array is compressed and cannot
-    /// be decoded. If the address could not be found, fails with the error in [`stopped`](Self::stopped).
+    /// be decoded.
+    ///
+    /// If the address could not be found, fails with the error in [`stopped`](Self::stopped). Fails with
+    /// [`Layout`](ErrorKind::Layout) if the file ends before a parameter that is stored in a struct, and with
+    /// [`Read`](ErrorKind::Read) if the file cannot be read. With a compiled layout, also fails in the same
+    /// cases as [`CompiledLayout::locate`].
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         if let Some(location) = self.locate_compiled(path)? {
             return self.array(location, path);

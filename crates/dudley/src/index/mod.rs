@@ -104,8 +104,9 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if one of the files cannot be read, with
-    /// [`Compiled`](ErrorKind::Compiled) if the file is not a compiled layout or is damaged, and with
-    /// [`Stale`](ErrorKind::Stale) if the text has changed.
+    /// [`Compiled`](ErrorKind::Compiled) if the file is not a compiled layout or is truncated, and with
+    /// [`Stale`](ErrorKind::Stale) if the text has changed. Damage in the index or the text is found when they
+    /// are read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let compiled = Self::open_alone(path)?;
@@ -143,7 +144,8 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Compiled`](ErrorKind::Compiled) if the bytes are not a compiled layout or are damaged.
+    /// Fails with [`Compiled`](ErrorKind::Compiled) if the bytes are not a compiled layout or are truncated.
+    /// Damage in the index or the text is found when they are read.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, Error> {
         Self::from_source(bytes.into())
     }

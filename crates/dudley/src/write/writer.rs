@@ -135,7 +135,8 @@ impl<'w> Writer<'w> {
     /// let mut writer = WriteOptions::new().write_at(&mut bytes, Layout::parse("x = i2[2]")?)?;
     /// writer.put("/x", &[1_i64, -2])?;
     /// assert!(matches!(writer.put("/x", &[1_i64]).unwrap_err().kind(), ErrorKind::Mismatch { .. }));
-    /// assert!(writer.put("/x", &[1, 40_000]).is_err(), "40,000 is not an i2");
+    /// // The type `i2` cannot represent 40,000.
+    /// assert!(matches!(writer.put("/x", &[1, 40_000]).unwrap_err().kind(), ErrorKind::Read(_)));
     /// writer.finish()?;
     /// assert_eq!(File::from_bytes(bytes, None)?.get("/x")?.read::<i16>()?, [1, -2]);
     /// # Ok::<(), dudley::Error>(())
@@ -146,10 +147,10 @@ impl<'w> Writer<'w> {
     /// Fails with [`Path`](ErrorKind::Path), [`NotFound`](ErrorKind::NotFound), [`NotData`](ErrorKind::NotData)
     /// or [`NotStrided`](ErrorKind::NotStrided) if there is no array at the path, as in
     /// [`File::get`](crate::File::get); parameters cannot be put either. Fails with
-    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if a file written in one pass
-    /// already contains the array. Fails with [`Read`](ErrorKind::Read) if the type in the file cannot
-    /// represent an element, or if the file cannot be written, and with [`Filter`](ErrorKind::Filter) if the
-    /// array cannot be compressed.
+    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if the array can no longer be
+    /// changed, because it was written to a stream or is part of the file that is extended. Fails with
+    /// [`Read`](ErrorKind::Read) if the type in the file cannot represent an element, or if the file cannot be
+    /// written, and with [`Filter`](ErrorKind::Filter) if the array cannot be compressed.
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         let mismatch =
             |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
