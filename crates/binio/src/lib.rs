@@ -22,6 +22,8 @@ mod error;
 pub mod memory;
 pub mod number;
 mod options;
+#[cfg(feature = "picture")]
+pub mod picture;
 pub mod pointer;
 pub mod source;
 #[cfg(feature = "write")]

@@ -1,0 +1,78 @@
+//! Colour maps.
+
+/// A colour map from dark to light.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ColorMap {
+    /// Black to white.
+    #[default]
+    Grey,
+    /// Dark blue, green, yellow: matplotlib's `viridis`.
+    Viridis,
+    /// Black, purple, orange, light yellow: matplotlib's `inferno`.
+    Inferno,
+}
+
+/// Colours at 17 equal distances, as 0xrrggbb. Source: the colour maps of matplotlib, which are in the public domain.
+type Table = [u32; 17];
+
+const VIRIDIS: Table = [
+    0x44_0154, 0x48_186a, 0x47_2d7b, 0x42_4086, 0x3b_528b, 0x33_638d, 0x2c_728e, 0x26_818e,
+    0x21_908c, 0x1f_9f88, 0x28_ae80, 0x3e_bc74, 0x5d_c963, 0x82_d34c, 0xab_dc32, 0xd5_e21a,
+    0xfd_e725,
+];
+
+const INFERNO: Table = [
+    0x00_0004, 0x0b_0724, 0x21_0c4a, 0x3c_0965, 0x57_106d, 0x70_196e, 0x89_226a, 0xa3_2b61,
+    0xbb_3755, 0xd1_4644, 0xe3_5932, 0xf1_711e, 0xf9_8d0a, 0xfc_ab0f, 0xf9_ca32, 0xf2_e865,
+    0xfc_ffa4,
+];
+
+impl ColorMap {
+    /// Returns the colour of a value between 0 and 1 as red, green and blue. Other values have the colour of the
+    /// nearer end, and NaN that of 0.
+    pub fn color(self, value: f64) -> [u8; 3] {
+        let value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
+        match self {
+            Self::Grey => [rounded(255.0 * value); 3],
+            Self::Viridis => interpolated(&VIRIDIS, value),
+            Self::Inferno => interpolated(&INFERNO, value),
+        }
+    }
+}
+
+fn interpolated(table: &Table, value: f64) -> [u8; 3] {
+    let position = value * (table.len() - 1) as f64;
+    let index = (position as usize).min(table.len() - 2);
+    let fraction = position - index as f64;
+    let [_, low @ ..] = table[index].to_be_bytes();
+    let [_, high @ ..] = table[index + 1].to_be_bytes();
+    std::array::from_fn(|i| {
+        rounded(f64::from(low[i]) * (1.0 - fraction) + f64::from(high[i]) * fraction)
+    })
+}
+
+/// Rounds a number between 0 and 255.
+fn rounded(value: f64) -> u8 {
+    value.round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_and_middle_are_matplotlibs() {
+        assert_eq!(ColorMap::Grey.color(0.5), [128; 3]);
+        assert_eq!(ColorMap::Viridis.color(0.0), [0x44, 0x01, 0x54]);
+        assert_eq!(ColorMap::Viridis.color(1.0), [0xfd, 0xe7, 0x25]);
+        assert_eq!(ColorMap::Inferno.color(0.5), [0xbb, 0x37, 0x55]);
+    }
+
+    #[test]
+    fn values_outside_have_the_color_of_the_nearer_end() {
+        for (outside, end) in [(-3.0, 0.0), (7.0, 1.0), (f64::INFINITY, 1.0), (f64::NAN, 0.0)] {
+            assert_eq!(ColorMap::Inferno.color(outside), ColorMap::Inferno.color(end));
+        }
+    }
+}
