@@ -19,14 +19,15 @@ mod output;
 mod probe;
 
 use std::ffi::OsStr;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use arguments::{Arguments, Command, asdf, bloscpack, flux};
+use arguments::{Arguments, Command, Showing, asdf, bloscpack, flux};
 use failure::Failure;
-use output::{Output, print_json};
+use output::{Output, html, print_json};
 use probe::Format;
 
 /// The outcome of a command, from best to worst, which determines its exit status.
@@ -84,11 +85,27 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         return Err(Failure::other("--json", "the output of this command cannot be JSON"));
     }
     match command {
-        Command::Info { files, describing, stated } => {
+        Command::Info {
+            files, showing: Showing { html: Some(target), force, .. }, stated, ..
+        } => report_as_html(&files.files, stated.format, target, *force, output),
+        Command::Info { files, describing, showing, stated } => {
+            let previews = !showing.no_preview && !output.json && io::stdout().is_terminal();
             each(&files.files, output, |file| match probe::format(file, stated.format)? {
-                Format::Asdf => of_asdf::info(file, describing, &asdf::Reading::default(), output),
+                Format::Asdf => {
+                    let reading = asdf::Reading::default();
+                    let verdict = of_asdf::info(file, describing, &reading, output)?;
+                    if previews {
+                        of_asdf::preview(file, &reading)?;
+                    }
+                    Ok(verdict)
+                }
                 Format::Bloscpack => {
-                    of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
+                    let verdict =
+                        of_bloscpack::info(file, bloscpack::Opening::default(), false, output)?;
+                    if previews {
+                        of_bloscpack::preview(file)?;
+                    }
+                    Ok(verdict)
                 }
                 Format::Dudley => of_dudley::info(file, output),
                 Format::Flux => of_flux::info(&flux::One::of(file), output),
@@ -125,6 +142,38 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         Command::Completions { shell } => Ok(man::completions(*shell)?),
         Command::Man { directory } => man::pages(directory, output),
     }
+}
+
+/// Writes a report on all files as HTML. The report on a file that cannot be read says why.
+fn report_as_html(
+    files: &[PathBuf],
+    format: Option<Format>,
+    target: &Path,
+    force: bool,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    output::file::check(target, force)?;
+    let report_on = |file: &Path| match probe::format(file, format)? {
+        Format::Asdf => formats::asdf::report_on(file, output),
+        Format::Bloscpack => formats::bloscpack::report_on(file, output),
+        Format::Dudley => formats::dudley::report_on(file),
+        Format::Flux => formats::flux::report_on(file, output),
+    };
+    let mut worst = Verdict::Fine;
+    let mut reports = Vec::new();
+    for file in files {
+        reports.push(report_on(file).unwrap_or_else(|failure| {
+            failure.show(output);
+            worst = worst.max(failure.verdict());
+            html::Report::of_failure(failure.report(file))
+        }));
+    }
+    if !reports.iter().all(html::Report::is_fine) {
+        worst = worst.max(Verdict::Found);
+    }
+    let fail = |error| Failure::io(target, error);
+    output::file::write(target, force, |out| html::write(out, &reports), fail)?;
+    Ok(worst)
 }
 
 /// Runs a command on each file, even if it fails on some of them, and returns the worst outcome.

@@ -114,6 +114,23 @@ fn names_cannot_move_the_cursor() {
     }
 }
 
+#[test]
+fn info_draws_the_largest_image_on_a_terminal() {
+    let folder = Folder::new();
+    let file = testdata::path("asdf/science.asdf");
+    let info = ["info", file.to_str().unwrap()];
+    let seen = lines_on_a_terminal(&folder, &info);
+    let place = seen.iter().position(|line| line == "  /image/data").unwrap();
+    let image = &seen[place + 1..];
+    // 10 lines, each with two rows of pixels, and a line about the values.
+    assert_eq!(image.len(), 11, "{seen:?}");
+    assert!(image[0].matches('▀').count() > 10 && image[0].ends_with("\x1b[0m"), "{image:?}");
+    assert!(image[10].contains("elements along each axis; dark "), "{image:?}");
+    let without = lines_on_a_terminal(&folder, &[&info[..], &["--no-preview"]].concat());
+    assert_eq!(without[..], seen[..place]);
+    assert!(!stdout(&folder.done(&info)).contains('▀'));
+}
+
 /// An archive of blobs and its store, large enough to take some time.
 fn much_work() -> Folder {
     let folder = Folder::new();

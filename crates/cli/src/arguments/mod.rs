@@ -5,6 +5,7 @@ pub(crate) mod bloscpack;
 pub(crate) mod blpk;
 pub(crate) mod dudley;
 pub(crate) mod flux;
+pub(crate) mod picture;
 
 use std::path::PathBuf;
 
@@ -64,6 +65,7 @@ pub(crate) enum Command {
     #[command(after_long_help = examples(&[
         "scibin info science.asdf data.blp",
         "scibin info --json *.asdf",
+        "scibin info science.asdf --html report.html",
         "zcat a.asdf.gz | scibin info -",
     ]))]
     Info {
@@ -71,6 +73,8 @@ pub(crate) enum Command {
         files: Files,
         #[command(flatten)]
         describing: asdf::Describing,
+        #[command(flatten)]
+        showing: Showing,
         #[command(flatten)]
         stated: Stated,
     },
@@ -89,6 +93,8 @@ pub(crate) enum Command {
     #[command(after_long_help = examples(&[
         "scibin get science.asdf /meta/exposure_time",
         "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
+        "scibin get science.asdf /image/data --preview",
+        "scibin get science.asdf /image/data --png image.png --scale asinh --colors viridis",
         "scibin get data.npy.blp -o data.csv",
         "scibin get archive.json /0/path",
     ]))]
@@ -162,6 +168,21 @@ pub(crate) struct Files {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// How an overview is shown.
+#[derive(Debug, Args)]
+pub(crate) struct Showing {
+    /// On a terminal, do not draw the largest image
+    #[arg(long)]
+    pub(crate) no_preview: bool,
+    /// Write a report to this file, or to standard output for "-": content, tree, verification and pictures, as HTML
+    /// without scripts
+    #[arg(long, value_name = "OUT")]
+    pub(crate) html: Option<PathBuf>,
+    /// Replace the report if it exists
+    #[arg(long, short, requires = "html")]
+    pub(crate) force: bool,
+}
+
 /// The format, if it should not be detected.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
@@ -183,6 +204,7 @@ pub(crate) struct GetRequest {
 
 /// The part of an array to print or write, and the output.
 #[derive(Debug, Clone, Args)]
+#[command(group = clap::ArgGroup::new("target").args(["output", "png"]))]
 pub(crate) struct ArrayOutput {
     /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
@@ -197,11 +219,18 @@ pub(crate) struct ArrayOutput {
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
-    #[arg(long, short, alias = "overwrite", requires = "output")]
+    #[arg(long, short, alias = "overwrite", requires = "target")]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) picture: picture::Picture,
 }
 
 impl ArrayOutput {
+    /// Returns `true` if the request only makes sense for an array.
+    pub(crate) fn needs_array(&self) -> bool {
+        self.slice.is_some() || self.output.is_some() || self.picture.is_wanted()
+    }
+
     /// Returns the form in which the array is written.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {

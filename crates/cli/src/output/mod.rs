@@ -2,6 +2,8 @@
 
 pub(crate) mod color;
 pub(crate) mod file;
+pub(crate) mod html;
+pub(crate) mod picture;
 pub(crate) mod print;
 pub(crate) mod progress;
 

@@ -2,13 +2,15 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use binio::array::PrintStyle;
+use binio::array::{PrintStyle, Slice};
 use serde_json::Value;
 
 use crate::arguments::{Form, GetRequest};
 use crate::failure::Failure;
-use crate::output::file as output_file;
-use crate::output::{Output, Sink, text_out};
+use crate::output::{Output, Sink, file as output_file, picture, text_out};
+
+type WritePart<'a, E> = dyn Fn(&[Slice], &mut dyn Write) -> Result<(), E> + 'a;
+type Missing<'a, E> = dyn Fn(&[Slice]) -> Result<Option<Vec<bool>>, E> + 'a;
 
 /// An array, represented by the functions that write it.
 pub(crate) struct Elements<'a, E> {
@@ -18,7 +20,11 @@ pub(crate) struct Elements<'a, E> {
     pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
     /// Writes the first and last elements, like numpy for large arrays.
     pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
-    pub(crate) write_npy: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
+    /// Writes a part of the array as a `.npy` file: first the header, then the elements in pieces. Without slices,
+    /// the part is the whole array.
+    pub(crate) write_npy: &'a WritePart<'a, E>,
+    /// Returns whether each element of a part is missing, in C order, or `None` if none is.
+    pub(crate) missing: &'a Missing<'a, E>,
 }
 
 impl<E: From<io::Error>> Elements<'_, E> {
@@ -29,8 +35,11 @@ impl<E: From<io::Error>> Elements<'_, E> {
         &self,
         request: &GetRequest,
         output: Output,
-        fail: impl FnOnce(E) -> Failure,
+        fail: impl Fn(E) -> Failure,
     ) -> Result<(), Failure> {
+        if request.array.picture.is_wanted() {
+            return picture::draw(self, request, fail);
+        }
         let form = request.array.form(output.json);
         if let Some(target) = &request.array.output {
             let body = |out: &mut dyn Write| {
@@ -58,8 +67,8 @@ impl<E: From<io::Error>> Elements<'_, E> {
 
     fn write_form(&self, form: Form, out: &mut dyn Write) -> Result<(), E> {
         match form {
-            Form::Npy => (self.write_npy)(out),
-            Form::Raw => (self.write_npy)(&mut Raw { out, is_past_header: false }),
+            Form::Npy => (self.write_npy)(&[], out),
+            Form::Raw => (self.write_npy)(&[], &mut Raw { out, is_past_header: false }),
             Form::Csv => (self.write)(out, PrintStyle::Csv),
             Form::Text => (self.write)(out, PrintStyle::Text),
             Form::Json => {

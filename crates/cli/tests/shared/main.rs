@@ -5,6 +5,8 @@
 mod forms;
 mod help;
 mod hints;
+mod html;
+mod pictures;
 #[path = "../program/mod.rs"]
 mod program;
 mod reports;

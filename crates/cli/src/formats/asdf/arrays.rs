@@ -4,11 +4,17 @@ use asdf::block::Block;
 use std::cmp::Reverse;
 
 use asdf::ndarray::{Origin, datatype_name};
-use asdf::{Asdf, Node};
+use asdf::{Asdf, NdArray, Node};
 use serde_json::{Value, json};
 
 use super::blocks::compression;
+use crate::output::print::Elements;
+use crate::output::progress::Progress;
 use crate::output::{count, one_line};
+
+/// The size in bytes up to which compressed arrays are drawn without being asked for, because they are decoded as a
+/// whole.
+const MAX_DECODED: u64 = 64 << 20;
 
 /// Returns the array nodes in text order.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
@@ -29,6 +35,35 @@ pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     let mut nodes: Vec<Node<'_>> = nodes(file).collect();
     nodes.sort_by_cached_key(rank);
     nodes
+}
+
+/// Calls `body` with the functions that write an array.
+pub(super) fn with_elements<R>(
+    array: &NdArray<'_>,
+    progress: &Progress,
+    body: impl FnOnce(&Elements<'_, asdf::Error>) -> R,
+) -> R {
+    body(&Elements {
+        dtype: array.datatype().descr_json(),
+        shape: array.shape(),
+        write: &|out, style| array.write_elements(out, style),
+        write_summary: &|out| array.write_summary(out),
+        write_npy: &|part, out| array.slice(part)?.write_npy(&mut progress.writer(out)),
+        missing: &|part| array.slice(part)?.mask(),
+    })
+}
+
+/// Returns the arrays that may be images and do not take long to draw, largest first, with their pointers.
+pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)> {
+    by_size(file).into_iter().filter_map(|node| {
+        let array = node.ndarray().ok().filter(|array| array.shape().len() == 2)?;
+        let is_decoded = match array.source() {
+            Origin::Block(block) | Origin::External(_, block) => block.is_compressed(),
+            _ => false,
+        };
+        let size = array.len().saturating_mul(array.datatype().itemsize());
+        (!is_decoded || size <= MAX_DECODED).then(|| Some((node.to_pointer()?, array)))?
+    })
 }
 
 /// The headings of the columns of [`row`].

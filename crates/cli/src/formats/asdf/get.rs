@@ -7,12 +7,12 @@ use asdf::tree::Target;
 use asdf::tree::json::Options;
 use asdf::{NdArray, Node, Verify};
 
+use super::arrays::with_elements;
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::arguments::{ArrayOutput, Form, GetRequest};
 use crate::failure::Failure;
 use crate::output::file as output_file;
-use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, text_out};
 
@@ -54,10 +54,13 @@ pub(crate) fn get(
             write_table(node, request, output, fail)?;
         }
         Err(node) => {
-            if request.array.slice.is_some() || request.array.output.is_some() {
+            if request.array.needs_array() {
                 let place = format!("{} {}", request.file.display(), pointer);
-                let message =
-                    "not an array or a table; only these have slices and are written to files";
+                let message = if request.array.picture.is_wanted() {
+                    "not an array, and only arrays have pictures"
+                } else {
+                    "not an array or a table; only these have slices and are written to files"
+                };
                 return Err(Failure::other(place, message));
             }
             print_node(node, output, fail)?;
@@ -150,14 +153,7 @@ fn write_array(
     let form = request.array.form(output.json);
     let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
-    let elements = Elements {
-        dtype: array.datatype().descr_json(),
-        shape: array.shape(),
-        write: &|out, style| array.write_elements(out, style),
-        write_summary: &|out| array.write_summary(out),
-        write_npy: &|out| array.write_npy(&mut progress.writer(out)),
-    };
-    elements.write(request, output, fail)?;
+    with_elements(array, &progress, |elements| elements.write(request, output, fail))?;
     if array.is_masked() && matches!(form, Form::Npy | Form::Raw) {
         let file = request.file.display();
         output.remark(&format_args!("{file}: .npy has no masks: all elements were written"));

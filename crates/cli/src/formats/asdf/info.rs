@@ -12,13 +12,20 @@ use serde_json::{Value, json};
 use super::arrays;
 use super::blocks::{self, block_json};
 use super::outline::{Extent, outline};
+use super::verify;
 use crate::Verdict;
 use crate::arguments::asdf::{Describing, Reading};
 use crate::failure::Failure;
-use crate::output::{Output, count, diagnostic_lines, one_line, print_json, size, table};
+use crate::output::html::{Pictures, Report};
+use crate::output::print::Elements;
+use crate::output::progress::Progress;
+use crate::output::{Output, count, diagnostic_lines, one_line, picture, print_json, size, table};
 
 /// The maximum number of lines in the outline.
 const MAX_LINES: u64 = 40;
+
+/// The maximum number of lines of the tree in a report.
+const MAX_REPORT_LINES: u64 = 10_000;
 
 /// The maximum number of rows in the table of arrays.
 const MAX_ARRAYS: usize = 20;
@@ -45,6 +52,43 @@ pub(crate) fn info(
         out.flush()?;
     }
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
+}
+
+/// Draws the largest image of a file.
+pub(crate) fn preview(path: &Path, reading: &Reading) -> Result<(), Failure> {
+    let file = super::open(path, reading)?;
+    let drawn = arrays::images(&file).find_map(|(pointer, array)| {
+        let draw = |elements: &Elements<'_, _>| picture::thumbnail(elements);
+        // An array that cannot be read is reported by `verify`.
+        let image = arrays::with_elements(&array, &Progress::new(0, true), draw)?.ok()?;
+        Some(format!("  {}\n{image}", one_line(&pointer)))
+    });
+    Ok(io::stdout().lock().write_all(drawn.unwrap_or_default().as_bytes())?)
+}
+
+/// Returns the report on a file.
+pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
+    let file = super::open(path, &Reading::default())?;
+    let verified = verify::check(path, &file, output)?;
+    let blocks = blocks::all(path, &file)?;
+    let info = info_json(path, &file, &blocks, &Descriptions::default());
+    let mut tree = Vec::new();
+    if let Ok(root) = file.tree() {
+        let extent = Extent { lines: Some(MAX_REPORT_LINES), ..Extent::default() };
+        outline(&mut tree, root, "", extent, &Descriptions::default())?;
+    }
+    let mut pictures = Pictures::default();
+    for (pointer, array) in arrays::images(&file) {
+        arrays::with_elements(&array, &Progress::new(0, true), |elements| {
+            pictures.add(pointer, elements);
+        });
+    }
+    Ok(Report {
+        info,
+        verification: verify::report_json(path, &verified),
+        tree: Some(String::from_utf8_lossy(&tree).into_owned()),
+        pictures,
+    })
 }
 
 fn write_text(

@@ -34,7 +34,7 @@ use crate::output::{Output, count, diagnostic_lines, print_json, size};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
-pub(crate) use info::info;
+pub(crate) use info::{info, preview, report_on};
 pub(crate) use verify::verify;
 
 /// Runs `scibin asdf ..`.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use asdf::Asdf;
 use asdf::block::ChecksumVerdict;
 use asdf::inspect::{VerifyOptions, VerifyReport};
 use serde_json::{Value, json};
@@ -16,6 +17,17 @@ use crate::output::{Output, count, diagnostic_lines, print_found, print_json, si
 
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
+    let report = check(path, &file, output)?;
+    if output.json {
+        print_json(&report_json(path, &report))?;
+    } else {
+        print(path, &report, output)?;
+    }
+    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+}
+
+/// Verifies a file.
+pub(super) fn check(path: &Path, file: &Asdf, output: Output) -> Result<VerifyReport, Failure> {
     let fail = |error| Failure::asdf(path, error);
     let mut total = 0;
     for block in file.blocks() {
@@ -24,14 +36,7 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
     }
     let progress = Progress::new(total, output.quiet);
     let add = |bytes| progress.add(bytes);
-    let report = file.verify(&VerifyOptions::new().progress(&add)).map_err(fail)?;
-    drop(progress);
-    if output.json {
-        print_json(&report_json(path, &report))?;
-    } else {
-        print(path, &report, output)?;
-    }
-    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+    file.verify(&VerifyOptions::new().progress(&add)).map_err(fail)
 }
 
 fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
@@ -59,7 +64,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     Ok(())
 }
 
-fn report_json(path: &Path, report: &VerifyReport) -> Value {
+pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
     let blocks = report.blocks.iter().map(|block| {
         let checksum = match block.checksum {
             Some(ChecksumVerdict::Absent) => "absent",

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use bloscpack::array::{Array, Slice};
 use bloscpack::format::MetadataError;
-use bloscpack::{ErrorKind, Reader};
+use bloscpack::{ErrorKind, Reader, UnpackOptions};
 use serde_json::Value;
 
 use super::info::dtype_json;
@@ -28,7 +28,7 @@ pub(crate) fn get(
         let array = file.array().map_err(|error| Failure::bloscpack(path, error))?;
         return get_array(&array, request, output);
     };
-    if request.array.slice.is_some() || request.array.output.is_some() {
+    if request.array.needs_array() {
         let message = "a pointer is to a value of the metadata: the array is got without one";
         return Err(Failure::other(path.display(), message));
     }
@@ -48,15 +48,24 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let progress = Progress::new(array.info().byte_size(), is_quiet);
     let add = |bytes| progress.add(bytes);
     let options = super::unpack::decoding(Threads::default()).progress(&add);
-    let elements = Elements {
+    with_elements(&array, &options, |elements| elements.write(request, output, fail))?;
+    Ok(Verdict::Fine)
+}
+
+/// Calls `body` with the functions that write an array.
+pub(super) fn with_elements<R>(
+    array: &Array<'_>,
+    options: &UnpackOptions<'_>,
+    body: impl FnOnce(&Elements<'_, bloscpack::Error>) -> R,
+) -> R {
+    body(&Elements {
         dtype: dtype_json(array.datatype()),
         shape: array.shape(),
         write: &|out, style| array.write_elements(out, style),
         write_summary: &|out| array.write_summary(out),
-        write_npy: &|out| array.write_npy(out, &options),
-    };
-    elements.write(request, output, fail)?;
-    Ok(Verdict::Fine)
+        write_npy: &|part, out| array.slice(part)?.write_npy(out, options),
+        missing: &|_| Ok(None),
+    })
 }
 
 /// Returns the metadata. Fails if there is none.

@@ -6,15 +6,16 @@ use std::path::Path;
 use bloscpack::array::Field;
 use bloscpack::array::{Array, Datatype};
 use bloscpack::format::{Header, MetaHeader, Version};
-use bloscpack::{ErrorKind, Reader};
+use bloscpack::{ErrorKind, Reader, UnpackOptions};
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, ratio};
-use super::get::metadata;
+use super::get::{metadata, with_elements};
 use crate::Verdict;
 use crate::arguments::bloscpack::Opening;
 use crate::failure::Failure;
-use crate::output::{Output, count, one_line, print_json, size};
+use crate::output::html::{Pictures, Report};
+use crate::output::{Output, count, one_line, picture, print_json, size};
 
 /// The maximum number of lines of metadata.
 const MAX_LINES: usize = 40;
@@ -43,6 +44,32 @@ pub(crate) fn info(
         out.flush()?;
     }
     Ok(Verdict::Fine)
+}
+
+/// Draws the array if it is an image.
+pub(crate) fn preview(path: &Path) -> Result<(), Failure> {
+    let file = super::open(path, &Opening::default().options().ignore_metadata(true))?;
+    // An array that cannot be read is reported by `verify`.
+    let image = array(&file)
+        .and_then(Result::ok)
+        .and_then(|array| with_elements(&array, &UnpackOptions::new(), picture::thumbnail)?.ok());
+    Ok(io::stdout().lock().write_all(image.unwrap_or_default().as_bytes())?)
+}
+
+/// Returns the report on a file.
+pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
+    let file = super::open(path, &Opening::default().options().ignore_metadata(true))?;
+    let chunks = Chunks::of(&file);
+    let mut info = info_json(path, &file, &chunks);
+    info["chunks"] = chunks.json();
+    let mut pictures = Pictures::default();
+    if let Some(Ok(array)) = array(&file) {
+        with_elements(&array, &UnpackOptions::new(), |elements| {
+            pictures.add("array".to_owned(), elements);
+        });
+    }
+    let verification = super::verify::verification(path, output)?;
+    Ok(Report { info, verification, tree: None, pictures })
 }
 
 fn write_text(

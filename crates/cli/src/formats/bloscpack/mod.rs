@@ -32,7 +32,7 @@ use crate::{Verdict, each};
 pub(crate) use append::{append, report as report_appended};
 pub(crate) use chunks::ratio;
 pub(crate) use get::{get, metadata};
-pub(crate) use info::info;
+pub(crate) use info::{info, preview, report_on};
 pub(crate) use pack::{Packed, pack, report as report_packed};
 pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};
 pub(crate) use verify::verify;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bloscpack::diagnostic::{Code, Diagnostic, Severity};
 use bloscpack::{VerifyOptions, VerifyReport};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
@@ -18,14 +18,25 @@ pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verd
     let checked = check(path, how, output);
     let Checked { report, len } = checked.map_err(|error| Failure::bloscpack(path, error))?;
     if output.json {
-        print_json(&json!({
-            "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
-            "chunks": report.chunks, "nbytes": len, "decoded": !how.quick, "diagnostics": report.diagnostics,
-        }))?;
+        print_json(&report_json(path, &report, len, !how.quick))?;
     } else {
         print(path, &report, len, output)?;
     }
     Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+}
+
+/// Verifies a file completely, and returns the report as JSON.
+pub(super) fn verification(path: &Path, output: Output) -> Result<Value, Failure> {
+    let checked = check(path, Verifying::default(), output);
+    let Checked { report, len } = checked.map_err(|error| Failure::bloscpack(path, error))?;
+    Ok(report_json(path, &report, len, true))
+}
+
+fn report_json(path: &Path, report: &VerifyReport, len: u64, is_decoded: bool) -> Value {
+    json!({
+        "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
+        "chunks": report.chunks, "nbytes": len, "decoded": is_decoded, "diagnostics": report.diagnostics,
+    })
 }
 
 /// The findings, and the number of bytes of data, which is 0 if the file cannot be opened.

@@ -5,7 +5,7 @@ use std::path::Path;
 use dudley::Source;
 use dudley::diagnostic::{Diagnostic, Severity};
 use dudley::file::{VerifyOptions, VerifyReport};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{data, is_native, judging, read, show_all};
 use crate::arguments::dudley::Check;
@@ -44,14 +44,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
     let verdict = verdict_on(&report.diagnostics);
     let is_signature_only = report.is_signature_only();
     if output.json {
-        let mut object = json!({
-            "file": name, "format": "dudley", "ok": verdict == Verdict::Fine,
-            "errors": report.errors(), "diagnostics": report.diagnostics,
-        });
-        if is_signature_only {
-            object["checked"] = "signature".into();
-        }
-        print_json(&object)?;
+        print_json(&report_json(path, report))?;
         return Ok(verdict);
     }
     if verdict != Verdict::Fine || !output.quiet {
@@ -68,6 +61,18 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
         output.result(&format_args!("{name}: {errors}, {warnings}, {notes}{rest}"))?;
     }
     Ok(verdict)
+}
+
+/// Returns a report as JSON.
+pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
+    let mut object = json!({
+        "file": name(path), "format": "dudley", "ok": verdict_on(&report.diagnostics) == Verdict::Fine,
+        "errors": report.errors(), "diagnostics": report.diagnostics,
+    });
+    if report.is_signature_only() {
+        object["checked"] = "signature".into();
+    }
+    object
 }
 
 /// Returns the outcome of a command that found these diagnostics.

@@ -19,6 +19,7 @@ use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
 use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
+use crate::output::html::Pictures;
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, one_line, text_out};
@@ -158,8 +159,7 @@ fn get_of(
         Ok(array) => get_array(array, request, output),
         Err(error)
             if matches!(error.kind(), ErrorKind::NotStrided { .. })
-                && request.array.slice.is_none()
-                && request.array.output.is_none()
+                && !request.array.needs_array()
                 && file.instances(path).is_ok() =>
         {
             print_value(file, path, &request.file)
@@ -179,15 +179,40 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
         dudley::file::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
     let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
-    let elements = Elements {
+    with_elements(&array, &progress, |elements| elements.write(request, output, fail))?;
+    Ok(Verdict::Fine)
+}
+
+/// Calls `body` with the functions that write an array.
+fn with_elements<R>(
+    array: &Array,
+    progress: &Progress,
+    body: impl FnOnce(&Elements<'_, binio::Error>) -> R,
+) -> R {
+    body(&Elements {
         dtype: array.datatype().descr_json(),
         shape: array.shape(),
         write: &|out, style| array.write_elements(out, style, None),
         write_summary: &|out| array.write_summary(out, None),
-        write_npy: &|out| array.write_npy(&mut progress.writer(out), dudley::array::Order::C),
-    };
-    elements.write(request, output, fail)?;
-    Ok(Verdict::Fine)
+        write_npy: &|part, out| {
+            array.slice(part)?.write_npy(&mut progress.writer(out), dudley::array::Order::C)
+        },
+        missing: &|_| Ok(None),
+    })
+}
+
+/// Draws the images of a native file.
+pub(super) fn draw_images(path: &Path, pictures: &mut Pictures) -> Result<(), Failure> {
+    let opened = OpenOptions::new().from_source(source(path)?);
+    let file = opened.map_err(|error| Failure::dudley(path, error))?;
+    for &row in file.table().rows() {
+        let Ok(array) = file.array_of(row) else { continue };
+        if array.shape().len() == 2 {
+            let name = file.table().entry(row).path();
+            with_elements(&array, &Progress::new(0, true), |elements| pictures.add(name, elements));
+        }
+    }
+    Ok(())
 }
 
 /// Prints the value of instances that differ in size.

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use dudley::file::VerifyReport;
 use dudley::layout::Declaration;
 use dudley::{ItemId, Layout, Order};
 use serde_json::{Value, json};
 
-use super::check::{report, verdict_on};
-use super::show_all;
+use super::check::{report, report_json, verdict_on};
+use super::tree::outline;
+use super::{data, show_all};
 use crate::Verdict;
 use crate::failure::{Failure, name};
+use crate::output::html::{Pictures, Report};
 use crate::output::{Output, one_line, print_json};
 
 /// The maximum number of parameter names shown.
@@ -18,6 +21,60 @@ const MAX_NAMES: usize = 20;
 pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
     let report = report(path)?;
     let verdict = verdict_on(&report.diagnostics);
+    if output.json {
+        print_json(&info_json(path, &report))?;
+        return Ok(verdict);
+    }
+    if verdict != Verdict::Fine {
+        show_all(&report.diagnostics, &report.source);
+    }
+    output.result(&format_args!("{}: Dudley {}", name(path), kind(&report)))?;
+    for (key, value) in rows(&report) {
+        let shown = match value {
+            Value::String(text) => text,
+            Value::Array(names) => {
+                names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+            }
+            other => other.to_string(),
+        };
+        output.result(&format_args!("  {key:<17}  {}", one_line(&shown)))?;
+    }
+    Ok(verdict)
+}
+
+/// Returns the HTML report on a layout or a native file.
+pub(crate) fn report_on(path: &Path) -> Result<Report, Failure> {
+    let report = report(path)?;
+    let mut pictures = Pictures::default();
+    if report.signature.is_some() {
+        // Without its layout, or if it is damaged, the file has no pictures.
+        let _ = data::draw_images(path, &mut pictures);
+    }
+    Ok(Report {
+        info: info_json(path, &report),
+        verification: report_json(path, &report),
+        tree: report.layout.as_ref().map(|layout| outline(&json!(layout))),
+        pictures,
+    })
+}
+
+fn info_json(path: &Path, report: &VerifyReport) -> Value {
+    let mut object = json!({
+        "file": name(path), "format": "dudley", "kind": kind(report),
+        "ok": verdict_on(&report.diagnostics) == Verdict::Fine, "diagnostics": report.diagnostics,
+    });
+    for (key, value) in rows(report) {
+        object[key.replace(' ', "_")] = value;
+    }
+    object
+}
+
+fn kind(report: &VerifyReport) -> &'static str {
+    if report.signature.is_some() { "native file" } else { "layout" }
+}
+
+/// Returns what is known about the file and its layout.
+fn rows(report: &VerifyReport) -> Vec<(&'static str, Value)> {
     let mut rows: Vec<(&str, Value)> = Vec::new();
     if let Some(signature) = report.signature {
         rows.push(("byte order", order(signature.order).into()));
@@ -29,33 +86,7 @@ pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
     if let Some(layout) = &report.layout {
         rows.extend(declared(layout));
     }
-    let kind = if report.signature.is_some() { "native file" } else { "layout" };
-    if output.json {
-        let mut object = json!({
-            "file": name(path), "format": "dudley", "kind": kind,
-            "ok": verdict == Verdict::Fine, "diagnostics": report.diagnostics,
-        });
-        for (key, value) in rows {
-            object[key.replace(' ', "_")] = value;
-        }
-        print_json(&object)?;
-        return Ok(verdict);
-    }
-    if verdict != Verdict::Fine {
-        show_all(&report.diagnostics, &report.source);
-    }
-    output.result(&format_args!("{}: Dudley {kind}", name(path)))?;
-    for (key, value) in rows {
-        let shown = match value {
-            Value::String(text) => text,
-            Value::Array(names) => {
-                names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
-            }
-            other => other.to_string(),
-        };
-        output.result(&format_args!("  {key:<17}  {}", one_line(&shown)))?;
-    }
-    Ok(verdict)
+    rows
 }
 
 fn order(order: Order) -> &'static str {

@@ -17,7 +17,7 @@ mod tree;
 
 pub(crate) use check::verify;
 pub(crate) use data::get;
-pub(crate) use info::info;
+pub(crate) use info::{info, report_on};
 
 use std::fs;
 use std::io::{self, Read};

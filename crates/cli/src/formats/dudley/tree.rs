@@ -19,15 +19,20 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
         print_json(&json)?;
         return Ok(Verdict::Fine);
     }
+    io::stdout().lock().write_all(outline(&json).as_bytes())?;
+    Ok(Verdict::Fine)
+}
+
+/// Returns the outline of a layout, given its JSON.
+pub(super) fn outline(json: &Value) -> String {
     let mut text = String::new();
     let order = json["order"].as_str().map(|order| format!("  {order}")).unwrap_or_default();
-    line(&mut text, 0, &format!("/{order}"), &json);
+    line(&mut text, 0, &format!("/{order}"), json);
     if json["summary"].as_object().is_some_and(|summary| !summary.is_empty()) {
         line(&mut text, 1, "{}", &json["summary"]);
     }
-    inside(&mut text, 1, &json);
-    io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(Verdict::Fine)
+    inside(&mut text, 1, json);
+    text
 }
 
 /// Adds a line for a declaration, with its documentation.

@@ -13,7 +13,7 @@ use crate::output::{Output, text_out};
 
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
-    if request.array.slice.is_some() || request.array.output.is_some() {
+    if request.array.needs_array() {
         let message = "an archive contains no arrays: `flux cat` and `flux extract` read its files";
         return Err(Failure::other(path.display(), message));
     }

@@ -2,36 +2,66 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
-use flux_archive::{Archive, Content, FileType, Form, HashType};
+use flux_archive::{Archive, Content, Entry, FileType, Form, HashType};
 use serde_json::{Value, json};
 
 use super::source::Source;
+use super::verify;
 use crate::Verdict;
-use crate::arguments::flux::One;
+use crate::arguments::flux::{One, Verifying};
 use crate::failure::Failure;
+use crate::output::html::{Pictures, Report};
 use crate::output::{Output, count, one_line, print_json, size};
+
+/// The maximum number of entries listed in a report.
+const MAX_ENTRIES: usize = 10_000;
 
 pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     let source = Source::open(one)?;
     let archive = source.parse()?;
     let summary = Summary::of(&archive);
     if output.json {
-        let mut value = summary.json();
-        value["file"] = source.name.display().to_string().into();
-        value["ok"] = source.damage_json().is_none().into();
-        value["size"] = source.document.len().into();
-        value["form"] = form_name(archive.form()).into();
-        let found = archive.diagnostics().iter().map(|one| json!(one));
-        value["diagnostics"] = found.chain(source.damage_json()).collect();
-        value["more_diagnostics"] = archive.more_diagnostics().into();
-        print_json(&value)?;
+        print_json(&info_json(&source, &archive, &summary))?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
         write_text(&mut out, &source, &archive, &summary)?;
         out.flush()?;
     }
     Ok(source.report_damage(output))
+}
+
+/// Returns the HTML report on an archive. Its files are listed, not drawn.
+pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
+    let source = Source::open(&One::of(path))?;
+    let archive = source.parse()?;
+    let verified = verify::check(&source, &archive, &Verifying::default(), output)?;
+    let line =
+        |entry: &Entry<'_>| format!("{:>12}  {}", entry.len(), one_line(&entry.path().to_string()));
+    let mut lines: Vec<String> = archive.entries().iter().take(MAX_ENTRIES).map(line).collect();
+    let more = archive.entries().len().saturating_sub(MAX_ENTRIES);
+    if more > 0 {
+        lines.push(format!("... ({})", count(more as u64, "more entry")));
+    }
+    Ok(Report {
+        info: info_json(&source, &archive, &Summary::of(&archive)),
+        verification: verify::verification(&source, &verified)?,
+        tree: Some(lines.join("\n")),
+        pictures: Pictures::default(),
+    })
+}
+
+fn info_json(source: &Source, archive: &Archive<'_>, summary: &Summary) -> Value {
+    let mut value = summary.json();
+    value["file"] = source.name.display().to_string().into();
+    value["ok"] = source.damage_json().is_none().into();
+    value["size"] = source.document.len().into();
+    value["form"] = form_name(archive.form()).into();
+    let found = archive.diagnostics().iter().map(|one| json!(one));
+    value["diagnostics"] = found.chain(source.damage_json()).collect();
+    value["more_diagnostics"] = archive.more_diagnostics().into();
+    value
 }
 
 fn form_name(form: Form) -> &'static str {

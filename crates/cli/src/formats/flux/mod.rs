@@ -38,7 +38,7 @@ use crate::output::{Output, count};
 use crate::{Verdict, report};
 
 pub(crate) use get::get;
-pub(crate) use info::info;
+pub(crate) use info::{info, report_on};
 pub(crate) use verify::verify;
 
 /// Runs `scibin flux ..`.

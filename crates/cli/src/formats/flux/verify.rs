@@ -30,14 +30,7 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
         Err(error) => VerifyReport::try_from(error).map_err(|error| source.failure(error))?,
     };
     if output.json {
-        let name = source.name.display().to_string();
-        let is_ok = report.is_fine() && source.damage_json().is_none();
-        let members = json!({"file": name, "format": "flux", "ok": is_ok});
-        let mut value = report_json(&report, members)?;
-        if let Value::Array(diagnostics) = &mut value["diagnostics"] {
-            diagnostics.extend(source.damage_json());
-        }
-        print_json(&value)?;
+        print_json(&verification(&source, &report)?)?;
     } else {
         print(&source, &report, output)?;
     }
@@ -45,8 +38,20 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     Ok(found.max(verdict(&report.failures)).max(source.report_damage(output)))
 }
 
+/// Returns a report as JSON.
+pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Value, Failure> {
+    let name = source.name.display().to_string();
+    let is_ok = report.is_fine() && source.damage_json().is_none();
+    let members = json!({"file": name, "format": "flux", "ok": is_ok});
+    let mut value = report_json(report, members)?;
+    if let Value::Array(diagnostics) = &mut value["diagnostics"] {
+        diagnostics.extend(source.damage_json());
+    }
+    Ok(value)
+}
+
 /// Verifies the archive, its blobs if there is a store, and files.
-fn check(
+pub(super) fn check(
     source: &Source,
     archive: &Archive<'_>,
     verifying: &Verifying,

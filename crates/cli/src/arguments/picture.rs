@@ -1,0 +1,115 @@
+//! The arguments for pictures of arrays.
+
+use std::path::PathBuf;
+
+use binio::picture::{ColorMap, Range, Scale, Stretch};
+use clap::{Args, ValueEnum};
+
+/// What an array looks like as a picture.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Pictures")]
+pub(crate) struct Picture {
+    /// Draw the array in the terminal: 2 dimensions as an image, 1 dimension as a curve with minimum, median, maximum
+    /// and the number of NaNs. Large arrays are not read completely
+    #[arg(long, conflicts_with_all = ["output", "form", "full"])]
+    pub(crate) preview: bool,
+    /// Write an array with 2 dimensions as a PNG picture to this file, or to standard output for "-". NaN is
+    /// transparent
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "form", "full", "preview"])]
+    pub(crate) png: Option<PathBuf>,
+    /// The values that become black and white, such as -1,20, or as percentiles, such as 1%,99%
+    #[arg(long, value_name = "RANGE", default_value = "0.5%,99.5%", value_parser = range, allow_hyphen_values = true)]
+    range: Range,
+    /// The relation between value and brightness
+    #[arg(long, value_enum, value_name = "SCALE", default_value_t = ScaleName::Linear)]
+    scale: ScaleName,
+    /// The colour map
+    #[arg(long, value_enum, value_name = "MAP", default_value_t = MapName::Grey)]
+    colors: MapName,
+    /// Draw row 0 at the bottom, as is the convention for FITS images
+    #[arg(long)]
+    pub(crate) flip: bool,
+    /// The maximum width and height of a PNG picture in pixels. In a larger array, each pixel is the mean of a square
+    /// block of elements
+    #[arg(long, value_name = "PIXELS", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=16384))]
+    pub(crate) size: u32,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ScaleName {
+    /// Brightness is proportional to the value
+    Linear,
+    /// Square root
+    Sqrt,
+    /// Logarithm
+    Log,
+    /// Inverse hyperbolic sine: linear for faint values, logarithmic for bright ones
+    Asinh,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MapName {
+    /// Black to white
+    #[value(alias = "gray")]
+    Grey,
+    /// Dark blue, green, yellow
+    Viridis,
+    /// Black, purple, orange, yellow
+    Inferno,
+}
+
+impl Picture {
+    /// Returns `true` if the array is to be drawn instead of printed.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.preview || self.png.is_some()
+    }
+
+    pub(crate) fn stretch(&self) -> Stretch {
+        let scale = match self.scale {
+            ScaleName::Linear => Scale::Linear,
+            ScaleName::Sqrt => Scale::Sqrt,
+            ScaleName::Log => Scale::Log,
+            ScaleName::Asinh => Scale::Asinh,
+        };
+        Stretch { range: self.range, scale }
+    }
+
+    pub(crate) fn colors(&self) -> ColorMap {
+        match self.colors {
+            MapName::Grey => ColorMap::Grey,
+            MapName::Viridis => ColorMap::Viridis,
+            MapName::Inferno => ColorMap::Inferno,
+        }
+    }
+}
+
+fn range(text: &str) -> Result<Range, String> {
+    let expected =
+        || "expected two increasing numbers, such as -1,20, or percentiles, such as 1%,99%";
+    let (low, high) = text.split_once(',').ok_or_else(expected)?;
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    let percent = |text: &str| number(text.trim().strip_suffix('%')?);
+    let (low, high, is_percent) = match (percent(low), percent(high)) {
+        (Some(low), Some(high)) => (low, high, true),
+        _ => (number(low).ok_or_else(expected)?, number(high).ok_or_else(expected)?, false),
+    };
+    if low >= high || (is_percent && !(low >= 0.0 && high <= 100.0)) {
+        return Err(expected().to_owned());
+    }
+    Ok(if is_percent { Range::Percentiles(low, high) } else { Range::Values(low, high) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_two_values_or_two_percentiles() {
+        assert_eq!(range("-1,2e3"), Ok(Range::Values(-1.0, 2000.0)));
+        assert_eq!(range("0.5%, 99.5%"), Ok(Range::Percentiles(0.5, 99.5)));
+        for text in ["", "1", "1,x", "1%,2", "2,1", "1,1", "nan,1", "0,inf", "-1%,50%", "50%,101%"]
+        {
+            assert!(range(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Arrays as pictures: PNG files, and drawings in the terminal.
+
+use std::io::Cursor;
+
+use crate::program::{Folder, npy_header, status, stderr, stdout};
+
+/// Writes a `.npy` file, and an ASDF file `x.asdf` that contains it as `/x`.
+fn put(folder: &Folder, datatype: &str, shape: &[u64], bytes: &[u8]) {
+    let mut npy = npy_header(datatype, shape);
+    npy.extend(bytes);
+    folder.write("x.npy", npy);
+    folder.done(&["asdf", "new", "x.asdf", "--array", "/x=x.npy", "--force", "-q"]);
+}
+
+/// A folder with `x.asdf`, whose `/x` has the values 0 to 255 in 16 rows.
+fn ramp() -> Folder {
+    let folder = Folder::new();
+    put(&folder, "|u1", &[16, 16], &(0..=255).collect::<Vec<u8>>());
+    folder
+}
+
+/// The size and the pixels of a PNG file, four bytes for each.
+fn decoded(png: &[u8]) -> ((u32, u32), Vec<[u8; 4]>) {
+    let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
+    assert_eq!(reader.output_color_type(), (png::ColorType::Rgba, png::BitDepth::Eight));
+    let size = (reader.info().width, reader.info().height);
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    (size, pixels.chunks_exact(4).map(|pixel| pixel.try_into().unwrap()).collect())
+}
+
+#[test]
+fn the_picture_of_a_ramp_has_its_values_as_greys() {
+    let folder = ramp();
+    let png = ["get", "x.asdf", "/x", "--range", "0,255", "--png"];
+    folder.done(&[&png[..], &["a.png"]].concat());
+    let (size, pixels) = decoded(&folder.read("a.png"));
+    assert_eq!(size, (16, 16));
+    let greys: Vec<[u8; 4]> = (0..=255).map(|grey| [grey, grey, grey, 255]).collect();
+    assert_eq!(pixels, greys);
+
+    let flipped = folder.done(&[&png[..], &["-", "--flip"]].concat()).stdout;
+    let rows: Vec<[u8; 4]> = greys.chunks(16).rev().flatten().copied().collect();
+    assert_eq!(decoded(&flipped).1, rows);
+}
+
+#[test]
+fn a_reduced_picture_has_the_means_of_blocks() {
+    let folder = ramp();
+    let png = ["get", "x.asdf", "/x", "--range", "0,255", "--size", "4", "--png", "-"];
+    let (size, pixels) = decoded(&folder.done(&png).stdout);
+    assert_eq!(size, (4, 4));
+    // The mean of the rows 0 to 3 and the columns 0 to 3 is 25.5.
+    assert_eq!([pixels[0][0], pixels[1][0], pixels[15][0]], [26, 30, 230]);
+}
+
+#[test]
+fn scale_colors_and_percentiles_are_options() {
+    let folder = ramp();
+    let pixel = |options: &[&str]| {
+        let all = [&["get", "x.asdf", "/x", "--png", "-"], options].concat();
+        decoded(&folder.done(&all).stdout).1[64]
+    };
+    let range = ["--range", "0,256"];
+    assert_eq!(pixel(&range)[0], 64);
+    assert_eq!(pixel(&[&range[..], &["--scale", "sqrt"]].concat())[0], 128);
+    // astropy's LogStretch and AsinhStretch of 0.25
+    assert_eq!(pixel(&[&range[..], &["--scale", "log"]].concat())[0], 204);
+    assert_eq!(pixel(&[&range[..], &["--scale", "asinh"]].concat())[0], 140);
+    // matplotlib's viridis and inferno of 0.25
+    assert_eq!(pixel(&[&range[..], &["--colors", "viridis"]].concat()), [59, 82, 139, 255]);
+    assert_eq!(pixel(&[&range[..], &["--colors", "inferno"]].concat()), [87, 16, 109, 255]);
+    assert_eq!(pixel(&["--range", "50%,100%"])[0], 0);
+    assert_eq!(status(&folder.run(&["get", "x.asdf", "/x", "--png", "-", "--range", "3,1"])), 2);
+}
+
+#[test]
+fn nan_is_transparent_and_masked_elements_are_missing() {
+    let folder = Folder::new();
+    let values = [0_f32, f32::NAN, 2.0, 3.0].map(f32::to_le_bytes).concat();
+    put(&folder, "<f4", &[2, 2], &values);
+    let png = folder.done(&["get", "x.asdf", "/x", "--png", "-", "--range", "0,3"]);
+    assert_eq!(
+        decoded(&png.stdout).1,
+        [[0, 0, 0, 255], [0; 4], [170, 170, 170, 255], [255, 255, 255, 255]]
+    );
+    let masked = testdata::path("asdf/masked.asdf");
+    let masked = masked.to_str().unwrap();
+    let pixels = decoded(&folder.done(&["get", masked, "/image", "--png", "-"]).stdout).1;
+    let text = stdout(&folder.done(&["get", masked, "/image", "--as", "text"]));
+    let is_missing: Vec<bool> = text.split_whitespace().map(|value| value == "--").collect();
+    assert!(is_missing.contains(&true), "{text}");
+    assert_eq!(pixels.iter().map(|pixel| pixel[3] == 0).collect::<Vec<_>>(), is_missing);
+}
+
+#[test]
+fn every_format_has_pictures() {
+    let folder = ramp();
+    folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
+    folder.write("x.dud", "x = u1[16, 16]\n");
+    folder.done(&["dudley", "new", "x.native", "--layout", "x.dud", "--set", "/x=x.npy", "-q"]);
+    let options = ["--range", "0,255", "--png", "-"];
+    let expected = folder.done(&[&["get", "x.asdf", "/x"][..], &options].concat()).stdout;
+    for file in [&["get", "x.blp"][..], &["get", "x.native", "/x"]] {
+        assert_eq!(folder.done(&[file, &options].concat()).stdout, expected, "{file:?}");
+    }
+    folder.write("x.json", "[]");
+    let refused = folder.run(&["get", "x.json", "/0", "--png", "-"]);
+    assert!(stderr(&refused).contains("an archive contains no arrays"), "{}", stderr(&refused));
+}
+
+#[test]
+fn arrays_without_a_picture_are_refused_with_a_sentence() {
+    let folder = Folder::new();
+    let refused = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {
+        put(&folder, datatype, shape, bytes);
+        let output = folder.run(&[&["get", "x.asdf", "/x"], option].concat());
+        assert_eq!((status(&output), output.stdout.len()), (2, 0), "{datatype} {shape:?}");
+        stderr(&output)
+    };
+    let png: &[&str] = &["--png", "-"];
+    for (datatype, shape, bytes, option, sentence) in [
+        ("<c8", &[1, 1][..], &[0; 8][..], png, "complex numbers have no picture"),
+        ("|S2", &[1, 1], b"ab", png, "only numbers have a picture"),
+        ("|u1", &[0, 4], b"", png, "the array has no elements to draw"),
+        ("|u1", &[], b"a", &["--preview"], "a single element has no picture"),
+        ("|u1", &[2], b"ab", png, "--preview draws"),
+        ("|u1", &[1, 1, 2, 1], b"ab", png, "--slice selects a plane, such as --slice 0,0"),
+    ] {
+        let message = refused(datatype, shape, bytes, option);
+        assert!(message.contains(sentence), "{message}");
+        assert!(message.starts_with("scibin: x.asdf /x: "), "{message}");
+    }
+    let records = testdata::path("asdf/records.asdf");
+    let output = folder.run(&["get", records.to_str().unwrap(), "/table", "--png", "-"]);
+    assert!(stderr(&output).contains("only its fields have"), "{}", stderr(&output));
+    // Booleans have a picture.
+    put(&folder, "|b1", &[1, 2], &[0, 1]);
+    let png = folder.done(&["get", "x.asdf", "/x", "--png", "-"]).stdout;
+    assert_eq!(decoded(&png).1, [[0, 0, 0, 255], [255, 255, 255, 255]]);
+}
+
+#[test]
+fn a_preview_shows_an_image_with_or_without_colors() {
+    let folder = Folder::new();
+    put(&folder, "|u1", &[4, 4], &[0, 1, 2, 3, 0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
+    let preview = ["get", "x.asdf", "/x", "--preview", "--range", "0,3"];
+    assert_eq!(stdout(&folder.done(&preview)), "░▒▓█\n█▓▒░\ndark 0, light 3\n");
+    let colored = |variable: &str| {
+        let mut command = folder.command(&[&preview[..], &["--color", "always"]].concat());
+        stdout(&command.env("COLORTERM", variable).output().unwrap())
+    };
+    let first = |text: String| text.split('▀').next().unwrap().to_owned();
+    assert_eq!(first(colored("truecolor")), "\x1b[38;2;0;0;0m\x1b[48;2;0;0;0m");
+    assert_eq!(first(colored("")), "\x1b[38;5;16m\x1b[48;5;16m");
+    assert_eq!(colored("").matches('▀').count(), 8);
+}
+
+#[test]
+fn a_preview_leaves_out_rows_and_columns() {
+    let folder = Folder::new();
+    put(&folder, "|u1", &[100, 100], &vec![7; 10_000]);
+    let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
+    // Two of the 24 lines are not used, and each line has two rows of pixels.
+    assert_eq!(shown.lines().count(), 18, "{shown}");
+    let last = "1 of 3 elements along each axis; dark 7, light 7";
+    assert_eq!(shown.lines().last(), Some(last));
+}
+
+#[test]
+fn a_preview_of_one_dimension_is_a_curve_with_its_statistics() {
+    let folder = Folder::new();
+    let values = (0..16).map(f64::from).chain([f64::NAN]).flat_map(f64::to_le_bytes);
+    put(&folder, "<f8", &[17], &values.collect::<Vec<u8>>());
+    let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
+    assert_eq!(
+        shown,
+        "⠀⠀⠀⠀⠀⠀⡠⠊⠀\n⠀⠀⠀⠀⡠⠊⠀⠀⠀\n⠀⠀⡠⠊⠀⠀⠀⠀⠀\n⡠⠊⠀⠀⠀⠀⠀⠀⠀\nminimum 0, median 7.5, maximum 15, NaN 1\n"
+    );
+}
+
+#[test]
+fn an_existing_picture_is_only_replaced_with_force() {
+    let folder = ramp();
+    folder.write("a.png", "kept");
+    let png = ["get", "x.asdf", "/x", "--png", "a.png"];
+    assert_eq!(status(&folder.run(&png)), 2);
+    assert_eq!(folder.read("a.png"), b"kept");
+    folder.done(&[&png[..], &["--force"]].concat());
+    assert!(folder.read("a.png").starts_with(b"\x89PNG"));
+}
