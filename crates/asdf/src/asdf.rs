@@ -69,21 +69,40 @@ pub(crate) enum FileKey {
 }
 
 impl OpenOptions {
-    /// Opens a file. It is read by position; small files are read as a whole. See [`Self::mmap`].
+    /// Opens a file. Small files are read as a whole, others by position; see also [`Self::mmap`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_source`](Self::from_source). Also fails with [`ErrorKind::Io`] if the path is not a
+    /// regular file, or if the journal next to it belongs to another file.
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
         let path = path.as_ref();
         Ok(Asdf::new(OpenFile::by_path(path, self)?, Some(path.to_owned()), self))
     }
 
-    /// Reads a file that is in memory. Nothing is copied.
+    /// Opens a file in memory without copying it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_source`](Self::from_source).
     #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
         let bytes: Bytes = bytes.into();
         self.from_source(bytes)
     }
 
-    /// Reads a file from any source.
+    /// Opens a file from any source.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Layout`] if the source does not begin with the header line of format version 1,
+    /// with [`ErrorKind::Limit`] if the tree is longer than [`Limits::max_alloc`](crate::Limits::max_alloc)
+    /// bytes, and with [`ErrorKind::Io`] if the source cannot be read.
+    ///
+    /// With [`Strictness::Strict`], also fails with [`ErrorKind::Layout`] if the layout has any diagnostic.
+    /// With `Strict` and [`Strictness::Salvage`], which find all blocks on opening, also fails with
+    /// [`ErrorKind::Limit`] if there are more than [`Limits::max_items`](crate::Limits::max_items) blocks.
     #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<Asdf> {
         Ok(Asdf::new(OpenFile::from_source(Arc::new(source), self)?, None, self))
@@ -92,17 +111,29 @@ impl OpenOptions {
 
 impl Asdf {
     /// Opens a file with the default options.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::open`].
     #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::default().open(path)
     }
 
-    /// Reads a file that is in memory, with the default options. Nothing is copied.
+    /// Opens a file in memory with the default options, without copying it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::from_source`].
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
         OpenOptions::default().from_bytes(bytes)
     }
 
-    /// Reads a file from any source, with the default options.
+    /// Opens a file from any source with the default options.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::from_source`].
     pub fn from_source(source: impl ReadAt + 'static) -> Result<Self> {
         OpenOptions::default().from_source(source)
     }
@@ -123,18 +154,25 @@ impl Asdf {
         }
     }
 
-    /// Where the parts of the file are.
+    /// Returns the locations of the parts of the file.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The binary blocks.
+    /// Returns the binary blocks.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks::new(&self.blocks)
     }
 
-    /// The tree. It is parsed on the first call; a file without a tree has an empty one. When it
-    /// is broken every call returns the same error, and blocks and layout can be read all the same.
+    /// Returns the tree, which is empty if the file has none. It is parsed on the first call. If the tree is
+    /// invalid, the layout and the blocks can still be read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`] if the tree is not valid YAML 1.1 or, with [`Strictness::Strict`], if a
+    /// key occurs more than once in a mapping. Fails with [`ErrorKind::Limit`] if the tree has too many nodes
+    /// ([`Limits::max_items`](crate::Limits::max_items)) or is nested too deep
+    /// ([`Limits::max_depth`](crate::Limits::max_depth)). Every call returns the same error.
     pub fn document(&self) -> Result<&Document> {
         let document = self.document.get_or_init(|| self.parse_tree());
         document.as_ref().map_err(Clone::clone)
@@ -162,29 +200,29 @@ impl Asdf {
         }
     }
 
-    /// The bytes of the tree, empty if there is none.
+    /// Returns the bytes of the tree, which are empty if there is none.
     pub fn tree_text(&self) -> &Bytes {
         &self.tree_text
     }
 
-    /// What is irregular about the file, as far as it was read, by place in the file. Reading more
-    /// of it may add to the list; what is wrong with an index that was not used is known only when
-    /// all blocks are.
+    /// Returns the irregularities found so far, ordered by their offset in the file. Reading more of the file
+    /// may add to them: for example, the defect of an index that is not used is only reported once all blocks
+    /// are known.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.reports().sorted()
     }
 
-    /// Where the bytes come from.
+    /// Returns the source from which the file is read.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         self.blocks.source().source()
     }
 
-    /// The path, of a file that was opened by path.
+    /// Returns the path if the file was opened by path.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// How the file was opened.
+    /// Returns the options with which the file was opened.
     pub fn options(&self) -> &OpenOptions {
         &self.options
     }
@@ -193,7 +231,8 @@ impl Asdf {
         self.blocks.reports()
     }
 
-    /// The other files that were opened so far, by their paths from the folder of this one.
+    /// Iterates over the external files opened so far, each with its path relative to the folder of this file,
+    /// or with its URI if a resolver opened it.
     pub fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
@@ -206,7 +245,7 @@ impl Asdf {
         })
     }
 
-    /// The other file of a key, opened if it is not yet.
+    /// Returns the external file with this key, opening it if necessary.
     pub(crate) fn other_file(
         &self,
         key: &FileKey,

@@ -24,6 +24,11 @@ pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, 
 }
 
 /// Rolls back an interrupted in-place change. Returns `true` if there was one.
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the journal belongs to another file, if another
+/// process is still changing the file, or if the file or the journal cannot be read or written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)
 }

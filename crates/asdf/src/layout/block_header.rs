@@ -169,6 +169,12 @@ impl BlockHeader {
     /// assert_eq!(header.data_start(), 100 + 54);
     /// # Ok::<(), asdf::block::BlockError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`BlockError::Magic`] if the bytes do not begin with the magic, with
+    /// [`BlockError::HeaderTruncated`] if there are fewer than [`BLOCK_HEADER_LEN`], and with
+    /// [`BlockError::HeaderSize`] if the field `header_size` is below 48.
     pub fn parse(bytes: &[u8], offset: u64, file_len: u64) -> Result<Self, BlockError> {
         let mut reader = ByteReader::at(bytes, offset);
         let cut = |_| BlockError::HeaderTruncated { offset, file_len };

@@ -90,6 +90,12 @@ pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
 impl Block<'_> {
     /// Compares the data with the checksum. Reads the stored bytes; decodes the block only if they do not
     /// match.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the
+    /// source cannot be read. A checksum that does not match is not an error but a
+    /// [verdict](ChecksumVerdict::Mismatch).
     pub fn verify(&self) -> Result<ChecksumVerdict> {
         if !has_checksum(self.header()?) {
             return Ok(ChecksumVerdict::Absent);

@@ -39,17 +39,32 @@ impl<'a> Blocks<'a> {
     }
 
     /// Returns the number of blocks. Without an index, this reads all headers.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`] if a header cannot be read from the source, and with [`ErrorKind::Limit`]
+    /// if there are more than [`Limits::max_items`](crate::Limits::max_items) blocks. An invalid header is not
+    /// an error here.
     pub fn len(&self) -> Result<usize> {
         self.store.len()
     }
 
     /// Returns `true` if the file has no blocks.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`len`](Self::len).
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.find(0)?.is_none())
     }
 
-    /// Returns the block with this number, counted from 0. A block with a broken header can be returned, but
-    /// its [`Block::header`] fails.
+    /// Returns the block with this number, counted from 0. A block with an invalid header is returned as well,
+    /// but its [`Block::header`] fails.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`len`](Self::len). Also fails with [`ErrorKind::Block`] of kind
+    /// [`NoSuchBlock`](BlockError::NoSuchBlock) if the number is too large.
     pub fn get(&self, index: usize) -> Result<Block<'a>> {
         let block = self.find(index)?;
         block.ok_or_else(|| {
@@ -59,9 +74,15 @@ impl<'a> Blocks<'a> {
     }
 
     /// Returns the block that an array's `source` refers to. Negative numbers count from the end; -1 is the
-    /// last block. Fails if blocks may be missing between the requested one and the end from which it is
-    /// counted: after a gap in a file opened with [`Strictness::Salvage`](crate::Strictness::Salvage), or if
-    /// more blocks follow the last one that the headers lead to.
+    /// last block.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`get`](Self::get). Also fails with [`ErrorKind::Block`] of kind
+    /// [`Uncertain`](BlockError::Uncertain) if blocks may be missing between the requested one and the end from
+    /// which it is counted: after a gap in a file opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage), or if more blocks follow the last one that the
+    /// headers lead to.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {
@@ -88,11 +109,21 @@ impl<'a> Blocks<'a> {
     }
 
     /// Decodes all blocks in parallel and returns their data in file order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`len`](Self::len). If a block cannot be decoded, only its own result is an error; see
+    /// [`Block::decode`].
     pub fn decode_all(&self) -> Result<Vec<Result<Bytes>>> {
         self.for_each(Block::decode)
     }
 
     /// Verifies the checksums of all blocks in parallel and returns the verdicts in file order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`len`](Self::len). If a block cannot be read, only its own result is an error; see
+    /// [`Block::verify`].
     pub fn verify_all(&self) -> Result<Vec<Result<ChecksumVerdict>>> {
         self.for_each(Block::verify)
     }
@@ -199,7 +230,13 @@ impl Block<'_> {
         self.offset
     }
 
-    /// Returns the header. Fails if the header is invalid.
+    /// Returns the header.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Block`] if the header is invalid: without magic bytes ([`BlockError::Magic`]),
+    /// with a size below 48 ([`BlockError::HeaderSize`]), or truncated by the end of the file
+    /// ([`BlockError::HeaderTruncated`]).
     pub fn header(&self) -> Result<&BlockHeader> {
         self.header.as_ref().map_err(|kind| self.error(kind.clone()))
     }
@@ -209,8 +246,15 @@ impl Block<'_> {
         self.header.as_ref().is_ok_and(BlockHeader::is_compressed)
     }
 
-    /// Returns the range of the stored bytes in the file. Fails if it extends past the end of the file; with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage), returns the part that exists.
+    /// Returns the range of the stored bytes in the file. With
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage), the range of a truncated block is the part that
+    /// exists.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`header`](Self::header). Also fails with [`ErrorKind::Block`] of kind
+    /// [`PastEnd`](BlockError::PastEnd) if the range extends past the end of the file, unless the file is being
+    /// salvaged.
     pub fn data_range(&self) -> Result<Range<u64>> {
         let file_len = self.store.source().len();
         let range = self.header()?.claimed_range(file_len);
@@ -225,6 +269,11 @@ impl Block<'_> {
 
     /// Returns the size of the decoded data in bytes: `data_size` for a compressed block, the stored size for
     /// an uncompressed one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`data_range`](Self::data_range), except that a compressed block may extend past the end of the
+    /// file.
     pub fn data_len(&self) -> Result<u64> {
         let header = self.header()?;
         if header.is_compressed() && !header.is_streamed() {
@@ -241,6 +290,11 @@ impl Block<'_> {
 
     /// Returns the stored bytes without verifying the checksum. They are shared with the source if it is in
     /// memory.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`] if the source cannot be
+    /// read, and with [`ErrorKind::OutOfMemory`] if there is not enough memory for the bytes.
     pub fn raw(&self) -> Result<Bytes> {
         let range = self.data_range()?;
         let len = range.end - range.start;
@@ -282,6 +336,14 @@ impl Block<'_> {
 
     /// Returns the decoded data. For an uncompressed block, it is shared with the source if that is in
     /// memory; for a compressed one, it is shared with other users if the block is already decoded.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`raw`](Self::raw). Also fails with [`ErrorKind::Codec`] if the block cannot be decompressed or
+    /// this build lacks the codec, with [`ErrorKind::Limit`] if a compressed block is larger than
+    /// [`Limits::max_decoded`](crate::Limits::max_decoded), and with [`ErrorKind::Block`] of kind
+    /// [`Checksum`](BlockError::Checksum) if the checksum has to be [verified](crate::OpenOptions::verify) and
+    /// does not match.
     pub fn decode(&self) -> Result<Bytes> {
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
@@ -326,6 +388,11 @@ impl Block<'_> {
     }
 
     /// Decodes the data into a buffer of exactly the same size.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode`](Self::decode). Also fails with [`ErrorKind::Block`] of kind
+    /// [`BufferSize`](BlockError::BufferSize) if the buffer does not have [`data_len`](Self::data_len) bytes.
     pub fn decode_into(&self, buffer: &mut [u8]) -> Result<()> {
         let (want, got) = (self.data_len()?, buffer.len() as u64);
         if want != got {
@@ -355,6 +422,12 @@ impl Block<'_> {
     /// Returns part of the data. For an uncompressed block, only these bytes are read; for an `lz4` or `blsc`
     /// block, only the chunks that contain them are decoded. Other blocks are decoded entirely if they are
     /// small enough for the cache, otherwise up to the end of the range.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`decode`](Self::decode), but only for the bytes that have to be decoded: damage after them may
+    /// go unnoticed, and the limit applies to their number. Also fails with [`ErrorKind::Block`] of kind
+    /// [`RangeOutside`](BlockError::RangeOutside) if the range is not inside the data.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         if range.start > range.end || range.end > len {
@@ -387,6 +460,12 @@ impl Block<'_> {
     /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are, or `None`
     /// for other blocks. `stored` ranges are offsets in the file, `decoded` ranges are offsets in the data.
     /// Only the length before each chunk is read.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Codec`] if the lengths of the
+    /// chunks do not add up or this build lacks the codec, and with [`ErrorKind::Io`] if the source cannot be
+    /// read.
     pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
         let Some(job) = self.job()? else { return Ok(None) };
         let range = self.data_range()?;
@@ -401,6 +480,11 @@ impl Block<'_> {
     /// Returns `true` if the block consists of Blosc buffers, each preceded by its length
     /// ([`Compression::BloscChunked`](crate::Compression::BloscChunked)). The header does not distinguish
     /// this from a single buffer, so the first stored byte is read.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Io`] if the source cannot be
+    /// read.
     pub fn is_blosc_chunked(&self) -> Result<bool> {
         let range = self.data_range()?;
         if self.header()?.compression != *b"blsc" || range.is_empty() {
