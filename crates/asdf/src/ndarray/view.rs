@@ -106,6 +106,12 @@ impl<'a> NdArray<'a> {
     }
 
     /// Returns a slice of the array without reading elements.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Slice`](ArrayError::Slice) if there
+    /// are more slices than dimensions, if an index is out of range, if a step is 0, or if `...` occurs twice,
+    /// and of kind [`Invalid`](ArrayError::Invalid) if the result would have more than 64 dimensions.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         let array = self.array.slice(slices).map_err(|error| self.elements_error(error))?;
         Ok(Self { array, mask: self.mask.slice(slices)?, node: self.node })
@@ -113,6 +119,12 @@ impl<'a> NdArray<'a> {
 
     /// Returns one field of an array of records without reading elements. The dimensions of the field follow
     /// those of the array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Type`](ArrayError::Type) if the
+    /// elements are not records, of kind [`Field`](ArrayError::Field) if they have no field with this name, and
+    /// of kind [`Invalid`](ArrayError::Invalid) if the result would have more than 64 dimensions.
     pub fn field(&self, name: &str) -> Result<Self> {
         let fields = self.datatype().as_record().map(Record::fields);
         let fields = fields.ok_or_else(|| {
@@ -131,6 +143,10 @@ impl<'a> NdArray<'a> {
     /// Returns the elements in C order. They are not copied if they are in memory (mapped, loaded or decoded)
     /// as an aligned contiguous range in native byte order; otherwise, they are read in one pass. The mask is
     /// ignored.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), except that elements that need not be copied are not limited.
     pub fn view<T: Element>(&self) -> Result<Elements<T>> {
         self.read_by(Array::view)
     }
@@ -143,25 +159,49 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    /// Returns the elements in C order. The mask is ignored.
+    /// Reads the elements in C order. The mask is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Type`](ArrayError::Type) if the
+    /// elements are not of type `T`, and of kind [`OutsideBlock`](ArrayError::OutsideBlock) if some of them are
+    /// missing from a truncated block. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the elements
+    /// have more than [`Limits::max_alloc`](crate::Limits::max_alloc) bytes in total, and with
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory for them. Also
+    /// fails like [`Block::decode`] if the data cannot be read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_by(Array::read)
     }
 
-    /// Reads the elements in C order into a slice of exactly the same length; see [`Self::read`].
+    /// Reads the elements in C order into a slice of exactly the same length. The mask is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`BufferSize`](ArrayError::BufferSize) if `out` has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.read_by(|array| array.read_into(out))
     }
 
-    /// Returns the bytes of the elements, packed in C or Fortran order. Every number is converted to the
-    /// given byte order, including the parts of complex numbers, the characters of `ucs4` and the fields of
-    /// records.
+    /// Reads the bytes of the elements, packed in C or Fortran order. Every number is converted to the given
+    /// byte order, including the parts of complex numbers, the characters of `ucs4` and the fields of records.
+    /// The mask is ignored.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), but accepts elements of any type.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>> {
         self.read_by(|array| array.read_bytes(order, numbers))
     }
 
     /// Like [`Self::read_bytes`], but reads into a slice of exactly the same size. Large reads, including
     /// those of slices, run in parallel in the caller's rayon pool (feature `rayon`).
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes), except that the size is not limited. Also fails with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`BufferSize`](ArrayError::BufferSize) if `out`
+    /// has a different size.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.read_by(|array| array.read_bytes_into(out, order, numbers))
     }
@@ -179,6 +219,10 @@ impl<'a> NdArray<'a> {
     /// assert_eq!((bytes.len(), layout.offset(), layout.strides()), (32, 0, &[24][..]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes), except that bytes that need not be copied are not limited.
     pub fn shared_bytes(&self) -> Result<(Bytes, Strided)> {
         let layout = self.layout();
         let extent = layout.extent();
@@ -199,7 +243,14 @@ impl<'a> NdArray<'a> {
         Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
-    /// Returns whether each element is masked, in C order, or `None` if the array has no mask.
+    /// Evaluates the mask: returns for each element, in C order, whether it is masked, or `None` if the array
+    /// has no mask.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes), for the array or for the array that masks it. Also fails with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is a number
+    /// but the elements are not, or if it is complex but the elements are real.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
@@ -220,20 +271,35 @@ impl<'a> NdArray<'a> {
 
     /// Writes the elements as human-readable text; in each dimension of a large array, only the first and the
     /// last ones are included. Masked elements are written as `--`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_elements`](Self::write_elements), for the elements that are written.
     pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
     }
 
-    /// Returns the elements with their mask.
+    /// Reads the elements in C order, together with their mask.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read) and [`mask`](Self::mask).
     pub fn masked<T: Element>(&self) -> Result<Masked<T>> {
         Ok(Masked { values: self.read()?, mask: self.mask()? })
     }
 
-    /// Returns the elements of an array of strings in C order. NULs at the end of a string are padding and
-    /// removed; all others are preserved. Fails if an element is not valid text: a byte above 7f in `ascii`,
-    /// or a surrogate or a number above 10ffff in `ucs4`. Use [`Self::view`] with `u8` or `u32` to get the
-    /// raw elements.
+    /// Reads the elements of an array of strings in C order. NULs at the end of a string are padding and
+    /// removed; all others are preserved. Use [`Self::view`] with `u8` or `u32` to read the raw elements,
+    /// including those that are not valid text.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read), with [`ArrayError::Type`] if the elements are not text. Also fails with
+    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Element`](ArrayError::Element) if an element is
+    /// not valid text: a byte above 7f in `ascii`, or a surrogate or a number above 10ffff in `ucs4`. Fails
+    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than
+    /// [`Limits::max_items`](crate::Limits::max_items) elements.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.read_by(Array::strings)
     }
@@ -241,19 +307,37 @@ impl<'a> NdArray<'a> {
     /// Writes the array as a `.npy` file in the stored byte order. The elements are read and written in
     /// pieces, so the array may be of any size. The mask is omitted, because the format does not support
     /// masks.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read_bytes`](Self::read_bytes), but the size is only limited if elements overlap. Also fails
+    /// with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written.
     pub fn write_npy(&self, mut out: impl Write) -> Result<()> {
         self.check_total()?;
         self.read_by(|array| array.write_npy(&mut out, Order::C))
     }
 
     /// Writes the elements as JSON, text or CSV. Masked elements are written as missing values.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`mask`](Self::mask) and [`read_bytes`](Self::read_bytes), but without a mask the size is only
+    /// limited if elements overlap. Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be
+    /// written, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than 2^24 overlapping elements, and
+    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Invalid`](ArrayError::Invalid) for more
+    /// than 2^24 elements without bytes.
     pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))
     }
 
-    /// Returns the elements as an array of the `ndarray` crate. If one element consists of several values of
-    /// type `T`, as in strings, these form the last dimension.
+    /// Reads the elements into an array of the `ndarray` crate, in C order. If one element consists of several
+    /// values of type `T`, as in strings, these form the last dimension.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`Invalid`](ArrayError::Invalid) if `ndarray` does not support the shape.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
         self.read_by(|array| array.to_ndarray(Order::C))
@@ -273,6 +357,10 @@ impl<'a> NdArray<'a> {
     /// positions, unless the block is truncated and the file was opened with
     /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading the others fails. A single element counts
     /// as a dimension of length 1.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Block::data_len`].
     pub fn available(&self) -> Result<Range<u64>> {
         let len = self.array.data_len()?;
         if self.layout().extent().end <= len {
