@@ -29,6 +29,11 @@ impl<'a> Node<'a> {
     /// assert_eq!(mask.read::<bool>()?, [false, true]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`pointer`](Self::pointer). If the pointer continues inside an array, also fails like
+    /// [`ndarray`](Self::ndarray), [`NdArray::field`] or [`NdArray::mask`].
     pub fn find(self, pointer: &str) -> Result<Target<'a>> {
         let tokens = tokens(pointer).unwrap_or_default();
         let mut walked = String::new();

@@ -82,11 +82,6 @@ pub enum Aliases {
 
 /// Writes a node and everything below it as JSON on a single line.
 ///
-/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle)
-/// if a node contains itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases expand too much,
-/// and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. In this case, the output is
-/// not valid JSON.
-///
 /// ```
 /// use asdf::tree::json::{self, Options};
 /// use asdf::yaml::{Document, ParseOptions};
@@ -98,6 +93,14 @@ pub enum Aliases {
 /// assert_eq!(json, br#"{"a":[90,"1e3","inf"],"7":[90,"1e3","inf"]}"#);
 /// # Ok::<(), asdf::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) if
+/// a node contains itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys expand
+/// too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection, and with
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. What has been written by then is not
+/// valid JSON. A node that cannot be converted is not an error, but is written as `{"$error": ..}`.
 pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }

@@ -137,11 +137,22 @@ impl ExtensionMetadata {
 
 impl Asdf {
     /// Returns the library that wrote the file, if the file states it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
+    /// `asdf_library` lacks a `name` or a `version`.
     pub fn library(&self) -> Result<Option<Software>> {
         self.tree()?.get("asdf_library").map(software).transpose()
     }
 
     /// Returns the history of the file, which is empty if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if
+    /// `history` is a scalar, or if anything in it lacks a required key: `description` in an entry,
+    /// `extension_class` in an extension, `name` and `version` in software.
     pub fn history(&self) -> Result<History> {
         let Some(history) = self.tree()?.get("history") else { return Ok(History::default()) };
         match history.kind() {

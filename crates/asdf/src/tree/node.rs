@@ -87,6 +87,10 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the node at a JSON Pointer relative to this one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`yaml::YamlNode::pointer`].
     pub fn pointer(self, pointer: &str) -> Result<Self> {
         self.yaml.pointer(pointer).map(|node| self.with(node))
     }
@@ -101,6 +105,22 @@ impl<'a> Node<'a> {
     /// they are in the tree.
     ///
     /// A node with an ndarray tag of unknown version is not accepted; see [`Self::ndarray_forced`].
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    ///
+    /// - [`NotAnArray`](ArrayError::NotAnArray) for any other node,
+    /// - [`Missing`](ArrayError::Missing) or [`Invalid`](ArrayError::Invalid) if a key of the declaration is
+    ///   missing or invalid,
+    /// - [`Data`](ArrayError::Data) if the block does not exist or its file cannot be opened,
+    /// - [`OutsideBlock`](ArrayError::OutsideBlock) if some elements lie outside the block,
+    /// - [`Inline`](ArrayError::Inline) if elements in the tree do not fit the declaration,
+    /// - [`Mask`](ArrayError::Mask) if the mask does not fit the array.
+    ///
+    /// Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
+    /// [`Limits::max_items`](crate::Limits::max_items) elements in the tree, or if they take more than
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) bytes.
     pub fn ndarray(self) -> Result<NdArray<'a>> {
         let is_plain_list = self.tag().is_none() && self.kind() == NodeKind::Sequence;
         if self.is_ndarray() || is_plain_list {
@@ -114,11 +134,20 @@ impl<'a> Node<'a> {
     }
 
     /// Like [`Self::ndarray`], but accepts any tag.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`ndarray`](Self::ndarray), apart from the tag.
     pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
         array::open(self.files, self.yaml)
     }
 
     /// Returns the value of a `!core/complex` node or of a real number.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for any other node, or if the text is not a
+    /// number.
     pub fn complex(self) -> Result<Complex<f64>> {
         let value = if self.core_name() == Some("complex") {
             self.text().and_then(complex::parse)
@@ -137,6 +166,12 @@ impl<'a> Node<'a> {
     /// assert_eq!(integer, asdf::yaml::BigInt::from(1) << 128);
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for any other node, and for a literal with more
+    /// than 9,864 digits. Also fails like [`ndarray`](Self::ndarray) and [`NdArray::read`] if the words of a
+    /// `!core/integer` node cannot be read.
     pub fn integer(self) -> Result<BigInt> {
         if self.core_name() == Some("integer") {
             return integer::read(self);
@@ -171,6 +206,10 @@ impl Eq for Node<'_> {}
 impl Node<'_> {
     /// Writes the node and everything below it as JSON, in the form that [`json`] describes. For arrays, only
     /// the type and shape are written.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`json::write`].
     pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
         json::write_node(self.yaml, Some(Files::of(self.file())), *options, out)
     }
@@ -178,18 +217,31 @@ impl Node<'_> {
 
 impl Asdf {
     /// Returns the root node of the tree.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document).
     pub fn tree(&self) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
     /// Returns the node with an id that [`yaml::YamlNode::id`] returned for this file. Store the id if a
     /// [`Node`], which borrows the file, cannot be stored, for example in bindings for another language.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document). An id from another file is not detected: it returns an unrelated
+    /// node.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
     }
 
     /// Iterates over all nodes of the tree in the order of the text, including keys. Each node is visited
     /// once, regardless of the number of aliases.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document).
     pub fn nodes(&self) -> Result<impl Iterator<Item = Node<'_>>> {
         let files = Files::of(self);
         Ok(self.document()?.nodes().map(move |node| Node::new(files, node)))

@@ -31,8 +31,19 @@ impl<'a> Node<'a> {
         self.get("$ref")?.as_str()
     }
 
-    /// Follows references until a node is reached that is not a reference, and returns it. External files are
-    /// opened if the policy allows it.
+    /// Follows references until it reaches a node that is not a reference, and returns that node. External
+    /// files are opened if the [policy](crate::External) allows it.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
+    ///
+    /// - [`Cycle`](ReferenceError::Cycle) if the references form a cycle,
+    /// - [`TooDeep`](ReferenceError::TooDeep) if there are more than 64 in a row,
+    /// - [`Syntax`](ReferenceError::Syntax) if a URI is invalid,
+    /// - [`Forbidden`](ReferenceError::Forbidden) if the policy does not allow opening the file,
+    /// - [`NotFound`](ReferenceError::NotFound) if the file or the node does not exist,
+    /// - [`External`](ReferenceError::External) if the file cannot be opened or its tree is invalid.
     pub fn resolve(self) -> Result<Self> {
         let mut node = self;
         let mut path: Vec<(Node<'a>, &str)> = Vec::new();

@@ -66,7 +66,12 @@ impl<'a> Node<'a> {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     ///
-    /// Fails if the node is not a table, if a column cannot be read, or if the columns differ in length.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the node is not a table, if a column is a
+    /// single element, or if the columns differ in length; with [`ErrorKind::Limit`](crate::ErrorKind::Limit)
+    /// if the table has more than [`Limits::max_items`](crate::Limits::max_items) rows; and like
+    /// [`ndarray`](Self::ndarray) if the array of a column cannot be opened.
     pub fn table(self) -> Result<Table<'a>> {
         let columns = self.get("columns").filter(|columns| columns.kind() == NodeKind::Sequence);
         let (true, Some(columns)) = (self.is_table(), columns) else {
@@ -131,8 +136,13 @@ impl<'a> Table<'a> {
         self.rows
     }
 
-    /// Returns a range of rows, optionally with a step. Fails if `slices` is anything but one
-    /// [`Slice::Range`].
+    /// Returns a range of rows, optionally with a step.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) of kind [`Invalid`](binio::ErrorKind::Invalid) unless
+    /// `slices` is a single [`Slice::Range`], and with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
+    /// [`Slice`](crate::ndarray::ArrayError::Slice) if its step is 0.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
         let [Slice::Range { .. }] = slices else {
             let message = "a table has one axis: expected a range of rows such as 0:10";
@@ -148,6 +158,10 @@ impl<'a> Table<'a> {
 
     /// Writes the table as CSV: a line with the names and units of the columns, such as `ra [deg]`, followed
     /// by one line per row. Masked values are empty; lists are written as JSON.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`NdArray::write_elements`], for each column.
     pub fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
         let names = self.columns.iter().map(|Column { name, unit, .. }| {
             let unit = unit.as_ref().filter(|unit| !unit.is_empty());
@@ -163,6 +177,10 @@ impl<'a> Table<'a> {
 
     /// Writes the table as JSON: `{"columns": [{"name": .., "unit": ..}], "rows": [[..], ..]}`. Masked values
     /// are `null`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`NdArray::write_elements`], for each column.
     pub fn write_json(&self, out: &mut dyn Write) -> Result<()> {
         let columns = self.columns.iter();
         let columns: Value = columns

@@ -70,9 +70,6 @@ impl<'a> YamlNode<'a> {
     /// Converts the node and everything below it to a Rust type. The table in [`crate::tree::deserialize`]
     /// shows which nodes correspond to which types.
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which contains the JSON Pointer, line and
-    /// column of the node that does not fit.
-    ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
     ///
@@ -94,11 +91,21 @@ impl<'a> YamlNode<'a> {
     /// assert_eq!(message, "the root of the tree: invalid type: map, expected a sequence");
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which contains the JSON Pointer, line and column
+    /// of the node, if a node does not fit the type, contains itself, or exceeds the
+    /// [limits](DeserializeLimits).
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
         self.deserialize_with(&DeserializeLimits::default())
     }
 
     /// Like [`Self::deserialize`], but with custom limits.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`deserialize`](Self::deserialize).
     pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self, None, *limits)
     }
@@ -122,11 +129,20 @@ impl<'a> super::Node<'a> {
     /// assert_eq!((meta.gain, meta.count, meta.phase), (2.5, 1 << 64, (1.0, -2.0)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`YamlNode::deserialize`]. Also fails like [`integer`](Self::integer) if a `!core/integer` node
+    /// cannot be read.
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
         self.deserialize_with(&DeserializeLimits::default())
     }
 
     /// Like [`Self::deserialize`], but with custom limits.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`deserialize`](Self::deserialize).
     pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self.yaml(), Some(self.files()), *limits)
     }
