@@ -255,12 +255,14 @@ impl Record {
 }
 
 impl Document {
-    /// Parses the bytes of a tree: directives, `---`, content, `...`, of which only content is
-    /// required.
+    /// Parses the text of a tree: directives, `---`, content and `...`, of which only the content is required.
+    /// An empty document has an empty mapping as its root. Irregularities are added to `diagnostics`.
     ///
-    /// An empty document has an empty mapping as its root. Fails with [`ErrorKind::Yaml`] at the first
-    /// thing that is not YAML 1.1, or [`ErrorKind::Limit`]; irregularities go to `diagnostics`. A tag
-    /// that does not fit its text fails later, when the [`value`](YamlNode::value) is asked for.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, and with [`ErrorKind::Limit`] if the
+    /// text exceeds the [limits](ParseOptions::limits) on bytes, nodes or depth. Text that does not fit its tag
+    /// is not an error here, but in [`YamlNode::value`].
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit

@@ -51,8 +51,7 @@ impl Integer<'_> {
         }
     }
 
-    /// The value, for arithmetic. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) above 9,864
-    /// digits.
+    /// Converts the integer to a number for arithmetic.
     ///
     /// ```
     /// use asdf::yaml::{Content, Document, ParseOptions};
@@ -63,6 +62,11 @@ impl Integer<'_> {
     /// assert_eq!(integer.to_big_int()?, asdf::yaml::BigInt::from(1) << 128);
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the integer has more than 9,864 digits,
+    /// because the conversion takes quadratic time.
     pub fn to_big_int(&self) -> Result<BigInt> {
         let (negative, digits) = match self {
             Self::Small(value) => return Ok(BigInt::from(*value)),

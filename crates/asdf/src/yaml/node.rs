@@ -161,8 +161,12 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// What it holds. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text does not fit the tag, or if it is an
-    /// integer in another base than ten of more than 4,300 decimal digits.
+    /// Returns the value of the node.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text does not fit the tag, or if it is an
+    /// integer in a base other than ten with more than 4,300 decimal digits.
     pub fn value(self) -> Result<Content<'a>> {
         let text = self.document.scalar_text(self.id);
         let rules = self.document.options.scalars;
@@ -375,8 +379,11 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(self.document.all_entries(self.id))
     }
 
-    /// What the node is called as a key, in JSON and in pointers: `7`, `true`, `null`, or its
-    /// text. Fails for a collection, which cannot be a key.
+    /// Returns the node as a key in JSON and in pointers: `7`, `true`, `null`, or its text.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) for a collection, which cannot be a key.
     pub fn to_key(self) -> Result<Cow<'a, str>> {
         self.document
             .key_text(self.id)

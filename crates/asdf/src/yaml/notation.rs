@@ -14,8 +14,11 @@ use super::parse::{Event, NodePlace, Parser};
 use super::scalar::NodeStyle;
 use super::scan::Fault;
 
-/// The events of a text of any number of documents; or the offset of the first byte that cannot be,
-/// and why.
+/// Returns the events of a text with any number of documents, one per line of the notation.
+///
+/// # Errors
+///
+/// Returns the offset in bytes of the first violation of YAML 1.1, and a message that describes it.
 pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
     let text = characters::check(text).map_err(|bad| (bad.offset, bad.message))?;
     read(Parser::new(text), text).map_err(|fault| (fault.offset, fault.message.into_owned()))

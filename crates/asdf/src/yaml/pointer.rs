@@ -16,7 +16,14 @@ const MAX_POINTER: usize = 1 << 10;
 const MAX_SUGGESTED: usize = 1000;
 
 impl<'a> YamlNode<'a> {
-    /// The node that a JSON Pointer from this one leads to; aliases and merge keys are followed.
+    /// Returns the node at a JSON Pointer relative to this one. Aliases are followed and merge keys are
+    /// applied.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
+    /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and of kind
+    /// [`NotFound`](ReferenceError::NotFound) if it leads to no node.
     pub fn pointer(self, pointer: &str) -> Result<YamlNode<'a>> {
         let fail = |kind| Error::reference(pointer, kind);
         let tokens = binio::pointer::tokens(pointer)
