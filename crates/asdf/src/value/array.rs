@@ -68,8 +68,15 @@ impl Array {
     /// Creates an array whose elements have the given layout in the data. The entire data becomes a block.
     ///
     /// Records with gaps between their fields are copied without the gaps, which ASDF does not support. The
-    /// limits apply to this copy and to reading elements. Fails if ASDF lacks the datatype: Python objects,
-    /// dates, `float128`.
+    /// limits apply to this copy and to reading elements.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if ASDF lacks the datatype (Python
+    /// objects, dates, `float128`), or if it differs from the layout in the size of an element. If records have
+    /// to be copied, also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the copy is too large, and with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the data cannot be read.
     pub fn new(
         data: Arc<dyn ReadAt>,
         datatype: Datatype,
@@ -96,7 +103,12 @@ impl Array {
         Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
-    /// Creates an array from the bytes of its elements in C order.
+    /// Creates an array from the bytes of its elements in C order, in the byte order of the datatype.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
+    /// the number of bytes is not that of the elements, or if there are more than 64 dimensions.
     pub fn from_bytes(bytes: impl Into<Bytes>, datatype: Datatype, shape: &[u64]) -> Result<Self> {
         let bytes: Bytes = bytes.into();
         let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
@@ -108,12 +120,22 @@ impl Array {
         Self::new(Arc::new(bytes), datatype, layout.map_err(invalid)?, Limits::NONE)
     }
 
-    /// Creates an array by copying its elements, given in C order.
+    /// Creates an array by copying its elements, given in C order. `shape` lists the lengths of the dimensions,
+    /// outermost first.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the shape has a different number
+    /// of elements, or more than 64 dimensions.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
         Self::from_bytes(array::to_bytes(elements), Datatype::of::<T>(), shape)
     }
 
     /// Copies another array, keeping its byte order but storing the elements in C order.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new). Also fails with the error of `D` if the elements cannot be read.
     pub fn from_array<D: array::Data>(array: &array::Array<D>) -> Result<Self>
     where
         Error: From<D::Error>,
@@ -126,7 +148,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Fails if the elements cannot be read. Also fails if the block does not match its checksum, because the
+    /// Same as [`NdArray::read_bytes`]. Also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) of kind
+    /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, because the
     /// checksum of the copy would match, unless the file was opened with
     /// [`Verify::Report`](crate::Verify::Report).
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
@@ -137,6 +160,11 @@ impl Array {
 
     /// Creates an array from a `.npy` file, whose data is read when the array is written. Fortran order is
     /// preserved. The limits are those of [`Self::new`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the source cannot
+    /// be read, is too short, or does not begin with a valid `.npy` header.
     pub fn from_npy(source: Arc<dyn ReadAt>, limits: Limits) -> Result<Self> {
         let (header, start) = npy::Header::read(&source)?;
         let (datatype, shape) = (header.datatype().clone(), header.shape().to_vec());
@@ -147,6 +175,10 @@ impl Array {
     }
 
     /// Copies an array of the crate `ndarray`.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if there are more than 64 dimensions.
     #[cfg(feature = "ndarray")]
     pub fn from_ndarray<T: Element, D: ndarray::Dimension>(
         array: &ndarray::ArrayRef<T, D>,
@@ -157,6 +189,10 @@ impl Array {
     }
 
     /// Creates another array with the same data: part of this array, or all of it in another shape.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new).
     pub fn with_layout(&self, datatype: Datatype, layout: Strided) -> Result<Self> {
         Self::new(Arc::clone(&self.data), datatype, layout, self.limits)
     }
@@ -190,7 +226,12 @@ impl Array {
         &self.data
     }
 
-    /// Returns a view for reading the elements.
+    /// Returns a view of the array, for reading its elements.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the datatype and the layout differ
+    /// in the size of an element, which [`new`](Self::new) has already ruled out.
     pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
         let (data, datatype) = (Arc::clone(&self.data), self.datatype.clone());
         array::Array::new(data, datatype, self.layout.clone(), self.limits).map_err(invalid)

@@ -23,7 +23,11 @@ impl Tree {
     /// Copies a node and everything below it, with tags, anchors and merge keys. Array nodes are copied as
     /// they are: `source: 0` still refers to block 0 of the file, which a [`Writer`](crate::Writer) can copy.
     ///
-    /// If a key occurs more than once, the last value is used. Fails if a key is a collection, and with
+    /// If a key occurs more than once, the last value is used.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection, and with
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if collections are nested more than 1,000 deep.
     pub fn from_node(node: YamlNode<'_>) -> Result<Self> {
         Self::from_node_with(node, &mut |_| Ok(None))
@@ -60,7 +64,7 @@ impl Tree {
     }
 
     /// Parses a tree from YAML text, with or without directives. If the handle `!` is not declared, tags that
-    /// begin with `!core/` are taken for tags of ASDF. Fails if anything but comments follows the document.
+    /// begin with `!core/` are interpreted as tags of ASDF.
     ///
     /// ```
     /// use asdf::{Tree, Value};
@@ -69,6 +73,11 @@ impl Tree {
     /// assert_eq!(tree.pointer("/meta/gain"), Some(&Value::Float(2.5)));
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Document::parse`], with the default limits, and as [`from_node`](Self::from_node). Also fails
+    /// with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if anything but comments follows the document.
     pub fn parse(text: &str) -> Result<Self> {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
         let options = ParseOptions { is_whole_text: true, ..ParseOptions::default() };

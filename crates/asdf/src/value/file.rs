@@ -13,8 +13,6 @@ impl Tree {
     /// that are not text, and lists inside records, which the reference implementation cannot read. An open
     /// shape, `'*'`, is replaced by the actual number of rows.
     ///
-    /// Fails if an array that has to be moved into the tree cannot be read.
-    ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
     ///
@@ -32,12 +30,23 @@ impl Tree {
     /// assert_eq!(copy.tree()?.pointer("/a")?.ndarray()?.read::<u8>()?, b"data");
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Asdf::document`] and [`from_node`](Self::from_node). Also fails like [`Node::ndarray`] and
+    /// [`Array::from_file`] if an array that may have to be moved into the tree, or whose shape is open, cannot
+    /// be opened or read.
     pub fn from_file(file: &Asdf, inline_below: u64) -> Result<Self> {
         Self::of_file(file, Inline::Below(inline_below))
     }
 
-    /// Copies the tree of a file and moves all arrays into it, even those that only this crate can read in
-    /// that form. Fails if an array contains bytes that are not text.
+    /// Copies the tree of a file and moves all arrays into it, even those that only this crate can read in that
+    /// form.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_file`](Self::from_file). Also fails with [`ErrorKind::Unwritable`] if an array contains
+    /// bytes that are not text.
     pub fn from_file_inline(file: &Asdf) -> Result<Self> {
         Self::of_file(file, Inline::All)
     }

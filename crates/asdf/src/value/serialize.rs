@@ -26,8 +26,6 @@ const MAX_DEPTH: u32 = 128;
 
 /// Converts a Rust value to a tree value.
 ///
-/// Fails if the type does, if a key is a collection, or if values are nested more than 128 deep.
-///
 /// ```
 /// use asdf::Tree;
 ///
@@ -47,6 +45,12 @@ const MAX_DEPTH: u32 = 128;
 /// assert!(text.contains("  filter: F110W\n  seconds: [120.5, 90.0]\n  comment: null\n"), "{text}");
 /// # Ok::<(), asdf::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the type reports an error or a key is
+/// a collection, and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if values are nested more than 128
+/// deep.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Serializer { depth: 0 }).map_err(|failure| failure.0)
 }
@@ -62,6 +66,10 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
 /// assert_eq!(pairs, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
 /// # Ok::<(), asdf::Error>(())
 /// ```
+///
+/// # Errors
+///
+/// Same as [`Tree::deserialize`].
 pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
     Tree::new(value.clone()).deserialize()
 }
@@ -69,6 +77,10 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
 impl Tree {
     /// Converts the tree to a Rust value; see [`from_value`](crate::value::from_value). Arrays are
     /// deserialized from their inline form.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_yaml`](Self::write_yaml) and [`Node::deserialize`](crate::Node::deserialize).
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         let mut text = Vec::new();
         self.write_yaml(&mut text)?;

@@ -75,6 +75,14 @@ impl Tree {
     /// assert!(text.ends_with(b"---\na: {b: 'yes', c: 1.0e+20}\n...\n"));
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an array contains text that is not
+    /// ASCII or not valid Unicode, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if an array is too large to read, and with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read or `out` cannot be
+    /// written.
     pub fn write_yaml(&self, out: &mut dyn std::io::Write) -> Result<()> {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }
@@ -154,7 +162,12 @@ impl Tree {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     ///
-    /// Fails if the pointer leads through a scalar or past the end of a list.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
+    /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and of kind
+    /// [`NotFound`](ReferenceError::NotFound) if it leads through a scalar or an array, past the end of a list,
+    /// or to any item but the first of a new list.
     pub fn set(&mut self, pointer: &str, value: impl Into<Value>) -> Result<()> {
         let fail = |message: String| Error::reference(pointer, ReferenceError::NotFound(message));
         let tokens = pointer::tokens(pointer).map_err(|error| {
@@ -204,8 +217,13 @@ impl Tree {
         Ok(())
     }
 
-    /// Fails if [`set`](Self::set) would create collections along the path, which suggests a mistake in the
-    /// pointer. A list for its last part is allowed. The error names the nearest existing node.
+    /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
+    /// the pointer. A list for its last part is allowed.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
+    /// [`NotFound`](ReferenceError::NotFound) for the first missing node of the path.
     pub fn check_parent(&self, pointer: &str) -> Result<()> {
         let needed = parents::needed(pointer, |parent| self.pointer(parent).is_some());
         let mut nearest = "";

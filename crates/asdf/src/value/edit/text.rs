@@ -56,6 +56,10 @@ impl<'a> Emission<'a> {
 
 impl TreeText {
     /// Parses the text of a tree, with or without directives.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Document::parse`], with the default limits.
     pub fn parse(text: impl Into<String>) -> Result<Self> {
         Self::parse_with(text.into(), &ParseOptions::default())
     }
@@ -90,13 +94,19 @@ impl TreeText {
     /// `0`, mappings for other keys; [`check_parent`](Self::check_parent) detects this in advance. A final
     /// `-` appends to a list. New keys are strings. Setting a key that is inherited through a merge key
     /// overrides its value.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Tree::set`] and [`Tree::write_yaml`]. Also fails with [`ErrorKind::Unwritable`] if the pointer
+    /// is empty, or if the text cannot be changed there without changing something else, and with
+    /// [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         *self = self.with(pointer, value)?;
         Ok(())
     }
 
-    /// Fails if [`set`](Self::set) would create collections along the path, which suggests a mistake in the
-    /// pointer. A list for its last part is allowed. The error names the nearest existing node.
+    /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
+    /// the pointer. A list for its last part is allowed.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
@@ -105,6 +115,10 @@ impl TreeText {
     /// text.check_parent("/meta/filters/-")?;
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`YamlNode::pointer`]. The error names the nearest existing node.
     pub fn check_parent(&self, pointer: &str) -> Result<()> {
         let root = self.document.root();
         let needed = parents::needed(pointer, |parent| root.pointer(parent).is_ok());
@@ -172,6 +186,12 @@ impl TreeText {
     }
 
     /// Removes an entry or item, together with the comments directly above it and at the end of its line.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`YamlNode::pointer`]. Also fails with [`ErrorKind::Unwritable`] if the pointer is empty, if the
+    /// key is inherited through a merge key, or if the text cannot be changed there without changing something
+    /// else, and with [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);
@@ -205,6 +225,11 @@ impl TreeText {
 
     /// Renames the key of a mapping entry. The new key is a string. The value, position and comments are
     /// preserved.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`remove`](Self::remove). Also fails with [`ErrorKind::Unwritable`] if the pointer leads to an
+    /// item of a list, if its key occurs more than once, or if the new key already exists.
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.container;

@@ -14,8 +14,6 @@ impl Node<'_> {
     /// Writes the node and everything below it as a YAML document. For the root, this is the original text of
     /// the file.
     ///
-    /// Fails if a key is a collection, if collections are nested more than 1,000 deep, or if `out` fails.
-    ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
     ///     --- !core/asdf-1.1.0\na: {b: !core/complex-1.0.0 1+1j, c: ['x']}\n...\n"[..])?;
@@ -25,6 +23,11 @@ impl Node<'_> {
     /// assert!(text.ends_with("--- {b: !core/complex-1.0.0 1+1j, c: ['x']}\n...\n"), "{text}");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Tree::from_node`]. Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be
+    /// written.
     pub fn write_yaml(self, out: &mut dyn Write) -> Result<()> {
         if self.id() == self.document().root().id() && !self.file().tree_text().is_empty() {
             return Ok(out.write_all(self.file().tree_text())?);
