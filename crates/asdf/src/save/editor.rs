@@ -32,6 +32,13 @@ const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-
 
 impl EditOptions {
     /// Opens a file for editing and locks it. Rolls back an interrupted in-place change first.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`OpenOptions::open`]. Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if another
+    /// process keeps the file locked for longer than [`patience`](Self::patience), and with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the file is read-only, unless
+    /// [`read_only`](Self::read_only) is set.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Editor> {
         let place = LockedFile::open(path.as_ref(), self)?;
         let source = Arc::new(place.source()?);
@@ -117,6 +124,10 @@ pub struct Editor {
 
 impl Editor {
     /// Opens a file with the default options and locks it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`EditOptions::open`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         EditOptions::new().open(path)
     }
@@ -153,8 +164,11 @@ impl Editor {
         &self.file
     }
 
-    /// Returns the tree with all edits so far. Fails if the tree of the file is invalid and has not been
-    /// replaced with [`Self::set_text`].
+    /// Returns the tree with all edits so far.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Asdf::document`], unless the tree has been replaced with [`set_text`](Self::set_text).
     pub fn tree(&self) -> Result<&TreeText> {
         self.tree.as_ref().map_err(Clone::clone)
     }
@@ -165,6 +179,13 @@ impl Editor {
     }
 
     /// Sets the value at a JSON Pointer, including its arrays; see [`TreeText::set`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`tree`](Self::tree) and [`TreeText::set`]. Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value has no form in the file's version of
+    /// the standard, or if a block has to be appended after a streamed one, and with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.put(self.with_part(pointer, value, None)?, released);
@@ -174,7 +195,9 @@ impl Editor {
     /// Sets an array at a JSON Pointer. If this replaces an array whose block nothing else uses, the new
     /// array replaces that block as well, unless the file is changed in place.
     ///
-    /// Fails if a block has to be appended, but the last block is streamed.
+    /// # Errors
+    ///
+    /// Same as [`set`](Self::set).
     pub fn set_array(&mut self, pointer: &str, array: Array) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         let reused = match released.iter().next() {
@@ -188,12 +211,20 @@ impl Editor {
     }
 
     /// Sets an array at a JSON Pointer and stores its elements in the tree.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`set`](Self::set).
     pub fn set_inline(&mut self, pointer: &str, array: Array) -> Result<()> {
         self.set(pointer, &Tree::new(array.storage(ArrayStorage::Inline)))
     }
 
     /// Removes an entry or item; see [`TreeText::remove`]. A new file does not contain the data of blocks
     /// that are then unused.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`tree`](Self::tree) and [`TreeText::remove`].
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
@@ -206,7 +237,9 @@ impl Editor {
     ///
     /// # Errors
     ///
-    /// Fails if one of the folders does not exist, or if the text cannot be changed.
+    /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if one of the
+    /// folders does not exist, and with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text
+    /// cannot be changed without changing something else.
     pub fn relocate(&mut self, to: impl AsRef<Path>) -> Result<()> {
         let Some(path) = self.file.path() else { return Ok(()) };
         if let Some(tree) = self.tree()?.relocated(folder_of(path), to.as_ref())? {
@@ -216,13 +249,23 @@ impl Editor {
     }
 
     /// Changes the key of an entry; see [`TreeText::rename`].
+    ///
+    /// # Errors
+    ///
+    /// Same as [`tree`](Self::tree) and [`TreeText::rename`].
     pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
         self.tree_mut()?.rename(pointer, key)
     }
 
-    /// Replaces the entire text of the tree, for example after manual editing. Fails if the text is not valid
-    /// YAML, does not begin with `%YAML`, does not have a mapping as its root, refers to blocks that do not
-    /// exist, or has anything but white space after `...`.
+    /// Replaces the entire text of the tree, for example after manual editing.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text does not begin with
+    /// `%YAML` or has anything but white space after `...`. Fails with
+    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if it is not valid YAML, does not have a mapping as its
+    /// root, or refers to blocks that do not exist, and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+    /// it exceeds the limits.
     pub fn set_text(&mut self, text: &str) -> Result<()> {
         let mut text = text.to_owned();
         if !text.ends_with('\n') {
@@ -265,9 +308,17 @@ impl Editor {
 
     /// Writes the changes to the file. When this returns, they are on disk.
     ///
-    /// Fails if another program has changed or replaced the file since it was opened. A failed commit leaves
-    /// the file unchanged, with one exception: if only the final step fails, which syncs the directory, the
-    /// new file is in place but may not survive a crash.
+    /// # Errors
+    ///
+    /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
+    /// another program has changed or replaced the file since it was opened, if the editor was created from an
+    /// open file, or if a change [in place](EditOptions::in_place) does not fit. If blocks are added, replaced
+    /// or removed, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and
+    /// with `Unwritable` if anything but blocks follows the tree. Fails with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
+    ///
+    /// A failed commit leaves the file unchanged, with one exception: if only the final step fails, which syncs
+    /// the directory, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -294,6 +345,10 @@ impl Editor {
     }
 
     /// Returns the report that [`Self::commit`] would return, without changing the file.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`commit`](Self::commit), except for errors from writing the file.
     pub fn plan(&self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -307,6 +362,11 @@ impl Editor {
     }
 
     /// Writes the edited file to an empty, seekable output.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`plan`](Self::plan). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be
+    /// written.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<EditReport> {
         let edited = self.edited()?;
         let sink = Stream { out, existing: Some(&**self.file.source()) };
@@ -323,9 +383,9 @@ impl Editor {
     /// Applies the changes to a storage instead of the opened file: for files outside the file system, and
     /// for simulating interrupted changes.
     ///
-    /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Fails if the
-    /// change requires a new file, which [`Self::write_to`] writes; [`EditOptions::in_place`] avoids that
-    /// wherever possible.
+    /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Changes that
+    /// require a new file are rejected, because only [`Self::write_to`] writes one; [`EditOptions::in_place`]
+    /// avoids them wherever possible.
     ///
     /// ```
     /// use asdf::save::{EditOptions, Method};
@@ -341,6 +401,12 @@ impl Editor {
     /// assert_eq!(editor.commit_to(&mut storage)?, Method::Patched);
     /// # Ok::<(), asdf::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`plan`](Self::plan). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
+    /// the change requires a new file, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if the storage cannot
+    /// be written.
     pub fn commit_to(&self, storage: &mut dyn Storage) -> Result<Method> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;

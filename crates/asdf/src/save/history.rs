@@ -29,7 +29,10 @@ impl Editor {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     ///
-    /// Fails if `/history`, or `entries` in it, is a scalar.
+    /// # Errors
+    ///
+    /// Same as [`set`](Self::set). Also fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if
+    /// `/history`, or `entries` in it, is a scalar.
     pub fn add_history_entry(&mut self, entry: &HistoryEntry) -> Result<()> {
         let standard = self.file().layout().standard_version;
         let history = self.tree()?.document().root().get("history");

@@ -66,6 +66,13 @@ pub struct RowWriter {
 impl Writer<'_> {
     /// Writes the file with an empty array at `pointer`, ready for appending rows. Replaces an existing file.
     /// `row` is the shape of one row; it is empty for a one-dimensional array.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write`](Self::write). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable)
+    /// if a row has no bytes or at least 2^63, with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if
+    /// nothing can be set at `pointer`, as described at [`Tree::set`], and with
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if another process locks the new file for more than 10 seconds.
     pub fn rows(
         &self,
         path: impl AsRef<Path>,
@@ -104,7 +111,12 @@ impl RowWriter {
     /// Reopens a file to append more rows. An incomplete row at the end, left by a process that was killed,
     /// is removed.
     ///
-    /// Fails if the last block is not streamed, or if no packed array with an open first dimension uses it.
+    /// # Errors
+    ///
+    /// Same as [`Asdf::open`], [`Asdf::document`] and [`roll_back`](crate::save::roll_back). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the last block is not streamed, or if no
+    /// packed array with an open first dimension uses it, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if
+    /// another process keeps the file locked for more than 10 seconds.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         crate::file::journal::roll_back(path)?;
@@ -154,7 +166,12 @@ impl RowWriter {
         self.removed
     }
 
-    /// Appends rows, given as elements in C order. The type and byte order must be those of the array.
+    /// Appends rows, given as elements in C order. Their type and byte order must be those of the array.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`push_bytes`](Self::push_bytes). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the type or the byte order differs.
     pub fn push<T: Element>(&mut self, elements: &[T]) -> Result<()> {
         let given = Datatype::of::<T>();
         if given != self.datatype {
@@ -166,7 +183,12 @@ impl RowWriter {
         self.push_bytes(&to_bytes(elements))
     }
 
-    /// Appends rows, given as the bytes to store.
+    /// Appends rows, given as the bytes to store: elements in C order, in the byte order of the array.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the bytes are not a whole number
+    /// of rows, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be written.
     pub fn push_bytes(&mut self, rows: &[u8]) -> Result<()> {
         if rows.len() as u64 % self.row_size != 0 {
             let (len, size) = (rows.len(), self.row_size);
@@ -176,11 +198,19 @@ impl RowWriter {
     }
 
     /// Waits until all rows are on disk.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the system cannot write the rows.
     pub fn sync(&mut self) -> Result<()> {
         Ok(self.file.sync()?)
     }
 
     /// Turns the rows into an ordinary block with sizes and a checksum, and adds an index of all blocks.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`sync`](Self::sync) and [`Asdf::from_source`]. The file remains valid if this fails.
     pub fn close(mut self) -> Result<()> {
         let end = self.file.len();
         let mut hasher = Algorithm::Md5.hasher();

@@ -95,6 +95,12 @@ impl<'a> Writer<'a> {
 
     /// Writes the file to `path`, replacing an existing file. The file appears there only when it is complete
     /// and on disk.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_to`](Self::write_to). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the
+    /// file cannot be created in its folder, if another process is changing an existing file at `path`, or if
+    /// the journal next to it belongs to another file.
     #[cfg(any(unix, windows))]
     pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
@@ -105,6 +111,20 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the file to a seekable output, starting at its current position.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an option has an invalid value, if
+    /// the root of the tree is not a mapping, if a value has no form in the chosen version of the standard, or
+    /// if this build lacks the codec of a compression.
+    ///
+    /// If blocks are copied, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if one of them does
+    /// not exist or is damaged, with [`ErrorKind::Codec`](crate::ErrorKind::Codec) if it has to be recompressed
+    /// and cannot be decoded, and with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if the file of an
+    /// [imploded](Self::implode) block cannot be opened.
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the data of an array cannot be read, or if `out`
+    /// cannot be written.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let tree = self.numbered_tree(false)?;
         let plan = self.file_plan(&tree)?;
@@ -118,6 +138,10 @@ impl<'a> Writer<'a> {
     /// All files are completed before they get their names: first the block files, then the tree. Finally,
     /// block files that only the old tree used are removed. An interruption at any point therefore leaves
     /// either the old or the new tree, with all of its block files.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write`](Self::write), for the file at `path` and for each block file.
     #[cfg(any(unix, windows))]
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
@@ -147,6 +171,10 @@ impl<'a> Writer<'a> {
 
     /// Returns the report that [`Self::explode`] would return: the length of the tree's file, and the paths
     /// of the block files.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_to`](Self::write_to).
     #[cfg(any(unix, windows))]
     pub fn plan_explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let (tree, _, files) = self.exploded(path.as_ref())?;
@@ -170,8 +198,12 @@ impl<'a> Writer<'a> {
         Ok((tree, blocks, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
 
-    /// Writes the header line, comments and tree to an output that need not be seekable. Fails if an array is
-    /// stored in a block.
+    /// Writes the header line, comments and tree to an output that need not be seekable.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_to`](Self::write_to). Also fails with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an array is stored in a block.
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
         let tree = self.numbered_tree(false)?;
         if tree.names_blocks() {

@@ -137,10 +137,17 @@ impl RecoverReport {
 }
 
 /// Writes a valid file with everything that can be recovered from a damaged one, starting at the current
-/// position of the sink. Fails if the damaged file has no readable header line.
+/// position of the sink.
 ///
 /// Memory use depends on the tree and the number of blocks, not on their data. See [the module](self) for an
 /// example.
+///
+/// # Errors
+///
+/// Fails with [`ErrorKind::Layout`] if the damaged file has no readable header line, with [`ErrorKind::Limit`]
+/// if it exceeds the [limits](RecoverOptions::limits), and with [`ErrorKind::Io`] if the source cannot be read,
+/// the sink cannot be written, or a folder of [`relocate`](RecoverOptions::relocate) does not exist. All other
+/// damage is listed in the report.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
