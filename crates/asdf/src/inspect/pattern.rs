@@ -34,7 +34,12 @@ enum Token {
 pub(super) struct Progress(u64);
 
 impl Pattern {
-    /// Parses a pattern. Fails if it is not a valid pointer, or has more than 63 keys.
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
+    /// [`Syntax`](ReferenceError::Syntax) if the pattern is not a JSON Pointer or has more than 63 keys.
     pub fn parse(pattern: &str) -> Result<Self> {
         let invalid = |message: String| Error::reference(pattern, ReferenceError::Syntax(message));
         let tokens = pointer::tokens(pattern).map_err(|error| invalid(error.to_string()))?;

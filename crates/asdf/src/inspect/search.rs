@@ -190,7 +190,10 @@ impl<'a> Node<'a> {
     /// Calls `found` with the nodes that match a search until it breaks. Nodes on higher levels are found
     /// first. The items of a collection are searched once, regardless of the number of aliases.
     ///
-    /// Fails with [`Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large, and with
+    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection.
     pub fn search(
         self,
         search: &Search<'_>,

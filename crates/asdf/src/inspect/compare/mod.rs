@@ -190,7 +190,11 @@ impl Compare {
     /// to itself. Arrays are compared by type, shape, mask and elements, regardless of byte order, strides,
     /// compression and block. Each pair of nodes is compared once, regardless of the number of aliases.
     ///
-    /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree too large.
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree too
+    /// large, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection. Also fails like
+    /// [`Node::ndarray`] and [`NdArray::read`](crate::NdArray::read) if an array cannot be read.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
         let records = if self.without_library {

@@ -57,6 +57,10 @@ impl Schemas {
     /// assert_eq!((gain.title.as_deref(), gain.unit.as_deref()), (Some("Gain"), Some("electron")));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Asdf::document`].
     pub fn describe(&self, file: &Asdf) -> Result<Descriptions> {
         let document = file.document()?;
         let mut walk = Walk::new(Order::Levels);

@@ -90,8 +90,11 @@ impl Asdf {
     /// implementation fills them in. If several manifests contain a tag, those of extensions listed in the
     /// history of the file take precedence, and among these the newest is used.
     ///
-    /// Fails if the tree cannot be parsed, or with [`Limit`](crate::ErrorKind::Limit) if alternatives cause
-    /// too many steps.
+    /// # Errors
+    ///
+    /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if
+    /// alternatives cause too many steps, or if there are more than
+    /// [`Limits::max_items`](crate::Limits::max_items) mismatches.
     pub fn validate(&self, schemas: &Schemas) -> Result<Vec<Mismatch>> {
         let document = self.document()?;
         let tags = FileTags::of(schemas, document.root());

@@ -103,6 +103,10 @@ impl Schemas {
     /// neither `id` nor `tags`, are ignored. If an `id` occurs more than once, the first document is used. If
     /// several manifests contain the same tag, the newest one whose extension is listed in the history of a
     /// file is used, or else the newest one.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`Document::parse`], with the default limits.
     pub fn add(&mut self, text: &str) -> Result<bool> {
         self.add_bytes(text.as_bytes())
     }
@@ -137,7 +141,12 @@ impl Schemas {
 
     /// Reads all schemas and manifests in a folder and its subfolders, in the order of their names: all files
     /// that end in `.yaml` or `.yml`. Such a folder may be an installed Python package that contains schemas.
-    /// Fails only if the folder cannot be listed, or contains too many files.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the folder cannot be listed, and with
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it contains more than 200,000 files and folders. A file
+    /// that cannot be read is listed in the report.
     #[cfg(any(unix, windows))]
     pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
         let mut report = FolderReport::default();
