@@ -71,6 +71,17 @@ pub(crate) enum FileKey {
 impl OpenOptions {
     /// Opens a file. Small files are read as a whole, others by position; see also [`Self::mmap`].
     ///
+    /// ```
+    /// use asdf::{Asdf, OpenOptions, Strictness, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// let file = OpenOptions::new().strictness(Strictness::Strict).open(&path)?;
+    /// assert_eq!(file.path(), Some(&*path));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails with [`ErrorKind::Io`] if the path is not a
@@ -112,6 +123,17 @@ impl OpenOptions {
 impl Asdf {
     /// Opens a file with the default options.
     ///
+    /// ```
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// let file = Asdf::open(&path)?;
+    /// assert_eq!(file.tree()?.pointer("/gain")?.as_f64(), Some(2.5));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`OpenOptions::open`].
@@ -121,6 +143,17 @@ impl Asdf {
     }
 
     /// Opens a file in memory with the default options, without copying it.
+    ///
+    /// ```
+    /// use asdf::{Asdf, ErrorKind};
+    ///
+    /// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\ngain: 2.5\n...\n"[..])?;
+    /// assert_eq!(file.tree()?.pointer("/gain")?.as_f64(), Some(2.5));
+    ///
+    /// let error = Asdf::from_bytes(&b"SIMPLE  =                    T"[..]).unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Layout(_)));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -155,17 +188,54 @@ impl Asdf {
     }
 
     /// Returns the locations of the parts of the file.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n--- {}\n...\n"[..])?;
+    /// let layout = file.layout();
+    /// assert_eq!(layout.standard_version, Some(asdf::tag::Version::new(1, 6, 0)));
+    /// assert_eq!(layout.tree, Some(33..54));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
     /// Returns the binary blocks.
+    ///
+    /// ```
+    /// use asdf::value::Array;
+    /// use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
+    ///
+    /// let mut tree = Tree::default();
+    /// tree.set("/zeros", Array::from_slice(&[0_f64; 1000], &[1000])?)?;
+    /// let options = WriteOptions::new().compression(Compression::Zlib(6));
+    /// let mut bytes = std::io::Cursor::new(Vec::new());
+    /// Writer::new(tree).options(options).write_to(&mut bytes)?;
+    ///
+    /// let file = Asdf::from_bytes(bytes.into_inner())?;
+    /// for block in file.blocks() {
+    ///     let block = block?;
+    ///     assert_eq!(block.header()?.compression_name(), "zlib");
+    ///     assert_eq!(block.data_len()?, 8000);
+    ///     assert!(block.raw()?.len() < 100);
+    /// }
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks::new(&self.blocks)
     }
 
     /// Returns the tree, which is empty if the file has none. It is parsed on the first call. If the tree is
     /// invalid, the layout and the blocks can still be read.
+    ///
+    /// ```
+    /// use asdf::{Asdf, ErrorKind};
+    ///
+    /// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\nb: 2\n...\n"[..])?;
+    /// let error = file.document().unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Yaml { line: 5, .. }), "{error}");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -208,6 +278,18 @@ impl Asdf {
     /// Returns the irregularities found so far, ordered by their offset in the file. Reading more of the file
     /// may add to them: for example, the defect of an index that is not used is only reported once all blocks
     /// are known.
+    ///
+    /// ```
+    /// use asdf::Asdf;
+    /// use asdf::diagnostic::{Code, Severity};
+    ///
+    /// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n--- !core/asdf-1.1.0\na: 1\na: 2\n...\n"[..])?;
+    /// assert_eq!(file.tree()?.pointer("/a")?.as_i64(), Some(2));
+    /// let diagnostics = file.diagnostics();
+    /// let repeated = diagnostics.iter().find(|it| it.code == Code::DuplicateKey).ok_or("no diagnostic")?;
+    /// assert_eq!((repeated.severity, repeated.place.line), (Severity::Warning, Some(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.reports().sorted()
     }

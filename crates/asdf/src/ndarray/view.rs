@@ -107,6 +107,18 @@ impl<'a> NdArray<'a> {
 
     /// Returns a slice of the array without reading elements.
     ///
+    /// ```
+    /// use asdf::ndarray::Slice;
+    ///
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 [[1, 2, 3], [4, 5, 6]]\n...\n"[..])?;
+    /// let array = file.tree()?.pointer("/a")?.ndarray()?;
+    /// let part = array.slice(&Slice::parse("1, ::2")?)?;
+    /// assert_eq!(part.shape(), [2]);
+    /// assert_eq!(part.read::<i64>()?, [4, 6]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Slice`](ArrayError::Slice) if there
@@ -119,6 +131,16 @@ impl<'a> NdArray<'a> {
 
     /// Returns one field of an array of records without reading elements. The dimensions of the field follow
     /// those of the array.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nstars: !core/ndarray-1.1.0\n  \
+    ///     datatype: [{name: id, datatype: int32}, {name: mag, datatype: float64}]\n  \
+    ///     data: [[1, 7.5], [2, 9.25]]\n...\n"[..])?;
+    /// let stars = file.tree()?.pointer("/stars")?.ndarray()?;
+    /// assert_eq!(stars.field("mag")?.read::<f64>()?, [7.5, 9.25]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -144,6 +166,20 @@ impl<'a> NdArray<'a> {
     /// as an aligned contiguous range in native byte order; otherwise, they are read in one pass. The mask is
     /// ignored.
     ///
+    /// ```
+    /// use asdf::value::Array;
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// let mut tree = Tree::default();
+    /// tree.set("/a", Array::from_slice(&[1.5_f64, 2.5], &[2])?)?;
+    /// let mut bytes = std::io::Cursor::new(Vec::new());
+    /// Writer::new(tree).write_to(&mut bytes)?;
+    /// let file = Asdf::from_bytes(bytes.into_inner())?;
+    /// let array = file.tree()?.pointer("/a")?.ndarray()?;
+    /// assert_eq!(array.view::<f64>()?[..], [1.5, 2.5]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`read`](Self::read), except that elements that need not be copied are not limited.
@@ -160,6 +196,20 @@ impl<'a> NdArray<'a> {
     }
 
     /// Reads the elements in C order. The mask is ignored.
+    ///
+    /// ```
+    /// use asdf::ErrorKind;
+    /// use asdf::ndarray::ArrayError;
+    ///
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 [[1, 2, 3], [4, 5, 6]]\n...\n"[..])?;
+    /// let array = file.tree()?.pointer("/a")?.ndarray()?;
+    /// assert_eq!(array.read::<i64>()?, [1, 2, 3, 4, 5, 6]);
+    ///
+    /// let error = array.read::<f32>().unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Array { kind: ArrayError::Type { .. }, .. }));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -186,6 +236,17 @@ impl<'a> NdArray<'a> {
     /// Reads the bytes of the elements, packed in C or Fortran order. Every number is converted to the given
     /// byte order, including the parts of complex numbers, the characters of `ucs4` and the fields of records.
     /// The mask is ignored.
+    ///
+    /// ```
+    /// use asdf::ndarray::{ByteOrder, Order};
+    ///
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {data: [[1, 2], [3, 4]], datatype: uint16}\n...\n"[..])?;
+    /// let array = file.tree()?.pointer("/a")?.ndarray()?;
+    /// let bytes = array.read_bytes(Order::F, ByteOrder::Big)?;
+    /// assert_eq!(bytes, [0, 1, 0, 3, 0, 2, 0, 4]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -282,6 +343,15 @@ impl<'a> NdArray<'a> {
 
     /// Reads the elements in C order, together with their mask.
     ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {data: [1, -999, 3], mask: -999}\n...\n"[..])?;
+    /// let masked = file.tree()?.pointer("/a")?.ndarray()?.masked::<i64>()?;
+    /// assert_eq!(masked.values, [1, -999, 3]);
+    /// assert_eq!(masked.mask, Some(vec![false, true, false]));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`read`](Self::read) and [`mask`](Self::mask).
@@ -292,6 +362,14 @@ impl<'a> NdArray<'a> {
     /// Reads the elements of an array of strings in C order. NULs at the end of a string are padding and
     /// removed; all others are preserved. Use [`Self::view`] with `u8` or `u32` to read the raw elements,
     /// including those that are not valid text.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nnames: !core/ndarray-1.1.0 {data: [M31, M51], datatype: [ascii, 8]}\n...\n"[..])?;
+    /// let names = file.tree()?.pointer("/names")?.ndarray()?;
+    /// assert_eq!(names.strings()?, ["M31", "M51"]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

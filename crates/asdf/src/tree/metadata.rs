@@ -138,6 +138,16 @@ impl ExtensionMetadata {
 impl Asdf {
     /// Returns the library that wrote the file, if the file states it.
     ///
+    /// ```
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// let mut bytes = std::io::Cursor::new(Vec::new());
+    /// Writer::new(Tree::default()).write_to(&mut bytes)?;
+    /// let library = Asdf::from_bytes(bytes.into_inner())?.library()?;
+    /// assert_eq!(library.map(|library| library.name).as_deref(), Some("scibin"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`document`](Self::document). Also fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if

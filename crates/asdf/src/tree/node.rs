@@ -57,6 +57,15 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the value for a key of a mapping; see [`yaml::YamlNode::get`].
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\nmeta: {gain: 2.5}\n...\n"[..])?;
+    /// let root = file.tree()?;
+    /// let gain = root.get("meta").and_then(|meta| meta.get("gain"));
+    /// assert_eq!(gain.and_then(|gain| gain.as_f64()), Some(2.5));
+    /// assert_eq!(root.get("gain"), None);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn get(self, key: &str) -> Option<Self> {
         self.yaml.get(key).map(|node| self.with(node))
     }
@@ -67,11 +76,27 @@ impl<'a> Node<'a> {
     }
 
     /// Iterates over the items of a sequence. Other nodes have no items.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\nfilters: [F110W, F160W]\n...\n"[..])?;
+    /// let filters = file.tree()?.pointer("/filters")?;
+    /// let names: Vec<&str> = filters.items().filter_map(|item| item.as_str()).collect();
+    /// assert_eq!(names, ["F110W", "F160W"]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn items(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         self.yaml.items().map(move |node| self.with(node))
     }
 
     /// Iterates over the entries of a mapping, with merge keys applied; see [`yaml::YamlNode::entries`].
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\nmeta: {gain: 2.5, noise: 5}\n...\n"[..])?;
+    /// for (key, value) in file.tree()?.pointer("/meta")?.entries() {
+    ///     println!("{}: {:?}", key.to_key()?, value.as_f64());
+    /// }
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> + DoubleEndedIterator {
         self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
     }
@@ -87,6 +112,17 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the node at a JSON Pointer relative to this one.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\n\
+    ///     history: {entries: [{description: Flat-fielded}]}\n...\n"[..])?;
+    /// let description = file.tree()?.pointer("/history/entries/0/description")?;
+    /// assert_eq!(description.as_str(), Some("Flat-fielded"));
+    ///
+    /// let error = file.tree()?.pointer("/histroy").unwrap_err();
+    /// assert!(error.to_string().ends_with("did you mean `history`?"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -105,6 +141,20 @@ impl<'a> Node<'a> {
     /// they are in the tree.
     ///
     /// A node with an ndarray tag of unknown version is not accepted; see [`Self::ndarray_forced`].
+    ///
+    /// ```
+    /// use asdf::ErrorKind;
+    /// use asdf::ndarray::ArrayError;
+    ///
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nimage: !core/ndarray-1.1.0 [[1, 2], [3, 4]]\nname: m51\n...\n"[..])?;
+    /// let image = file.tree()?.pointer("/image")?.ndarray()?;
+    /// assert_eq!(image.shape(), [2, 2]);
+    ///
+    /// let error = file.tree()?.pointer("/name")?.ndarray().unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Array { kind: ArrayError::NotAnArray(_), .. }));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -143,6 +193,14 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the value of a `!core/complex` node or of a real number.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1-2j\n...\n"[..])?;
+    /// let z = file.tree()?.pointer("/z")?.complex()?;
+    /// assert_eq!((z.re, z.im), (1.0, -2.0));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -217,6 +275,13 @@ impl Node<'_> {
 
 impl Asdf {
     /// Returns the root node of the tree.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\ngain: 2.5\n...\n"[..])?;
+    /// let root = file.tree()?;
+    /// assert_eq!(root.get("gain").and_then(|gain| gain.as_f64()), Some(2.5));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

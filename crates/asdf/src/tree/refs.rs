@@ -34,6 +34,15 @@ impl<'a> Node<'a> {
     /// Follows references until it reaches a node that is not a reference, and returns that node. External
     /// files are opened if the [policy](crate::External) allows it.
     ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\n\
+    ///     a: {gain: 2.5}\nb: {$ref: '#/a'}\n...\n"[..])?;
+    /// let node = file.tree()?.pointer("/b")?;
+    /// assert_eq!(node.reference(), Some("#/a"));
+    /// assert_eq!(node.resolve()?.pointer("/gain")?.as_f64(), Some(2.5));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind

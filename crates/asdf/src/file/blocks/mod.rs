@@ -28,6 +28,24 @@ pub(crate) use store::BlockStore;
 ///
 /// Headers are read on demand: only that of the requested block if there is an index, otherwise all headers
 /// up to it.
+///
+/// ```
+/// use asdf::value::Array;
+/// use asdf::{Asdf, Tree, Writer};
+///
+/// let mut tree = Tree::default();
+/// tree.set("/a", Array::from_slice(b"first", &[5])?)?;
+/// tree.set("/b", Array::from_slice(b"second", &[6])?)?;
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// Writer::new(tree).write_to(&mut bytes)?;
+///
+/// let file = Asdf::from_bytes(bytes.into_inner())?;
+/// let blocks = file.blocks();
+/// assert_eq!(blocks.len()?, 2);
+/// assert_eq!(blocks.get(0)?.decode()?, "first");
+/// assert_eq!(blocks.by_source(-1)?.decode()?, "second");
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
     store: &'a BlockStore,
@@ -211,6 +229,24 @@ impl<'a> Iterator for BlockIter<'a> {
 }
 
 /// A binary block.
+///
+/// ```
+/// use asdf::block::ChecksumVerdict;
+/// use asdf::value::Array;
+/// use asdf::{Asdf, Tree, Writer};
+///
+/// let mut tree = Tree::default();
+/// tree.set("/data", Array::from_slice(b"0123456789", &[10])?)?;
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// Writer::new(tree).write_to(&mut bytes)?;
+///
+/// let file = Asdf::from_bytes(bytes.into_inner())?;
+/// let block = file.blocks().get(0)?;
+/// assert_eq!(block.header()?.used_size, 10);
+/// assert_eq!(block.decode_range(2..5)?, "234");
+/// assert_eq!(block.verify()?, ChecksumVerdict::Stored);
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
     store: &'a BlockStore,
