@@ -195,6 +195,21 @@ impl Editor {
     /// Sets an array at a JSON Pointer. If this replaces an array whose block nothing else uses, the new
     /// array replaces that block as well, unless the file is changed in place.
     ///
+    /// ```
+    /// use asdf::save::Editor;
+    /// use asdf::value::Array;
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.set_array("/image", Array::from_slice(&[1_u8, 2, 3], &[3])?)?;
+    /// editor.commit()?;
+    /// assert_eq!(Asdf::open(&path)?.tree()?.pointer("/image")?.ndarray()?.read::<u8>()?, [1, 2, 3]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`set`](Self::set).
@@ -345,6 +360,21 @@ impl Editor {
     }
 
     /// Returns the report that [`Self::commit`] would return, without changing the file.
+    ///
+    /// ```
+    /// use asdf::save::{Editor, Method};
+    /// use asdf::{Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// let before = std::fs::read(&path).unwrap();
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.set("/gain", &Tree::new(3.5))?;
+    /// assert_eq!(editor.plan()?.method, Method::Patched);
+    /// assert_eq!(std::fs::read(&path).unwrap(), before);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

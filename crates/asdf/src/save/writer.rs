@@ -39,7 +39,18 @@ const OPEN_FILES: usize = 256;
 
 /// Writes a tree and its blocks to a file.
 ///
-/// See [the module](crate::save) for an example.
+/// ```
+/// use asdf::value::Array;
+/// use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
+///
+/// let mut tree = Tree::parse("meta: {gain: 2.5}")?;
+/// tree.set("/image", Array::from_slice(&[1_u16, 2, 3, 4], &[2, 2])?)?;
+/// let options = WriteOptions::new().compression(Compression::Zlib(6));
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// let report = Writer::new(tree).options(options).write_to(&mut bytes)?;
+/// assert_eq!((report.len, report.blocks), (bytes.get_ref().len() as u64, 1));
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
     pub(super) tree: Tree,
@@ -79,6 +90,25 @@ impl<'a> Writer<'a> {
     /// Sets the file whose blocks the tree refers to by number. Its blocks are copied in order and keep their
     /// compression, unless the options set another one. Blocks whose arrays are no longer in the tree are
     /// omitted.
+    ///
+    /// ```
+    /// use asdf::value::Array;
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// let mut tree = Tree::default();
+    /// tree.set("/image", Array::from_slice(&[1_u8, 2, 3], &[3])?)?;
+    /// let mut bytes = std::io::Cursor::new(Vec::new());
+    /// Writer::new(tree).write_to(&mut bytes)?;
+    /// let file = Asdf::from_bytes(bytes.into_inner())?;
+    ///
+    /// let mut tree = Tree::from_file(&file, 0)?;
+    /// tree.set("/meta/gain", 2.5)?;
+    /// let mut copy = std::io::Cursor::new(Vec::new());
+    /// Writer::new(tree).blocks_of(&file).write_to(&mut copy)?;
+    /// let copy = Asdf::from_bytes(copy.into_inner())?;
+    /// assert_eq!(copy.tree()?.pointer("/image")?.ndarray()?.read::<u8>()?, [1, 2, 3]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     #[must_use]
     pub fn blocks_of(mut self, file: &'a Asdf) -> Self {
         self.file = Some(file);
@@ -95,6 +125,16 @@ impl<'a> Writer<'a> {
 
     /// Writes the file to `path`, replacing an existing file. The file appears there only when it is complete
     /// and on disk.
+    ///
+    /// ```
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("gain: 2.5")?).write(&path)?;
+    /// assert_eq!(Asdf::open(&path)?.tree()?.pointer("/gain")?.as_f64(), Some(2.5));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -199,6 +239,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the header line, comments and tree to an output that need not be seekable.
+    ///
+    /// ```
+    /// use asdf::{Tree, WriteOptions, Writer};
+    ///
+    /// let mut text = Vec::new();
+    /// let writer = Writer::new(Tree::parse("asdf_library: {name: x, version: '1'}")?);
+    /// writer.options(WriteOptions::new().keep_library()).write_text(&mut text)?;
+    /// assert!(text.starts_with(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

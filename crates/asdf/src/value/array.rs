@@ -105,6 +105,15 @@ impl Array {
 
     /// Creates an array from the bytes of its elements in C order, in the byte order of the datatype.
     ///
+    /// ```
+    /// use asdf::ndarray::Datatype;
+    /// use asdf::value::Array;
+    ///
+    /// let array = Array::from_bytes(vec![0, 1, 0, 2], Datatype::parse(">u2")?, &[2])?;
+    /// assert_eq!(array.view()?.read::<u16>()?, [1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`new`](Self::new). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
@@ -122,6 +131,15 @@ impl Array {
 
     /// Creates an array by copying its elements, given in C order. `shape` lists the lengths of the dimensions,
     /// outermost first.
+    ///
+    /// ```
+    /// use asdf::value::Array;
+    ///
+    /// let image = Array::from_slice(&[1_i16, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// assert_eq!((image.shape(), image.datatype().itemsize()), (&[2, 3][..], 2));
+    /// assert!(Array::from_slice(&[1_i16, 2, 3], &[2, 2]).is_err());
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -227,6 +245,12 @@ impl Array {
     }
 
     /// Returns a view of the array, for reading its elements.
+    ///
+    /// ```
+    /// let array = asdf::value::Array::from_slice(&[1.5_f32, 2.5], &[2])?;
+    /// assert_eq!(array.view()?.read::<f32>()?, [1.5, 2.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,6 +15,15 @@ pub(crate) enum Form {
 }
 
 /// A list of values.
+///
+/// ```
+/// use asdf::Value;
+/// use asdf::value::Sequence;
+///
+/// let mut filters = Sequence::from_iter(["F110W"]);
+/// filters.push("F160W");
+/// assert_eq!(filters.items().last().and_then(Value::as_str), Some("F160W"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sequence {
     pub(crate) items: Vec<Value>,
@@ -22,6 +31,16 @@ pub struct Sequence {
 }
 
 /// A list of key-value pairs in order. Keys are scalars and unique.
+///
+/// ```
+/// use asdf::Value;
+/// use asdf::value::Mapping;
+///
+/// let mut meta = Mapping::from_iter([("gain", 2.5), ("noise", 5.0)]);
+/// assert_eq!(meta.insert("gain", 3.5), Some(Value::Float(2.5)));
+/// assert_eq!(meta.remove("noise"), Some(Value::Float(5.0)));
+/// assert_eq!(meta.len(), 1);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mapping {
     pub(crate) entries: Vec<(Value, Value)>,

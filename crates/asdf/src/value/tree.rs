@@ -137,6 +137,13 @@ impl Tree {
     }
 
     /// Returns the value at a JSON Pointer, resolving shared nodes.
+    ///
+    /// ```
+    /// let tree = asdf::Tree::parse("filters: [F110W, F160W]")?;
+    /// assert_eq!(tree.pointer("/filters/1").and_then(|it| it.as_str()), Some("F160W"));
+    /// assert_eq!(tree.pointer("/filters/2"), None);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn pointer(&self, pointer: &str) -> Option<&Value> {
         let mut value = self.resolve(&self.root);
         for token in pointer::tokens(pointer).ok()? {
@@ -219,6 +226,13 @@ impl Tree {
 
     /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
     /// the pointer. A list for its last part is allowed.
+    ///
+    /// ```
+    /// let tree = asdf::Tree::parse("meta: {gain: 2.5}")?;
+    /// tree.check_parent("/meta/noise")?;
+    /// assert!(tree.check_parent("/mata/noise").is_err());
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -95,6 +95,18 @@ impl TreeText {
     /// `-` appends to a list. New keys are strings. Setting a key that is inherited through a merge key
     /// overrides its value.
     ///
+    /// ```
+    /// use asdf::Tree;
+    /// use asdf::value::TreeText;
+    ///
+    /// let mut text = TreeText::parse("a: 1  # first\nb: [x]\n")?;
+    /// text.set("/a", &Tree::new(2))?;
+    /// text.set("/b/-", &Tree::new("y"))?;
+    /// text.set("/c/d", &Tree::new(true))?;
+    /// assert_eq!(text.text(), "a: 2  # first\nb: [x, y]\nc: {d: true}\n");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`Tree::set`] and [`Tree::write_yaml`]. Also fails with [`ErrorKind::Unwritable`] if the pointer
@@ -187,6 +199,13 @@ impl TreeText {
 
     /// Removes an entry or item, together with the comments directly above it and at the end of its line.
     ///
+    /// ```
+    /// let mut text = asdf::value::TreeText::parse("a: 1\n# about b\nb: 2  # two\nc: 3\n")?;
+    /// text.remove("/b")?;
+    /// assert_eq!(text.text(), "a: 1\nc: 3\n");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`YamlNode::pointer`]. Also fails with [`ErrorKind::Unwritable`] if the pointer is empty, if the
@@ -225,6 +244,13 @@ impl TreeText {
 
     /// Renames the key of a mapping entry. The new key is a string. The value, position and comments are
     /// preserved.
+    ///
+    /// ```
+    /// let mut text = asdf::value::TreeText::parse("gian: 2.5  # measured\n")?;
+    /// text.rename("/gian", "gain")?;
+    /// assert_eq!(text.text(), "gain: 2.5  # measured\n");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
