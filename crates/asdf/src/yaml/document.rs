@@ -31,6 +31,19 @@ use crate::error::Result;
 pub struct NodeId(pub(super) u32);
 
 /// Where the text of a tree comes from and how to read it.
+///
+/// ```
+/// use asdf::Limits;
+/// use asdf::yaml::{Document, ParseOptions, ScalarRules};
+///
+/// let options = ParseOptions::default()
+///     .scalars(ScalarRules::Core12)
+///     .limits(Limits::default().max_items(1000));
+/// let document = Document::parse(b"[yes, 1e3]", &options, &mut Vec::new())?;
+/// assert_eq!(document.root().pointer("/0")?.as_str(), Some("yes"));
+/// assert_eq!(document.root().pointer("/1")?.as_f64(), Some(1000.0));
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions {
@@ -257,6 +270,17 @@ impl Record {
 impl Document {
     /// Parses the text of a tree: directives, `---`, content and `...`, of which only the content is required.
     /// An empty document has an empty mapping as its root. Irregularities are added to `diagnostics`.
+    ///
+    /// ```
+    /// use asdf::diagnostic::Code;
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let mut diagnostics = Vec::new();
+    /// let document = Document::parse(b"a: 1\na: 2\n", &ParseOptions::default(), &mut diagnostics)?;
+    /// assert_eq!(document.root().pointer("/a")?.as_i64(), Some(2));
+    /// assert_eq!(diagnostics[0].code, Code::DuplicateKey);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

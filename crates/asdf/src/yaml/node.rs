@@ -141,8 +141,19 @@ impl<'a> YamlNode<'a> {
         self.document.anchor_of(self.id)
     }
 
-    /// What it is. A tag of YAML's own decides even if the text does not fit it: then
-    /// [`value`](Self::value) fails.
+    /// Returns the type of the node. If it has a tag of YAML itself, such as `!!int`, the tag decides, even if
+    /// the text does not fit; in that case, [`value`](Self::value) fails.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, NodeKind, ParseOptions};
+    ///
+    /// let text = b"[1e3, 1.0e+3, yes, 'yes', 2026-11-25]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let kinds: Vec<NodeKind> = document.root().items().map(|item| item.kind()).collect();
+    /// assert_eq!(kinds[..3], [NodeKind::String, NodeKind::Float, NodeKind::Bool]);
+    /// assert_eq!(kinds[3..], [NodeKind::String, NodeKind::Date]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn kind(self) -> NodeKind {
         self.document.kind(self.id)
     }
@@ -162,6 +173,17 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the value of the node.
+    ///
+    /// ```
+    /// use asdf::yaml::{Content, Document, ParseOptions};
+    ///
+    /// let text = b"[2.5, !!int x]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let root = document.root();
+    /// assert_eq!(root.at(0).map(|item| item.value()).transpose()?, Some(Content::Float(2.5)));
+    /// assert!(root.at(1).is_some_and(|item| item.value().is_err()));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -226,8 +248,20 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// The value of a float, or of an integer as the nearest float. A string such as `1e3` is
-    /// none: see [`coerce_f64`](Self::coerce_f64).
+    /// Returns the value of a float, or that of an integer as the nearest float. Returns `None` for a string
+    /// such as `1e3`; see [`coerce_f64`](Self::coerce_f64).
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"[2.5, 2, 1e3]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let root = document.root();
+    /// let numbers: Vec<Option<f64>> = root.items().map(|item| item.as_f64()).collect();
+    /// assert_eq!(numbers, [Some(2.5), Some(2.0), None]);
+    /// assert_eq!(root.at(2).and_then(|item| item.coerce_f64()), Some(1000.0));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn as_f64(self) -> Option<f64> {
         if !matches!(self.kind(), NodeKind::Float | NodeKind::Int) {
             return None;
@@ -263,8 +297,20 @@ impl<'a> YamlNode<'a> {
         self.len() == 0
     }
 
-    /// The value of a key of a mapping, merge keys included. Keys that are not strings are called
-    /// by their JSON form: `7`, `true`, `null`.
+    /// Returns the value for a key of a mapping, with merge keys applied. Keys that are not strings are
+    /// identified by their JSON form: `7`, `true`, `null`.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"base: &b {p: 1, q: 2}\nx: {<<: *b, q: 3, 7: seven}";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let x = document.root().pointer("/x")?;
+    /// assert_eq!(x.get("p").and_then(|p| p.as_i64()), Some(1));
+    /// assert_eq!(x.get("q").and_then(|q| q.as_i64()), Some(3));
+    /// assert_eq!(x.get("7").and_then(|seven| seven.as_str()), Some("seven"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn get(self, key: &str) -> Option<YamlNode<'a>> {
         let value = self.document.find(self.id, key)?;
         Some(self.document.node_at(value))
@@ -300,6 +346,17 @@ impl<'a> YamlNode<'a> {
     ///
     /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
     /// occurs twice there is the last value at the first place.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"base: &b {p: 1}\nx: {q: 2, <<: *b}";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let x = document.root().pointer("/x")?;
+    /// let keys: Vec<_> = x.entries().filter_map(|(key, _)| key.text()).collect();
+    /// assert_eq!(keys, ["p", "q"]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn entries(
         self,
     ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone

@@ -19,6 +19,16 @@ impl<'a> YamlNode<'a> {
     /// Returns the node at a JSON Pointer relative to this one. Aliases are followed and merge keys are
     /// applied.
     ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"a: [x, {'b/c': y}]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// assert_eq!(document.root().pointer("/a/1/b~1c")?.as_str(), Some("y"));
+    /// assert!(document.root().pointer("/a/2").is_err());
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind

@@ -5,6 +5,17 @@ use super::timestamp::{self, Timestamp};
 use crate::diagnostic::Code;
 
 /// How untagged plain scalars turn into values.
+///
+/// ```
+/// use asdf::{Asdf, OpenOptions};
+/// use asdf::yaml::ScalarRules;
+///
+/// let bytes = &b"#ASDF 1.0.0\n%YAML 1.1\n---\nx: 1e3\n...\n"[..];
+/// assert_eq!(Asdf::from_bytes(bytes)?.tree()?.pointer("/x")?.as_f64(), None);
+/// let options = OpenOptions::new().scalars(ScalarRules::Libasdf);
+/// assert_eq!(options.from_bytes(bytes)?.tree()?.pointer("/x")?.as_f64(), Some(1000.0));
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScalarRules {
