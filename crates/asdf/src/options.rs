@@ -9,58 +9,60 @@ use binio::{Limits, ReadAt};
 use crate::error::Result;
 use crate::yaml::ScalarRules;
 
-/// What to do about a file that is not as it should be.
+/// How to handle a file that is irregular or damaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Read what can be read for certain, and report the rest.
+    /// Reads what can be read with certainty, and reports irregularities as
+    /// [diagnostics](crate::Asdf::diagnostics).
     #[default]
     Lenient,
-    /// Reject a file whose layout has any diagnostic. All block headers are read on opening.
+    /// Rejects a file whose layout has any diagnostic. Opening reads all block headers.
     Strict,
-    /// Find as much as there is: blocks after gaps, the beginnings of blocks that are cut. All
-    /// bytes between blocks are read on opening. Never for data that must be right.
+    /// Finds as much as possible, including blocks after gaps and the beginnings of truncated blocks. Opening
+    /// reads all bytes between blocks. Not suitable for data that must be correct.
     Salvage,
 }
 
-/// When to compare the data of a block with its checksum.
+/// When to compare the data of a block with its checksum, the MD5 digest in the block header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Only when [`Block::verify`](crate::block::Block::verify) or [`Asdf::verify`](crate::Asdf::verify)
-    /// asks for it.
+    /// Only by [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify).
     Never,
-    /// Before the data of a block is returned for the first time. Costs a pass over all its stored
-    /// bytes, also when only a range is read.
+    /// Before the data of a block is returned for the first time. This reads all stored bytes of the block,
+    /// even if only a range is requested.
     OnRead,
-    /// Like [`OnRead`](Self::OnRead), but data that does not match is returned too, and the file has a diagnostic
-    /// [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch) for each such block.
+    /// Like [`OnRead`](Self::OnRead), but data that does not match is returned as well, and reported with the
+    /// diagnostic [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch).
     Report,
 }
 
 /// A function that opens the file of a URI.
 type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 
-/// Which other files may be opened.
+/// Which external files may be opened for the data of arrays and the targets of references. Nothing is ever
+/// fetched over a network.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum External {
-    /// None.
+    /// No external files.
     Deny,
-    /// Those in the folder of the file that was opened first, and in folders below it, also after
-    /// symbolic links are followed. No `..`, no absolute path, no scheme.
+    /// Files in the folder of the file that was opened first, or in its subfolders, after resolving symbolic
+    /// links. URIs with `..`, absolute paths and schemes are rejected.
     #[default]
     SameDir,
-    /// The same, but below this folder.
+    /// Like [`SameDir`](Self::SameDir), but for the given folder.
     Root(PathBuf),
-    /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
+    /// Any file on this machine, including paths with `..`, absolute paths and `file:` URIs. Only for trusted
+    /// files.
     Any,
-    /// Those that this function opens. It gets the URI as written in the file, without its fragment.
+    /// Files that a function opens, given the URI as written in the file, without its fragment.
     Resolver(Arc<OpenUri>),
 }
 
 impl External {
-    /// The default of [`OpenOptions::max_files`].
+    /// The default of [`OpenOptions::max_files`]: 10,000 files.
     pub const MAX_FILES: usize = 10_000;
 }
 
@@ -76,7 +78,7 @@ impl fmt::Debug for External {
     }
 }
 
-/// How to read a file.
+/// Options for reading a file.
 ///
 /// ```
 /// use asdf::{OpenOptions, Strictness, Verify};
@@ -115,73 +117,99 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The default options: see the methods; 64 MiB of cache.
+    /// Creates options with the default values, which are given at each method.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What to do about a file that is not as it should be.
+    /// Sets how to handle a file that is irregular or damaged. Default: [`Strictness::Lenient`].
     #[must_use]
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// When to compare the data of blocks with their checksums.
+    /// Sets when to compare the data of blocks with their checksums, for all blocks and reads alike.
     ///
-    /// By default that is on reading for a compressed block which a read decodes as a whole, and
-    /// never for an uncompressed one, for a part of a block that is compressed in chunks, and with
-    /// [`Strictness::Salvage`]. This sets it for all blocks and reads alike.
+    /// By default, only a compressed block that is decoded as a whole is verified when it is read. Uncompressed
+    /// blocks and parts of blocks that are compressed in chunks are not, and nothing is with
+    /// [`Strictness::Salvage`].
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
         self
     }
 
-    /// How untagged plain scalars of the tree resolve.
+    /// Sets the rules that determine the types of plain scalars without a tag. Default:
+    /// [`ScalarRules::Python`].
     #[must_use]
     pub fn scalars(mut self, rules: ScalarRules) -> Self {
         self.scalars = rules;
         self
     }
 
-    /// Which other files the file may name for its data and its references.
+    /// Sets which external files may be opened. Default: [`External::SameDir`].
+    ///
+    /// ```
+    /// use asdf::value::Array;
+    /// use asdf::{Asdf, External, OpenOptions, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// let mut tree = Tree::default();
+    /// tree.set("/image", Array::from_slice(&[1_u8, 2, 3], &[3])?)?;
+    /// Writer::new(tree).explode(&path)?; // the array is in `a0000.asdf`
+    ///
+    /// let file = Asdf::open(&path)?;
+    /// assert_eq!(file.tree()?.pointer("/image")?.ndarray()?.read::<u8>()?, [1, 2, 3]);
+    /// let file = OpenOptions::new().external(External::Deny).open(&path)?;
+    /// assert!(file.tree()?.pointer("/image")?.ndarray().is_err());
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     #[must_use]
     pub fn external(mut self, external: External) -> Self {
         self.external = external;
         self
     }
 
-    /// The number of other files that may be read. Only some of them are open at a time.
+    /// Sets the maximum number of external files. Only some of them are open at a time. Default: 10,000.
     #[must_use]
     pub fn max_files(mut self, max_files: usize) -> Self {
         self.max_files = max_files;
         self
     }
 
-    /// What the file may make this crate allocate, decode and count.
+    /// Sets limits on the sizes and counts that the file may claim.
+    ///
+    /// ```
+    /// use asdf::{ErrorKind, Limits, OpenOptions};
+    ///
+    /// let options = OpenOptions::new().limits(Limits::default().max_items(3));
+    /// let file = options.from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: {b: {c: 1}}\n...\n"[..])?;
+    /// assert!(matches!(file.document().unwrap_err().kind(), ErrorKind::Limit { limit: 3, .. }));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How many bytes of decoded blocks are kept, in case they are read again. Blocks that are
-    /// still in use elsewhere are always shared.
+    /// Sets the number of bytes of decoded blocks to keep, in case they are read again. Decoded blocks that are
+    /// still in use are always shared. Default: 64 MiB.
     #[must_use]
     pub fn cache_size(mut self, bytes: u64) -> Self {
         self.cache_size = bytes;
         self
     }
 
-    /// Maps a large file into memory when it is opened by its path, instead of reading it by
-    /// position: blocks are then views without a copy. The head of the file with its tree is read
-    /// all the same.
+    /// Sets whether to map a large file into memory when it is opened by its path, instead of reading it by
+    /// position. Blocks are then views without a copy. The head of the file with its tree is always read.
+    /// Default: no.
     ///
-    /// Only for files that nobody changes while they are open. If the file is truncated, touching
-    /// a page that is gone ends the process with `SIGBUS`, which no reader can catch. If it is
-    /// written to in place, as the `update()` of the Python package does, data that was verified
-    /// may be other data when it is used.
+    /// Only for files that nobody changes while they are open. If the file is truncated, accessing a missing
+    /// page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place, as
+    /// `update()` of the Python package does, data may change after it has been verified.
     #[cfg(feature = "mmap")]
     #[must_use]
     pub fn mmap(mut self, mmap: bool) -> Self {
