@@ -16,10 +16,10 @@ pub use version::{ParseVersionError, Version};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::yaml::{Document, NodeKind};
 
-/// What all tags of the core schemas begin with.
+/// The prefix of all tags of the core schemas.
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
 
-/// The versions of the standard that this crate knows; the last is not yet stable.
+/// The versions of the standard that this crate knows. The last one is not yet stable.
 pub const KNOWN_STANDARDS: [Version; 8] = [
     Version::new(1, 0, 0),
     Version::new(1, 1, 0),
@@ -68,16 +68,16 @@ const CORE: [(&str, Version, u32); 18] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TagUri<'a> {
-    /// Up to the last `/`, or to the last `:` or `!` if there is none.
+    /// Everything up to the last `/` or, if there is none, up to the last `:` or `!`.
     pub prefix: &'a str,
-    /// What it tags.
+    /// The name, without the version.
     pub name: &'a str,
-    /// After the last `-`, if it is a version.
+    /// The version after the last `-`, if there is one.
     pub version: Option<Version>,
 }
 
 impl<'a> TagUri<'a> {
-    /// Takes a tag apart.
+    /// Splits a tag into its parts.
     pub fn new(tag: &'a str) -> Self {
         let end = tag.rfind('/').or_else(|| tag.rfind([':', '!'])).map_or(0, |at| at + 1);
         let (prefix, rest) = tag.split_at(end);
@@ -89,12 +89,12 @@ impl<'a> TagUri<'a> {
         }
     }
 
-    /// Whether this crate knows it: name and version.
+    /// Returns `true` for a tag of the core schemas whose name and version this crate knows.
     pub fn is_known_core(self) -> bool {
         self.since().is_some()
     }
 
-    /// The version of the standard that brought it, for a known tag of the core schemas.
+    /// Returns the version of the standard that introduced the tag, if it is a known tag of the core schemas.
     pub fn since(self) -> Option<Version> {
         let mut known = self.known_versions();
         known.find(|(version, _)| Some(*version) == self.version).map(|(_, since)| since)
@@ -108,7 +108,7 @@ impl<'a> TagUri<'a> {
     }
 }
 
-/// The name of a core tag in a version that this crate knows: `ndarray` for
+/// Returns the name of a core tag in a version that this crate knows: `ndarray` for
 /// `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
 pub fn core_name(tag: &str) -> Option<&str> {
     let rest = tag.strip_prefix(CORE_PREFIX)?;

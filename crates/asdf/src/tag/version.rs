@@ -4,18 +4,26 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A version of the standard or of a tag.
+///
+/// ```
+/// use asdf::tag::Version;
+///
+/// let version: Version = "1.6.0".parse()?;
+/// assert!(version > Version::new(1, 5, 0));
+/// # Ok::<(), asdf::tag::ParseVersionError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
-    /// First number.
+    /// The first number.
     pub major: u32,
-    /// Second number.
+    /// The second number.
     pub minor: u32,
-    /// Third number.
+    /// The third number.
     pub patch: u32,
 }
 
 impl Version {
-    /// A version of three numbers.
+    /// Creates a version from its three numbers.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self { major, minor, patch }
     }
@@ -27,7 +35,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The text is not a version of the form `1.2.3`.
+/// The error for text that is not a version in the form `1.2.3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a version of the form 1.2.3")]
 pub struct ParseVersionError;

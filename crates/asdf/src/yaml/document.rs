@@ -26,11 +26,11 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::Place;
 use crate::error::Result;
 
-/// Number of a node in its [`Document`], stable as long as the document lives.
+/// The number of a node in its [`Document`], which is stable for the lifetime of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(super) u32);
 
-/// Where the text of a tree comes from and how to read it.
+/// Options for parsing the text of a tree: its position in the file, limits, and rules for scalars.
 ///
 /// ```
 /// use asdf::Limits;
@@ -47,13 +47,13 @@ pub struct NodeId(pub(super) u32);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions {
-    /// Offset of the text in the file, for positions.
+    /// Offset of the text in the file in bytes, to which all positions are relative. Default: 0.
     pub offset: u64,
-    /// Line in the file, from 1, of the first line of the text.
+    /// Number of the first line of the text in the file, counted from 1. Default: 1.
     pub line: u32,
-    /// `max_depth` and `max_items` apply.
+    /// Limits, of which `max_depth` and `max_items` apply.
     pub limits: Limits,
-    /// How untagged plain scalars resolve.
+    /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
     /// Fails if anything but blanks and comments follows `...`.
     pub(crate) is_whole_text: bool,
@@ -61,13 +61,14 @@ pub struct ParseOptions {
 
 impl ParseOptions {
     binio::setters! {
-        /// Sets the limits on depth and number of nodes.
+        /// Sets the limits on the depth and the number of nodes.
         limits: Limits;
-        /// Sets how untagged plain scalars resolve.
+        /// Sets the rules that determine the types of plain scalars without a tag.
         scalars: ScalarRules;
     }
 
-    /// Sets where the text is in the file: its offset, and the number of its first line.
+    /// Sets the position of the text in the file: its offset in bytes, and the number of its first line,
+    /// counted from 1.
     #[must_use]
     pub fn start(mut self, offset: u64, line: u32) -> Self {
         (self.offset, self.line) = (offset, line);
@@ -85,7 +86,7 @@ impl ParseOptions {
 }
 
 impl Default for ParseOptions {
-    /// A text of its own: offset 0, line 1.
+    /// Creates options for a text that is not part of a file: offset 0, line 1.
     fn default() -> Self {
         Self {
             offset: 0,
@@ -298,13 +299,13 @@ impl Document {
         build::parse(text, options, diagnostics)
     }
 
-    /// The root node.
+    /// Returns the root node.
     pub fn root(&self) -> YamlNode<'_> {
         self.node_at(self.root)
     }
 
-    /// The node of a number that this document returned. For a number of another document it is
-    /// some node or the root.
+    /// Returns the node with an id from this document. An id from another document returns an unrelated node,
+    /// or the root.
     pub fn node(&self, id: NodeId) -> YamlNode<'_> {
         let is_known = match id.0.checked_sub(ELEMENT) {
             Some(element) => (element as usize) < self.elements.len(),
@@ -313,8 +314,8 @@ impl Document {
         self.node_at(if is_known { id.0 } else { self.root })
     }
 
-    /// All nodes, keys among them, in the order of the text; each once, however often aliases
-    /// mention it.
+    /// Iterates over all nodes in the order of the text, including keys. Each node is visited once, regardless
+    /// of the number of aliases.
     pub fn nodes(&self) -> impl Iterator<Item = YamlNode<'_>> {
         let nodes = (0u32..).zip(&self.records);
         let nodes = nodes.filter(|(_, record)| record.class != Class::Alias);
@@ -332,12 +333,12 @@ impl Document {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }
 
-    /// How many nodes there are, aliases included.
+    /// Returns the number of nodes, including aliases.
     pub fn node_count(&self) -> usize {
         self.records.len() + self.elements.len()
     }
 
-    /// The distinct tags, each with the first node that carries it, in the order of the file.
+    /// Returns the distinct tags in the order of the text, each with the first node that has it.
     pub fn tags(&self) -> Vec<(&str, YamlNode<'_>)> {
         let mut first: Vec<Option<u32>> = vec![None; self.tags.len()];
         for (id, record) in (0u32..).zip(&self.records) {

@@ -14,23 +14,24 @@ const MAX_CONVERTED_DIGITS: usize = 4300;
 /// The most decimal digits that are converted to binary, which takes quadratic time as well.
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
-/// The integer that a scalar holds.
+/// An integer of any size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Integer<'a> {
-    /// One that fits into 128 bits.
+    /// An integer in the range of `i128`.
     Small(i128),
-    /// A larger one, whose digits are kept as text: converting a million of them would take seconds.
+    /// An integer outside that range. Its digits are stored as text, because converting a million of them would
+    /// take seconds.
     Large {
-        /// Whether it is below zero.
+        /// Whether the integer is negative.
         negative: bool,
-        /// Its absolute value in decimal digits, without leading zeros.
+        /// The absolute value in decimal digits, without leading zeros.
         digits: Cow<'a, str>,
     },
 }
 
 impl Integer<'_> {
-    /// The value, if it fits.
+    /// Returns the value if it is in the range of `i128`.
     pub fn as_i128(&self) -> Option<i128> {
         match self {
             Self::Small(value) => Some(*value),
@@ -38,7 +39,8 @@ impl Integer<'_> {
         }
     }
 
-    /// The nearest floating-point number; infinite beyond the largest.
+    /// Converts the integer to the nearest floating-point number, which is infinite if the integer is too
+    /// large.
     pub fn to_f64(&self) -> f64 {
         match self {
             #[allow(clippy::cast_precision_loss, reason = "the nearest value is what is asked for")]

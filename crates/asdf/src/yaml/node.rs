@@ -11,39 +11,39 @@ use super::{Position, binary, number};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A node of a [`Document`]: a reference and a number, free to copy.
+/// A node of a [`Document`]. It consists of a reference and a number, and is cheap to copy.
 ///
-/// Aliases are followed: where the file mentions a node again, this is the node itself. So a walk
-/// can come back to where it was; compare [`id`](Self::id)s.
+/// Aliases are followed: an alias in the file is the node that it refers to. A traversal can therefore reach a
+/// node again, even from inside that node; compare [`id`](Self::id)s to detect this.
 #[derive(Clone, Copy)]
 pub struct YamlNode<'a> {
     document: &'a Document,
     id: u32,
 }
 
-/// What a node holds.
+/// The value of a node.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content<'a> {
-    /// Nothing.
+    /// Null.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
     /// An integer of any size.
     Int(Integer<'a>),
     /// A floating-point number, correctly rounded.
     Float(f64),
-    /// Text.
+    /// A string.
     String(&'a str),
-    /// A day.
+    /// A date.
     Date(Date),
-    /// A day and a time of day.
+    /// A date and time.
     DateTime(DateTime),
-    /// Bytes, from base 64.
+    /// Bytes, decoded from Base64.
     Binary(Vec<u8>),
-    /// A list: see [`YamlNode::items`].
+    /// A sequence; see [`YamlNode::items`].
     Sequence,
-    /// Pairs of a key and a value: see [`YamlNode::entries`].
+    /// A mapping; see [`YamlNode::entries`].
     Mapping,
 }
 
@@ -114,29 +114,30 @@ impl<'a> YamlNode<'a> {
         Self { document, id }
     }
 
-    /// The number of the node; the same for all aliases of it.
+    /// Returns the number of the node, which is the same for all aliases.
     pub fn id(self) -> NodeId {
         NodeId(self.id)
     }
 
-    /// The document it belongs to.
+    /// Returns the document that contains the node.
     pub fn document(self) -> &'a Document {
         self.document
     }
 
-    /// Where its content begins: after anchor and tag, at the quote of a quoted scalar, at the
-    /// first character of a block scalar's text, at a block mapping's first key.
+    /// Returns the position at which the content of the node begins: after the anchor and the tag, at the quote
+    /// of a quoted scalar, at the first character of the text of a block scalar, or at the first key of a block
+    /// mapping.
     pub fn position(self) -> Position {
         self.document.position(self.id)
     }
 
-    /// The tag in full: `tag:stsci.edu:asdf/core/ndarray-1.1.0`, or `!foo` for a local one. `None`
-    /// without a tag, and for the tag `!`.
+    /// Returns the full tag, such as `tag:stsci.edu:asdf/core/ndarray-1.1.0`, or `!foo` for a local tag.
+    /// Returns `None` if there is no tag, and for the tag `!`.
     pub fn tag(self) -> Option<&'a str> {
         self.document.tag_of(self.id)
     }
 
-    /// The name of its anchor.
+    /// Returns the name of the anchor.
     pub fn anchor(self) -> Option<&'a str> {
         self.document.anchor_of(self.id)
     }
@@ -158,13 +159,13 @@ impl<'a> YamlNode<'a> {
         self.document.kind(self.id)
     }
 
-    /// How it is written.
+    /// Returns the notation of the node in the text.
     pub fn style(self) -> NodeStyle {
         self.document.record(self.id).style
     }
 
-    /// The text of a scalar, quotes, escapes and folding resolved, otherwise as written. `None`
-    /// for a collection.
+    /// Returns the text of a scalar, with quotes, escapes and folding resolved but otherwise as written.
+    /// Returns `None` for a collection.
     pub fn text(self) -> Option<&'a str> {
         match self.kind() {
             NodeKind::Sequence | NodeKind::Mapping => None,
@@ -214,7 +215,7 @@ impl<'a> YamlNode<'a> {
         value.ok_or_else(|| self.misfit())
     }
 
-    /// The text of a string.
+    /// Returns the text of a string, or `None` for any other node.
     pub fn as_str(self) -> Option<&'a str> {
         match self.value_of(NodeKind::String)? {
             Content::String(text) => Some(text),
@@ -222,7 +223,7 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// The value, if it is a boolean.
+    /// Returns the value of a boolean, or `None` for any other node.
     pub fn as_bool(self) -> Option<bool> {
         match self.value_of(NodeKind::Bool)? {
             Content::Bool(value) => Some(value),
@@ -230,17 +231,17 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// The value of an integer that fits.
+    /// Returns the value of an integer in the range of `i64`, or `None` for any other node.
     pub fn as_i64(self) -> Option<i64> {
         self.as_i128().and_then(|value| value.try_into().ok())
     }
 
-    /// The value of an integer that fits.
+    /// Returns the value of an integer in the range of `u64`, or `None` for any other node.
     pub fn as_u64(self) -> Option<u64> {
         self.as_i128().and_then(|value| value.try_into().ok())
     }
 
-    /// The value of an integer that fits.
+    /// Returns the value of an integer in the range of `i128`, or `None` for any other node.
     pub fn as_i128(self) -> Option<i128> {
         match self.value_of(NodeKind::Int)? {
             Content::Int(value) => value.as_i128(),
@@ -273,18 +274,18 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Like [`as_f64`](Self::as_f64), and the number that a string spells: `1e3`, `-.5`, `inf`.
+    /// Like [`as_f64`](Self::as_f64), but also converts strings that represent numbers: `1e3`, `-.5`, `inf`.
     pub fn coerce_f64(self) -> Option<f64> {
         self.as_f64().or_else(|| number::lenient_float(self.as_str()?))
     }
 
-    /// Whether it is null.
+    /// Returns `true` if the node is null.
     pub fn is_null(self) -> bool {
         self.kind() == NodeKind::Null
     }
 
-    /// Items of a sequence, entries of a mapping; 0 for a scalar. Goes through the entries one by one if
-    /// the mapping has merge keys.
+    /// Returns the number of items of a sequence or of entries of a mapping, and 0 for a scalar. If the mapping
+    /// has merge keys, this takes time linear in the number of its entries.
     pub fn len(self) -> usize {
         match self.kind() {
             NodeKind::Sequence => self.document.written_children(self.id).len(),
@@ -292,7 +293,7 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Whether there are no items or entries; also for a scalar.
+    /// Returns `true` if the node has no items or entries, which includes all scalars.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -316,7 +317,7 @@ impl<'a> YamlNode<'a> {
         Some(self.document.node_at(value))
     }
 
-    /// An item of a sequence.
+    /// Returns an item of a sequence, counted from 0.
     pub fn at(self, index: usize) -> Option<YamlNode<'a>> {
         if self.kind() != NodeKind::Sequence {
             return None;
@@ -335,17 +336,17 @@ impl<'a> YamlNode<'a> {
         Some(Numbers { list: self, text: &self.document.written, elements, has_floats })
     }
 
-    /// Items of a sequence; none for other nodes.
+    /// Iterates over the items of a sequence. Other nodes have no items.
     pub fn items(
         self,
     ) -> impl ExactSizeIterator<Item = YamlNode<'a>> + DoubleEndedIterator + Clone {
         self.mentions().map(Mention::node)
     }
 
-    /// Entries of a mapping; none for other nodes.
+    /// Iterates over the entries of a mapping, as keys and values. Other nodes have no entries.
     ///
-    /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
-    /// occurs twice there is the last value at the first place.
+    /// Merge keys are applied: merged entries come first, but the mapping's own entries take precedence. A key
+    /// that occurs more than once appears at its first position, with its last value.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -364,7 +365,8 @@ impl<'a> YamlNode<'a> {
         self.entry_mentions().map(|(key, value)| (key.node(), value.node()))
     }
 
-    /// Keys of a mapping in the order of its [`entries`](Self::entries); none for other nodes.
+    /// Iterates over the keys of a mapping, in the order of its [`entries`](Self::entries). Other nodes have no
+    /// keys.
     ///
     /// ```
     /// # use asdf::yaml::{Document, ParseOptions};
@@ -378,7 +380,8 @@ impl<'a> YamlNode<'a> {
         self.entry_mentions().map(|(key, _)| key.node())
     }
 
-    /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
+    /// Iterates over the entries of a mapping as written, including merge keys and duplicates. Aliases are
+    /// followed.
     pub fn raw_entries(
         self,
     ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone
@@ -447,13 +450,13 @@ impl<'a> YamlNode<'a> {
             .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
     }
 
-    /// The JSON Pointer to where the node is written. `None` for a node inside a key, and for a
-    /// pointer of more than 1 KiB, which would not help in a message.
+    /// Returns the JSON Pointer to the position where the node is defined. Returns `None` for a node inside a
+    /// key, and for pointers longer than 1 KiB, which would not help in a message.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }
 
-    /// An error about this node.
+    /// Creates an error about the node, with its pointer, line, column and offset.
     pub fn error(self, message: impl Into<String>) -> Error {
         let Position { line, column, offset } = self.position();
         let (message, pointer) = (message.into(), self.to_pointer());

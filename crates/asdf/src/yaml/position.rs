@@ -7,14 +7,14 @@
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
 
-/// A place in the tree.
+/// A position in the text of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
-    /// Line in the file, from 1.
+    /// Number of the line in the file, counted from 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// Column in characters, counted from 1.
     pub column: u32,
-    /// Offset in the file, in bytes.
+    /// Offset in the file in bytes.
     pub offset: u64,
 }
 

@@ -4,7 +4,7 @@ use super::number::{self, Form};
 use super::timestamp::{self, Timestamp};
 use crate::diagnostic::Code;
 
-/// How untagged plain scalars turn into values.
+/// The rules that determine the types of plain scalars without a tag.
 ///
 /// ```
 /// use asdf::{Asdf, OpenOptions};
@@ -19,38 +19,38 @@ use crate::diagnostic::Code;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ScalarRules {
-    /// YAML 1.1 as the reference implementation reads it: `1.0e+3` is a float, `1e3` a string.
+    /// YAML 1.1 as in the Python reference implementation: `1.0e+3` is a float, but `1e3` is a string.
     #[default]
     Python,
-    /// The same, but `1e3`, `1e+3`, `1.0e3` and `-.5` are floats, as libasdf reads them.
+    /// Like [`Python`](Self::Python), but `1e3`, `1e+3`, `1.0e3` and `-.5` are floats, as in libasdf.
     Libasdf,
-    /// The core schema of YAML 1.2: `017` is seventeen, `yes` a string; it has no dates and
-    /// no merge keys.
+    /// The core schema of YAML 1.2: `017` is seventeen, and `yes` is a string. There are no dates and no merge
+    /// keys.
     Core12,
 }
 
-/// What a node is.
+/// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Nothing.
+    /// Null.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool,
     /// An integer of any size.
     Int,
     /// A floating-point number.
     Float,
-    /// Text.
+    /// A string.
     String,
-    /// A day.
+    /// A date.
     Date,
-    /// A day and a time of day.
+    /// A date and time.
     DateTime,
-    /// Bytes, written as base 64.
+    /// Bytes, written in Base64.
     Binary,
-    /// A list of nodes.
+    /// A list of nodes, the items.
     Sequence,
-    /// Pairs of nodes.
+    /// Pairs of nodes, the keys and values.
     Mapping,
 }
 
@@ -61,7 +61,7 @@ impl NodeKind {
     }
 }
 
-/// How a node is written.
+/// The notation of a node in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeStyle {
     /// A scalar without quotes.
@@ -74,9 +74,9 @@ pub enum NodeStyle {
     Literal,
     /// A scalar after `>`.
     Folded,
-    /// A collection by indentation, or a pair without braces in a flow sequence.
+    /// A collection written by indentation, or a single pair without braces in a flow sequence.
     Block,
-    /// A collection in `[]` or `{}`.
+    /// A collection in brackets, `[]` or `{}`.
     Flow,
 }
 

@@ -19,13 +19,13 @@ use super::document::{Class, Document};
 use super::node::{Mention, YamlNode};
 use super::scalar::{NodeKind, NodeStyle};
 
-/// A comment of the text.
+/// A comment in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeComment<'a> {
-    /// From `#` to the end of the line.
+    /// The text from `#` to the end of the line.
     pub text: &'a str,
-    /// Its bytes in the file.
+    /// The range of the comment in the file, in bytes.
     pub span: Range<u64>,
 }
 
@@ -33,48 +33,49 @@ pub struct NodeComment<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comments<'a> {
-    /// Those on the lines directly above that of its key, dash or value.
+    /// The comments on the lines directly above the key, dash or value.
     pub before: Vec<NodeComment<'a>>,
-    /// The one at the end of the line where the node ends; of a block collection or block scalar,
-    /// of the line where it begins.
+    /// The comment at the end of the line on which the node ends or, for a block collection or block scalar,
+    /// on which it begins.
     pub after: Option<NodeComment<'a>>,
 }
 
 impl<'a> YamlNode<'a> {
-    /// The bytes of the node in the file, from its anchor or tag, if it has one, to the end of its
-    /// content, without line breaks, comments and indicators (`- `, `: `, `,`) around it.
+    /// Returns the range of the node in the file, in bytes: from its anchor or tag, if it has one, to the end
+    /// of its content. Line breaks, comments and indicators (`- `, `: `, `,`) around it are not included.
     ///
-    /// A scalar has its quotes, a flow collection its brackets. A block collection begins at its
-    /// first key, `?` or dash and ends where its last node ends. A block scalar begins at `|` or
-    /// `>` and ends where its last line of text ends, that of `|+` at its last line break. A node
-    /// without any text has no bytes and is after the indicator or property that asks for it.
+    /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash, and ends with
+    /// its last node. A block scalar begins at `|` or `>`, and ends with its last line of text or, for `|+`,
+    /// with its last line break. A node without text has an empty range after the indicator or property that
+    /// requires it.
     pub fn span(self) -> Range<u64> {
         self.mention().span()
     }
 
-    /// The same without anchor and tag.
+    /// Like [`span`](Self::span), but without the anchor and the tag.
     pub fn content_span(self) -> Range<u64> {
         let record = self.document().record(self.id().0);
         self.document().in_file(record.content as usize, record.end as usize)
     }
 
-    /// The bytes of the key of the entry that the node is the value of, where the node is written;
-    /// `None` if it is an item, a key or the root.
+    /// Returns the range of the key whose value the node is, in bytes of the file, at the position where the
+    /// node is defined. Returns `None` for items, keys and the root.
     pub fn key_span(self) -> Option<Range<u64>> {
         self.mention().key_span()
     }
 
-    /// The bytes of its anchor, with `&`.
+    /// Returns the range of the anchor in the file, in bytes, including the `&`.
     pub fn anchor_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '&')
     }
 
-    /// The bytes of its tag as written, with `!`.
+    /// Returns the range of the tag as written, in bytes of the file, including the `!`.
     pub fn tag_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '!')
     }
 
-    /// The bytes of its aliases, with `*`, in the order of the text. Goes through all nodes.
+    /// Returns the ranges of the aliases of the node, in bytes of the file, including the `*`, in the order of
+    /// the text. This visits all nodes of the document.
     pub fn alias_spans(self) -> Vec<Range<u64>> {
         let document = self.document();
         let records = document.records.iter();
@@ -83,7 +84,7 @@ impl<'a> YamlNode<'a> {
         aliases.map(|record| document.in_file(record.start as usize, record.end as usize)).collect()
     }
 
-    /// The comments that belong to it, where it is written.
+    /// Returns the comments that belong to the node, at the position where it is defined.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};

@@ -9,31 +9,31 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A day of the Gregorian calendar.
+/// A date in the Gregorian calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Date {
-    /// 1 to 9999.
+    /// The year, 1 to 9999.
     pub year: u16,
-    /// 1 to 12.
+    /// The month, 1 to 12.
     pub month: u8,
-    /// 1 to 31.
+    /// The day of the month, 1 to 31.
     pub day: u8,
 }
 
-/// A day and a time of day.
+/// A date and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DateTime {
-    /// The day.
+    /// The date.
     pub date: Date,
-    /// 0 to 23.
+    /// The hour, 0 to 23.
     pub hour: u8,
-    /// 0 to 59.
+    /// The minute, 0 to 59.
     pub minute: u8,
-    /// 0 to 59.
+    /// The second, 0 to 59.
     pub second: u8,
-    /// 0 to 999,999; further digits of the text are cut off.
+    /// The microsecond, 0 to 999,999. Further digits are truncated.
     pub microsecond: u32,
-    /// Minutes east of UTC, if the text has a zone.
+    /// The time zone in minutes east of UTC, if there is one.
     pub offset_minutes: Option<i16>,
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Date {
 }
 
 impl fmt::Display for DateTime {
-    /// ISO 8601: microseconds when they are not zero, the zone as hours and minutes when there is
-    /// one.
+    /// Writes the time in ISO 8601 format. Microseconds are omitted if they are zero; the time zone, if there
+    /// is one, is written as hours and minutes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}T{:02}:{:02}:{:02}", self.date, self.hour, self.minute, self.second)?;
         if self.microsecond != 0 {
