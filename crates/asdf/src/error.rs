@@ -22,8 +22,22 @@ binio::error_type! {
     pub struct Error(ErrorKind);
 }
 
-/// The kinds of [`Error`]. Each is about one part: the file, its head, its tree, a block, an array,
-/// a reference.
+/// The kinds of [`Error`]. Each concerns one part: the file, its head, its tree, a block, an array, or a
+/// reference.
+///
+/// Every function that reads data into memory can fail with [`OutOfMemory`](Self::OutOfMemory). Sections on
+/// errors mention it only if the size comes from the file.
+///
+/// ```
+/// use asdf::{Asdf, ErrorKind};
+///
+/// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\n...\n"[..])?;
+/// match file.tree().unwrap_err().kind() {
+///     ErrorKind::Yaml { line, message, .. } => println!("line {line}: {message}"),
+///     kind => panic!("{kind}"),
+/// }
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {

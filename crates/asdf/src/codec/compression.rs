@@ -5,6 +5,9 @@ use std::str::FromStr;
 
 /// The compression of a block's data.
 ///
+/// The standard defines `zlib` and `bzp2` ("Low-level file layout", Compression). The other codes come from
+/// implementations, and not all readers support them.
+///
 /// ```
 /// use asdf::Compression;
 ///

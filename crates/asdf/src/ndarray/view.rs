@@ -21,6 +21,8 @@ use crate::yaml::YamlNode;
 /// It is a view: creating one, [slicing](Self::slice) it and accessing a [field](Self::field) do not read
 /// elements. The result of slicing can be sliced again. The mask is preserved.
 ///
+/// See the schema `core/ndarray` of the ASDF standard.
+///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
 ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 [[1, 2, 3], [4, 5, 6]]\n...\n"[..])?;

@@ -35,6 +35,8 @@ use crate::value::{Mapping, Sequence, Tree, Value};
 /// The file is locked for the lifetime of the writer. Dropping it without [`close`](Self::close) leaves a
 /// valid file, to which [more rows can be added](Self::resume) later.
 ///
+/// See the ASDF standard, "Low-level file layout", Flags, for streamed blocks.
+///
 /// ```
 /// use asdf::ndarray::Datatype;
 /// use asdf::save::RowWriter;

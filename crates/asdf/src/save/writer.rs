@@ -179,6 +179,8 @@ impl<'a> Writer<'a> {
     /// block files that only the old tree used are removed. An interruption at any point therefore leaves
     /// either the old or the new tree, with all of its block files.
     ///
+    /// See the ASDF standard, "Low-level file layout", Exploded form.
+    ///
     /// # Errors
     ///
     /// Same as [`write`](Self::write), for the file at `path` and for each block file.

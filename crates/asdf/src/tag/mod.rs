@@ -17,6 +17,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::yaml::{Document, NodeKind};
 
 /// The prefix of all tags of the core schemas.
+///
+/// See the ASDF standard, "The tree in-depth", Tags.
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
 
 /// The versions of the standard that this crate knows. The last one is not yet stable.
@@ -55,6 +57,8 @@ const CORE: [(&str, Version, u32); 18] = [
 ];
 
 /// The parts of a tag.
+///
+/// See the ASDF standard, "The tree in-depth", Tags.
 ///
 /// ```
 /// use asdf::tag::{TagUri, Version};

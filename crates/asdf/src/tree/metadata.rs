@@ -27,6 +27,8 @@ use crate::tree::Node;
 use crate::yaml::{Content, DateTime, NodeKind};
 
 /// A piece of software.
+///
+/// See the schema `core/software` of the ASDF standard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Software {
@@ -41,6 +43,8 @@ pub struct Software {
 }
 
 /// The history of a file.
+///
+/// See the key `history` in the schema `core/asdf` of the ASDF standard.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct History {
@@ -51,6 +55,8 @@ pub struct History {
 }
 
 /// An extension of the software that wrote a file.
+///
+/// See the schema `core/extension_metadata` of the ASDF standard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ExtensionMetadata {
@@ -65,6 +71,8 @@ pub struct ExtensionMetadata {
 }
 
 /// An action recorded in the history.
+///
+/// See the schema `core/history_entry` of the ASDF standard.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HistoryEntry {

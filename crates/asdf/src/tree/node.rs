@@ -194,6 +194,8 @@ impl<'a> Node<'a> {
 
     /// Returns the value of a `!core/complex` node or of a real number.
     ///
+    /// See the schema `core/complex` of the ASDF standard.
+    ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
     ///     --- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1-2j\n...\n"[..])?;
@@ -216,6 +218,8 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the value of a `!core/integer` node or of an integer of any size.
+    ///
+    /// See the schema `core/integer` of the ASDF standard.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\

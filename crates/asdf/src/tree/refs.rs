@@ -24,6 +24,8 @@ const MAX_REFERENCES: u32 = 64;
 
 impl<'a> Node<'a> {
     /// Returns the URI in `$ref` if this node is a reference: a mapping in which that key is a string.
+    ///
+    /// See the ASDF standard, "The tree in-depth", References.
     pub fn reference(self) -> Option<&'a str> {
         if self.kind() != NodeKind::Mapping {
             return None;
@@ -33,6 +35,8 @@ impl<'a> Node<'a> {
 
     /// Follows references until it reaches a node that is not a reference, and returns that node. External
     /// files are opened if the [policy](crate::External) allows it.
+    ///
+    /// See the ASDF standard, "The tree in-depth", References.
     ///
     /// ```
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\n\

@@ -28,6 +28,8 @@ const ROWS: u64 = 4096;
 const BYTES: u64 = 1 << 20;
 
 /// A table: named arrays of the same length.
+///
+/// See the schemas `core/table` and `core/column` of the ASDF standard, and `table` of astropy.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     columns: Vec<Column<'a>>,

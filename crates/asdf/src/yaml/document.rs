@@ -100,6 +100,9 @@ impl Default for ParseOptions {
 
 /// A parsed tree.
 ///
+/// See the specification of YAML 1.1. ASDF excludes some of its features: see the ASDF standard, "The tree
+/// in-depth", YAML subset.
+///
 /// ```
 /// use asdf::yaml::{Document, ParseOptions};
 ///

@@ -15,6 +15,9 @@ const MAX_CONVERTED_DIGITS: usize = 4300;
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.
+///
+/// The standard allows literals in the range of 64-bit signed integers ("The tree in-depth", Numeric literals).
+/// Larger integers are stored as `core/integer`; see [`Node::integer`](crate::Node::integer).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Integer<'a> {

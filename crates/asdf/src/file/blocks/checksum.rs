@@ -17,6 +17,9 @@ use crate::layout::BlockHeader;
 use crate::options::Verify;
 
 /// The result of comparing a block's data with its checksum.
+///
+/// The standard only defines the digest of the stored bytes: see "Low-level file layout", Block header,
+/// `checksum`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChecksumVerdict {

@@ -29,6 +29,8 @@ pub(crate) use store::BlockStore;
 /// Headers are read on demand: only that of the requested block if there is an index, otherwise all headers
 /// up to it.
 ///
+/// See the ASDF standard, "Low-level file layout", Blocks.
+///
 /// ```
 /// use asdf::value::Array;
 /// use asdf::{Asdf, Tree, Writer};
@@ -229,6 +231,8 @@ impl<'a> Iterator for BlockIter<'a> {
 }
 
 /// A binary block.
+///
+/// See the ASDF standard, "Low-level file layout", Blocks.
 ///
 /// ```
 /// use asdf::block::ChecksumVerdict;
