@@ -1,8 +1,20 @@
-//! What is irregular about a file and did not stop the reader.
+//! Irregularities in a file that do not stop the reader.
 //!
-//! A [`Diagnostic`] is a value, not a log line: a reader collects them while it goes on, and the
-//! caller decides what they mean. What stops a part of the file from being read is an
+//! A [`Diagnostic`] is a value, not a log line: the reader collects diagnostics and continues, and the caller
+//! decides what to do about them. A problem that prevents a part of the file from being read is an
 //! [`Error`](crate::Error) instead.
+//!
+//! ```
+//! use asdf::Asdf;
+//! use asdf::diagnostic::{Code, Severity};
+//!
+//! let file = Asdf::from_bytes(&b"#ASDF  1.0.0\n"[..])?;
+//! let diagnostics = file.diagnostics();
+//! assert_eq!(diagnostics[0].code, Code::HeaderWhitespace);
+//! assert_eq!(diagnostics[0].severity, Severity::Warning);
+//! assert_eq!(diagnostics[0].place.line, Some(1));
+//! # Ok::<(), asdf::Error>(())
+//! ```
 
 mod reports;
 
@@ -10,41 +22,41 @@ pub use binio::diagnostic::{Place, Severity};
 
 pub(crate) use reports::Reports;
 
-/// Something irregular that did not stop the reader.
+/// An irregularity that did not stop the reader.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
-    /// The kinds of diagnostics. The names are stable and are what `--json` prints. A check of a
-    /// file fails on those of [`Severity::Error`].
+    /// The kinds of diagnostics. The names are stable; `--json` prints them. Checking a file fails if it has a
+    /// diagnostic with [`Severity::Error`].
     pub enum Code {
         // Layout
-        /// White space in the header line other than one blank.
+        /// White space in the header line other than a single space.
         HeaderWhitespace = "HeaderWhitespace": Warning;
-        /// A file-format version of major 1 other than 1.0.0.
+        /// A file format version 1.x.y other than 1.0.0.
         UnsupportedVersion = "UnsupportedVersion": Warning;
         /// An `#ASDF_STANDARD` version that this crate does not know.
         UnknownStandard = "UnknownStandard": Warning;
-        /// Something other than comments between header and tree or first block.
+        /// Bytes other than comments between the header and the tree or first block.
         BytesBeforeTree = "BytesBeforeTree": Warning;
         /// The tree does not begin with `%YAML`.
         MissingYamlDirective = "MissingYamlDirective": Warning;
-        /// No `...` line ends the tree.
+        /// The tree does not end with a line `...`.
         MissingDocumentEnd = "MissingDocumentEnd": Error;
         /// The tree ends with `...` in an unusual form.
         DocumentEndForm = "DocumentEndForm": Warning;
-        /// A block magic in the padding after the tree that begins no plausible block.
+        /// A block magic in the padding after the tree that does not begin a plausible block.
         FalseMagic = "FalseMagic": Note;
-        /// Bytes after the last block that are neither block nor index.
+        /// Bytes after the last block that belong neither to a block nor to the index.
         TrailingBytes = "TrailingBytes": Error;
-        /// Block flags this crate does not know.
+        /// Block flags that this crate does not know.
         UnknownFlags = "UnknownFlags": Warning;
-        /// `used_size` is above `allocated_size`.
+        /// The `used_size` of a block exceeds its `allocated_size`.
         UsedExceedsAllocated = "UsedExceedsAllocated": Error;
-        /// `data_size` differs from `used_size` in an uncompressed block.
+        /// The `data_size` of an uncompressed block differs from its `used_size`.
         DataSizeMismatch = "DataSizeMismatch": Error;
-        /// The header of a block leads to no other block, but the index or the block's data does.
+        /// The header of a block does not lead to the next block, but the index or the end of the data does.
         HeaderContradicted = "HeaderContradicted": Error;
-        /// A block that cannot be read: its header is broken or it ends past the end of the file.
+        /// A block that cannot be read, because its header is invalid or it ends past the end of the file.
         BadBlock = "BadBlock": Error;
         /// The data of a block does not match its checksum.
         ChecksumMismatch = "ChecksumMismatch": Error;
@@ -54,30 +66,30 @@ binio::codes! {
         IndexShort = "IndexShort": Warning;
         /// The block index has more entries than there are blocks.
         IndexLong = "IndexLong": Warning;
-        /// The blocks are not where the index has them, but near: bytes were added or removed, as a
-        /// conversion of line ends does.
+        /// The blocks are near, but not at, the offsets in the index, because bytes were added or removed, for
+        /// example by a conversion of line ends.
         IndexDrift = "IndexDrift": Error;
         /// The block index is not a list of offsets.
         IndexUnparsable = "IndexUnparsable": Warning;
-        /// A block, or a part of one, that only salvage finds.
+        /// A block, or part of a block, that was only found by salvaging.
         Salvaged = "Salvaged": Error;
         // Decoding
         /// Bytes after the end of the compressed stream.
         BytesAfterStream = "BytesAfterStream": Warning;
         /// A second compressed stream in one block.
         SecondStream = "SecondStream": Warning;
-        /// A compressed stream that ends inside its checksum; its data is complete.
+        /// A compressed stream that is truncated inside its checksum. Its data is complete.
         StreamChecksumCut = "StreamChecksumCut": Error;
-        /// The checksum is that of the decoded bytes, as old writers computed it.
+        /// The checksum of a block is the digest of the decoded bytes, as some old writers computed it.
         DecodedLegacy = "DecodedLegacy": Note;
         // Tree
         /// The tree cannot be parsed.
         BadTree = "BadTree": Error;
-        /// A node is not what its tag says, or an array does not lie in its block.
+        /// A node does not fit its tag, or an array does not lie within its block.
         BadNode = "BadNode": Error;
-        /// The data of an array is in another file that was not opened, so it was not checked.
+        /// The data of an array is in an external file that was not opened, so it was not checked.
         NotChecked = "NotChecked": Error;
-        /// A `%YAML` version of major 1 other than 1.1.
+        /// A `%YAML` version 1.x other than 1.1.
         YamlVersion = "YamlVersion": Warning;
         /// A directive that is neither `%YAML` nor `%TAG`.
         UnknownDirective = "UnknownDirective": Note;
@@ -85,37 +97,37 @@ binio::codes! {
         RootNotMapping = "RootNotMapping": Warning;
         /// The root of the tree has no `core/asdf` tag.
         RootTag = "RootTag": Warning;
-        /// A known tag in a version this crate does not know; its content stays plain.
+        /// A known tag in an unknown version. Its content is not interpreted.
         UnknownTagVersion = "UnknownTagVersion": Warning;
-        /// A tag newer than the file's declared standard.
+        /// A tag that is newer than the version of the standard that the file declares.
         NewerTag = "NewerTag": Warning;
-        /// A key twice in a mapping: the last value is used.
+        /// A key that occurs more than once in a mapping. The last value is used.
         DuplicateKey = "DuplicateKey": Warning;
         /// A key of a type that the standard does not allow.
         KeyType = "KeyType": Warning;
-        /// An anchor defined twice: an alias means the last one before it.
+        /// An anchor that is defined more than once. An alias refers to the last definition before it.
         AnchorRedefined = "AnchorRedefined": Note;
-        /// A plain `<<` or `=` where it has no special meaning.
+        /// A plain `<<` or `=` at a position where it has no special meaning.
         SpecialScalar = "SpecialScalar": Note;
-        /// A number without digits, kept as a string.
+        /// A number without digits, which is read as a string.
         EmptyNumber = "EmptyNumber": Warning;
-        /// A date that does not exist, kept as a string.
+        /// A date that does not exist, which is read as a string.
         ImpossibleDate = "ImpossibleDate": Warning;
-        /// An integer literal outside what the standard allows for literals.
+        /// An integer literal outside the range that the standard allows.
         LargeInteger = "LargeInteger": Warning;
         // Schemas
         /// A node does not match the schema of its tag.
         SchemaMismatch = "SchemaMismatch": Error;
-        /// A schema that was not found, or that cannot be used: what it is about was not checked.
+        /// A schema that was not found or cannot be used, so its nodes were not checked.
         BadSchema = "BadSchema": Error;
         /// A tag without a schema.
         NoSchema = "NoSchema": Warning;
         // Arrays and references
-        /// No `byteorder` on an array of one-byte items.
+        /// An array of one-byte elements without `byteorder`.
         MissingByteorder = "MissingByteorder": Warning;
-        /// A stride of 0.
+        /// An array with a stride of 0.
         ZeroStride = "ZeroStride": Note;
-        /// Bytes at the end of a streamed block that are less than a row.
+        /// Bytes at the end of a streamed block that do not form a complete row.
         PartialRow = "PartialRow": Error;
         /// Keys next to `$ref`, which are ignored.
         ReferenceSiblings = "ReferenceSiblings": Note;
