@@ -1,4 +1,4 @@
-//! What can go wrong, and where.
+//! Errors: what is wrong, and where.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use thiserror::Error as ThisError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// Why a part of a file cannot be read: what is wrong, and at which offset if that is known.
+    /// An error from reading or writing a file. It says what is wrong and, if known, at which offset.
     ///
     /// ```
     /// use asdf::{Asdf, ErrorKind};
@@ -41,38 +41,39 @@ binio::error_type! {
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The source could not be read.
+    /// The source could not be read, or the output could not be written.
     #[error(transparent)]
     Io(binio::Error),
-    /// The file is not an ASDF file that this crate can read: what was expected and what was found.
+    /// The file is not an ASDF file that this crate can read. The message says what was expected and what was
+    /// found.
     #[error("{0}")]
     Layout(String),
-    /// The tree is not a YAML 1.1 document, or a node is not what its tag says.
+    /// The tree is not a YAML 1.1 document, or a node does not fit its tag or the requested type.
     #[error("{}: {message}", place(pointer.as_deref(), "", *line, *column))]
     Yaml {
-        /// What was expected and what was found.
+        /// What was expected, and what was found.
         message: String,
         /// JSON Pointer to the node, if the tree could be parsed.
         pointer: Option<String>,
-        /// Line in the file, from 1.
+        /// Number of the line in the file, counted from 1.
         line: u32,
-        /// Column in characters, from 1.
+        /// Column in characters, counted from 1.
         column: u32,
     },
     /// A block cannot be read.
     #[error("block {index}: {kind}")]
     Block {
-        /// Number of the block, from 0.
+        /// Number of the block, counted from 0.
         index: usize,
-        /// What is wrong with it.
+        /// What is wrong with the block.
         kind: BlockError,
     },
-    /// A block's data cannot be decoded.
+    /// The data of a block cannot be decoded.
     #[error("block {index} ({}): {kind}", code_name(*code))]
     Codec {
-        /// Number of the block, from 0.
+        /// Number of the block, counted from 0.
         index: usize,
-        /// The compression code, four raw bytes.
+        /// The compression code as four raw bytes.
         code: [u8; 4],
         /// What is wrong with the data.
         kind: CodecError,
@@ -82,38 +83,38 @@ pub enum ErrorKind {
     Array {
         /// JSON Pointer to the node.
         pointer: Option<String>,
-        /// Line in the file, from 1.
+        /// Number of the line in the file, counted from 1.
         line: u32,
-        /// Column in characters, from 1.
+        /// Column in characters, counted from 1.
         column: u32,
-        /// What is wrong with it.
+        /// What is wrong with the array.
         kind: ArrayError,
     },
-    /// A pointer, `$ref` or external file cannot be followed.
+    /// A pointer or reference cannot be followed, or an external file cannot be opened.
     #[error("{target:?}: {kind}")]
     Reference {
         /// The pointer or URI as written.
         target: String,
-        /// Why it cannot be followed.
+        /// The reason why it cannot be followed.
         kind: ReferenceError,
     },
-    /// What is to be written cannot be: ASDF has no form for it, or not in this version of the
-    /// standard.
+    /// A value or change cannot be written, for example because ASDF, or the chosen version of the standard, has
+    /// no form for it.
     #[error("{}{message}", pointer.as_ref().filter(|at| !at.is_empty()).map(|at| format!("{at}: ")).unwrap_or_default())]
     Unwritable {
-        /// JSON Pointer to the value, if it is known.
+        /// JSON Pointer to the value, if known.
         pointer: Option<String>,
-        /// What is wrong with it.
+        /// What is wrong with the value or change.
         message: String,
     },
-    /// A limit of the caller was reached.
+    /// A limit was exceeded: usually one that the caller has set.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// What is limited.
+        /// The limited quantity.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What the file asks for.
+        /// The requested amount.
         requested: u64,
     },
     /// The machine does not have the memory for a buffer that the limits allow.
@@ -167,7 +168,7 @@ impl Error {
         ErrorKind::Limit { what, limit, requested }.into()
     }
 
-    /// The JSON Pointer to the node that it is about, if it is about one.
+    /// Returns the JSON Pointer to the affected node, if the error is about a node.
     pub fn pointer(&self) -> Option<&str> {
         match self.kind() {
             ErrorKind::Yaml { pointer, .. } | ErrorKind::Array { pointer, .. } => {
@@ -193,29 +194,29 @@ impl Error {
     }
 }
 
-/// Why a block cannot be read.
+/// The reason why a block cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// Blocks may be missing before it, so that its number may be wrong.
+    /// Blocks may be missing before this one, so its number is uncertain.
     #[error("the number is not certain: a gap in the file may have held other blocks")]
     Uncertain,
-    /// The file has no block of this number.
+    /// The file has no block with this number.
     #[error("no such block, the file has {count}")]
     NoSuchBlock {
-        /// How many blocks there are.
+        /// The number of blocks.
         count: usize,
     },
-    /// No block magic where a block should begin.
+    /// There is no block magic at the offset where a block should begin.
     #[error("no block magic at offset {offset}")]
     Magic {
-        /// Offset in the file.
+        /// Offset in the file in bytes.
         offset: u64,
     },
-    /// `header_size` is below 48, the least that holds all fields.
+    /// The `header_size` is below 48, the minimum for all fields.
     #[error("header_size at offset {offset} is {header_size}, expected at least 48")]
     HeaderSize {
-        /// Offset of the field in the file.
+        /// Offset of the field in the file in bytes.
         offset: u64,
         /// The value of the field.
         header_size: u16,
@@ -223,32 +224,32 @@ pub enum BlockError {
     /// The file ends inside the block header.
     #[error("header at offset {offset} is cut by the end of the file at {file_len}")]
     HeaderTruncated {
-        /// Offset of the block in the file.
+        /// Offset of the block in the file in bytes.
         offset: u64,
-        /// Length of the file.
+        /// Length of the file in bytes.
         file_len: u64,
     },
-    /// The used bytes reach past the end of the file.
+    /// The used bytes extend past the end of the file.
     #[error("data at bytes {}..{} is past the end of the file at {file_len}", range.start, range.end)]
     PastEnd {
-        /// Bytes that the header claims; the end saturates at `u64::MAX`.
+        /// The range of the used bytes according to the header. Its end saturates at `u64::MAX`.
         range: Range<u64>,
-        /// Length of the file.
+        /// Length of the file in bytes.
         file_len: u64,
     },
-    /// Bytes were added or removed, as a conversion of line ends does, and what was there cannot be
-    /// told.
+    /// Bytes were added to the block or removed from it, as by a conversion of line ends, and the original data
+    /// cannot be determined.
     #[error("{} in it, as by a conversion of line ends, and where is not known", changed(*added))]
     Drifted {
-        /// How many bytes were added; removed, if negative.
+        /// The number of bytes added, which is negative if bytes were removed.
         added: i64,
     },
     /// The data does not match the checksum of the header.
     #[error("checksum of the header is {}, of the stored bytes {}", hex(expected), hex(computed))]
     Checksum {
-        /// MD5 in the header.
+        /// The MD5 digest in the header.
         expected: [u8; 16],
-        /// MD5 of the stored bytes.
+        /// The MD5 digest of the stored bytes.
         computed: [u8; 16],
     },
     /// The caller's buffer does not have the size of the data.
@@ -269,14 +270,14 @@ pub enum BlockError {
     },
 }
 
-/// Why a block's data cannot be decoded.
+/// The reason why the data of a block cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum CodecError {
-    /// No codec has these four bytes as its name.
+    /// The compression code is unknown.
     #[error("unknown compression")]
     UnknownCompression,
-    /// The codec is known but was not compiled in.
+    /// The codec is known, but requires a feature of this crate that is not enabled.
     #[error("this build lacks the feature `{0}`")]
     FeatureMissing(&'static str),
     /// A streamed block cannot be compressed.
@@ -306,7 +307,7 @@ pub enum CodecError {
     },
 }
 
-/// Why a node is not an array, or why its data cannot be read.
+/// The reason why a node is not an array, or why its data cannot be read.
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -316,7 +317,7 @@ pub enum ArrayError {
     /// A required key is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A key has a value that is not valid for it.
+    /// The value of a key is invalid.
     #[error("`{key}`: {message}")]
     Invalid {
         /// The key.
@@ -337,7 +338,7 @@ pub enum ArrayError {
     /// Inline data does not fit the array.
     #[error("inline data: {0}")]
     Inline(String),
-    /// The element type asked for is not the array's.
+    /// The requested element type differs from that of the array.
     #[error("elements are {dtype}, not {asked}")]
     Type {
         /// The array's datatype.
@@ -361,37 +362,37 @@ pub enum ArrayError {
         /// How many the buffer holds.
         got: u64,
     },
-    /// A slice does not fit the shape.
+    /// A slice is invalid or does not fit the shape.
     #[error("{0}")]
     Slice(String),
-    /// The elements have no field of that name.
+    /// The elements have no field with this name.
     #[error("{0}")]
     Field(String),
-    /// Masks that cannot apply.
+    /// The mask does not fit the array.
     #[error("mask: {0}")]
     Mask(String),
-    /// The array's data is in a block or file that cannot be read.
+    /// The data of the array is in a block or file that cannot be read.
     #[error(transparent)]
     Data(Arc<Error>),
 }
 
-/// Why a pointer, `$ref` or external file cannot be followed.
+/// The reason why a pointer or reference cannot be followed, or an external file cannot be opened.
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// The text is not a JSON Pointer or URI.
+    /// The text is not a valid JSON Pointer or URI.
     #[error("{0}")]
     Syntax(String),
-    /// Nothing has that name.
+    /// There is no node or file with this name.
     #[error("{0}")]
     NotFound(String),
-    /// Following it leads back to itself.
+    /// The references form a cycle.
     #[error("cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
-    /// More references in a row than the limit allows.
+    /// There are more references in a row than the limit allows.
     #[error("more than {0} references in a row")]
     TooDeep(u32),
-    /// The policy for external files forbids it.
+    /// The policy for external files does not allow opening the file.
     #[error("the policy for external files forbids it: {0}")]
     Forbidden(String),
     /// The external file cannot be read.
