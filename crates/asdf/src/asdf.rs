@@ -20,11 +20,11 @@ use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
-/// Opening reads the head and the end of the file and nothing between. Only a file without a
-/// readable header line fails to open: a broken tree fails [`Asdf::document`], a broken block
-/// fails what uses it, and what is merely irregular is among the [`Asdf::diagnostics`].
+/// Opening a file only reads its head and its end, and only fails if the file has no readable header line. An
+/// invalid tree is an error of [`Asdf::document`], a damaged block is an error of the functions that use it,
+/// and irregularities are listed in [`Asdf::diagnostics`].
 ///
-/// Many threads may read one file.
+/// A file can be read by several threads at the same time.
 ///
 /// ```
 /// use asdf::Asdf;

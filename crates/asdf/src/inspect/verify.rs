@@ -79,7 +79,7 @@ impl Asdf {
     /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
     /// Blocks of external files that arrays use are checked as well; if such a file is missing or the policy
     /// for external files forbids opening it, the report contains [`Code::NotChecked`]. Problems in the file
-    /// are listed in the report and are not errors.
+    /// are listed in the report; this only fails if the source fails while reading block headers.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -95,8 +95,7 @@ impl Asdf {
     ///
     /// # Errors
     ///
-    /// Same as [`Blocks::len`](crate::block::Blocks::len): fails if the source fails while the block headers
-    /// are read.
+    /// Same as [`Blocks::len`](crate::block::Blocks::len).
     pub fn verify(&self, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
         let mut found = Vec::new();
         let mut blocks = check_blocks(self, None, options, &mut found)?;

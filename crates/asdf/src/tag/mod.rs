@@ -121,10 +121,9 @@ pub fn core_name(tag: &str) -> Option<&str> {
     CORE.iter().any(|&(known, of, _)| of == version && known == name).then_some(name)
 }
 
-/// Reports what is irregular about a tree's root and tags, each tag once, where it first occurs.
+/// Reports the irregularities of a tree's root and tags. Each tag is reported once, at its first occurrence.
 ///
-/// `declared` is the version of the standard that the file declares. Without one any known tag
-/// will do.
+/// `declared` is the version of the standard that the file declares. Without it, all known tags are accepted.
 pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut Vec<Diagnostic>) {
     let root = document.root();
     let root_tag = root.tag().map(TagUri::new);

@@ -103,7 +103,8 @@ impl Array {
         Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
-    /// Creates an array from the bytes of its elements in C order, in the byte order of the datatype.
+    /// Creates an array from the bytes of its elements in C order, without copying them if the argument is
+    /// [`Bytes`] or a vector. Numbers are in the byte order of the datatype.
     ///
     /// ```
     /// use asdf::ndarray::Datatype;

@@ -23,15 +23,15 @@ impl<'a> YamlNode<'a> {
         self.tag() == Some(OMAP) && self.kind() == NodeKind::Sequence && self.items().all(is_entry)
     }
 
-    /// Returns the keys and values of a mapping, merge keys applied, or of an ordered mapping; none for other
-    /// nodes.
+    /// Iterates over the keys and values of a mapping, with merge keys applied, or of an ordered mapping. Other
+    /// nodes have no members.
     pub fn members(self) -> impl Iterator<Item = (YamlNode<'a>, YamlNode<'a>)> {
         let items = Some(self).filter(|node| node.is_ordered_mapping());
         let items = items.into_iter().flat_map(YamlNode::items);
         items.flat_map(YamlNode::raw_entries).chain(self.entries())
     }
 
-    /// Returns the value of a key of a mapping or an ordered mapping; see [`get`](Self::get).
+    /// Returns the value for a key of a mapping or an ordered mapping; see [`get`](Self::get).
     pub fn member(self, key: &str) -> Option<YamlNode<'a>> {
         match self.kind() {
             NodeKind::Mapping => self.get(key),
