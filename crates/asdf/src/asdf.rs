@@ -108,8 +108,9 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Layout`] if the source does not begin with the header line of format version 1,
-    /// with [`ErrorKind::Limit`] if the tree is longer than [`Limits::max_alloc`](crate::Limits::max_alloc)
-    /// bytes, and with [`ErrorKind::Io`] if the source cannot be read.
+    /// with [`ErrorKind::Limit`] if the end of the tree is not within the first
+    /// [`Limits::max_alloc`](crate::Limits::max_alloc) bytes, and with [`ErrorKind::Io`] if the source cannot
+    /// be read.
     ///
     /// With [`Strictness::Strict`], also fails with [`ErrorKind::Layout`] if the layout has any diagnostic.
     /// With `Strict` and [`Strictness::Salvage`], which find all blocks on opening, also fails with

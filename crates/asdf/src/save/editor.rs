@@ -248,7 +248,7 @@ impl Editor {
     }
 
     /// Rewrites the relative URIs of external files so that the result can be written to the folder `to`; see
-    /// [`Tree::relocate`].
+    /// [`Tree::relocate`]. Does nothing unless the editor was created from a file with a [path](Asdf::path).
     ///
     /// # Errors
     ///

@@ -289,8 +289,8 @@ impl Document {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, and with [`ErrorKind::Limit`] if the
-    /// text exceeds the [limits](ParseOptions::limits) on bytes, nodes or depth. Text that does not fit its tag
-    /// is not an error here, but in [`YamlNode::value`].
+    /// text exceeds the [limits](ParseOptions::limits) on depth or number of nodes, or is longer than about 1.7
+    /// GB. Text that does not fit its tag is not an error here, but in [`YamlNode::value`].
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit

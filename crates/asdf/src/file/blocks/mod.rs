@@ -380,8 +380,8 @@ impl Block<'_> {
     /// # Errors
     ///
     /// Same as [`raw`](Self::raw). Also fails with [`ErrorKind::Codec`] if the block cannot be decompressed or
-    /// this build lacks the codec, with [`ErrorKind::Limit`] if a compressed block is larger than
-    /// [`Limits::max_decoded`](crate::Limits::max_decoded), and with [`ErrorKind::Block`] of kind
+    /// this build does not support the compression, with [`ErrorKind::Limit`] if a compressed block is larger
+    /// than [`Limits::max_decoded`](crate::Limits::max_decoded), and with [`ErrorKind::Block`] of kind
     /// [`Checksum`](BlockError::Checksum) if the checksum has to be [verified](crate::OpenOptions::verify) and
     /// does not match.
     pub fn decode(&self) -> Result<Bytes> {
@@ -504,8 +504,8 @@ impl Block<'_> {
     /// # Errors
     ///
     /// Same as [`data_range`](Self::data_range). Also fails with [`ErrorKind::Codec`] if the lengths of the
-    /// chunks do not add up or this build lacks the codec, and with [`ErrorKind::Io`] if the source cannot be
-    /// read.
+    /// chunks do not add up or this build does not support the compression, and with [`ErrorKind::Io`] if the
+    /// source cannot be read.
     pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
         let Some(job) = self.job()? else { return Ok(None) };
         let range = self.data_range()?;
