@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
-#![warn(clippy::missing_errors_doc)]
 
 #[cfg(feature = "array")]
 pub mod array;

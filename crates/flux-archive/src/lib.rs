@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-#![warn(clippy::missing_errors_doc)]
 
 /// Defines `Debug` of a type whose fields cannot all be shown, by some of them.
 macro_rules! partial_debug {
