@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use binio::diagnostic::count;
 use thiserror::Error as ThisError;
 
 /// A result of this crate.
@@ -118,7 +119,7 @@ pub enum ErrorKind {
         requested: u64,
     },
     /// The machine does not have the memory for a buffer that the limits allow.
-    #[error("cannot allocate {requested} bytes for {what}")]
+    #[error("cannot allocate {} for {what}", count(*requested, "byte"))]
     OutOfMemory {
         /// What the buffer is for.
         what: &'static str,
@@ -253,7 +254,7 @@ pub enum BlockError {
         computed: [u8; 16],
     },
     /// The caller's buffer does not have the size of the data.
-    #[error("buffer has {got} bytes, the data has {want}")]
+    #[error("buffer has {}, the data has {want}", count(*got, "byte"))]
     BufferSize {
         /// Size of the data.
         want: u64,
@@ -261,7 +262,7 @@ pub enum BlockError {
         got: u64,
     },
     /// A range reaches outside the decoded data.
-    #[error("bytes {}..{} are outside the {len} bytes of data", range.start, range.end)]
+    #[error("bytes {}..{} are outside the {} of data", range.start, range.end, count(*len, "byte"))]
     RangeOutside {
         /// The range asked for.
         range: Range<u64>,
@@ -284,7 +285,7 @@ pub enum CodecError {
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before `data_size` bytes.
-    #[error("stream ends after {got} bytes, data_size is {want}")]
+    #[error("stream ends after {}, data_size is {want}", count(*got, "byte"))]
     ShortStream {
         /// Bytes decoded.
         got: u64,
@@ -292,7 +293,7 @@ pub enum CodecError {
         want: u64,
     },
     /// The stream continues after `data_size` bytes.
-    #[error("stream continues after the {want} bytes of data_size")]
+    #[error("stream continues after the {} of data_size", count(*want, "byte"))]
     LongStream {
         /// Bytes promised.
         want: u64,
@@ -326,7 +327,7 @@ pub enum ArrayError {
         message: String,
     },
     /// Elements lie outside the block.
-    #[error("elements are at bytes {low}..{high}, the block has {len} bytes")]
+    #[error("elements are at bytes {low}..{high}, the block has {}", count(*len, "byte"))]
     OutsideBlock {
         /// Lowest byte of any element, relative to the block's data.
         low: i128,
@@ -355,7 +356,7 @@ pub enum ArrayError {
         message: String,
     },
     /// The caller's buffer does not have room for just the elements.
-    #[error("buffer has room for {got} elements, the array has {want}")]
+    #[error("buffer has room for {}, the array has {want}", count(*got, "element"))]
     BufferSize {
         /// How many elements there are.
         want: u64,
@@ -452,8 +453,10 @@ fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String 
 }
 
 fn changed(added: i64) -> String {
+    let number = added.unsigned_abs();
+    let verb = if number == 1 { "was" } else { "were" };
     let how = if added < 0 { "removed" } else { "added" };
-    format!("{} bytes were {how}", added.unsigned_abs())
+    format!("{} {verb} {how}", count(number, "byte"))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -4,6 +4,7 @@ use std::{fmt, io};
 
 use binio::FormatErrorKind;
 use binio::checksum::Digest;
+use binio::diagnostic::count;
 use thiserror::Error as ThisError;
 
 /// The result of a function of this crate.
@@ -25,7 +26,7 @@ pub enum ErrorKind {
     #[error("{0:#}")]
     Output(binio::Error),
     /// The file ends before the end of one of its parts.
-    #[error("{what}: needs {needed} bytes, {available} are left")]
+    #[error("{what}: needs {}, found only {available}", count(*needed, "byte"))]
     Truncated {
         /// The truncated part.
         what: &'static str,
@@ -231,7 +232,7 @@ pub enum MetadataError {
     #[error("zlib: {0}")]
     Zlib(String),
     /// The text does not have the length stated in the header of the section.
-    #[error("{found} bytes, the header says {expected}")]
+    #[error("{}, the header says {expected}", count(*found, "byte"))]
     Size {
         /// The length stated in the header (`meta_size`).
         expected: u64,

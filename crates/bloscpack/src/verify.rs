@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 
 use crate::Reader;
 use crate::diagnostic::{self, Code, Diagnostic, Severity};
@@ -139,7 +140,7 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
     diagnostics.extend(array_diagnostic(file)?);
     diagnostics.extend(bad.into_iter().map(|(_, diagnostic)| diagnostic));
     if more > 0 {
-        let message = format!("{more} more chunks are bad");
+        let message = count(more, "more bad chunk");
         diagnostics.push(diagnostic::at(Code::BadChunk, file.layout().data().start, message));
     }
     Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })

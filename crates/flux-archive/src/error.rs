@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use binio::diagnostic::count;
 use serde::{Serialize, Serializer};
 use thiserror::Error as ThisError;
 
@@ -208,7 +209,7 @@ pub enum StoreError {
         size: u64,
     },
     /// The blob does not have the expected length.
-    #[error("the blob has {found} bytes")]
+    #[error("the blob has {}", count(*found, "byte"))]
     Length {
         /// The size of the blob in bytes.
         found: u64,
@@ -259,7 +260,7 @@ impl StoreError {
         if usize::try_from(additional).is_ok_and(|len| out.try_reserve(len).is_ok()) {
             return Ok(());
         }
-        let message = format!("cannot allocate {additional} bytes for a blob");
+        let message = format!("cannot allocate {} for a blob", count(additional, "byte"));
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 

@@ -19,6 +19,7 @@ use std::ops::Range;
 use binio::blosc::{
     Buffer, CompressOptions, Compressor, HEADER_LEN, Header, MAX_NBYTES, Scratch, compress,
 };
+use binio::diagnostic::count;
 use binio::number::ByteReader;
 use binio::{Endian, ErrorKind, ReadAt};
 use bytes::Bytes;
@@ -76,7 +77,8 @@ impl Chunked for Blosc {
         let len = u64::from(header.ctbytes());
         if let Ok(n) = ByteReader::new(prefix).read::<u32>(Endian::Big) {
             if u64::from(n) != len {
-                return Err(format!("chunk of {n} bytes holds a Blosc buffer of {len}"));
+                let (n, len) = (count(n, "byte"), count(len, "byte"));
+                return Err(format!("chunk of {n} holds a Blosc buffer of {len}"));
             }
         }
         let start = prefix.len() as u64;

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 use bytes::{Buf as _, Bytes};
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
@@ -143,7 +144,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             }
             let len = payload.end - payload.start;
             if data_len > len.saturating_mul(framing.max_expansion()) {
-                let message = format!("chunk of {len} bytes cannot decode to {data_len}");
+                let len = count(len, "byte");
+                let message = format!("chunk of {len} cannot decode to {data_len}");
                 return Err(CodecError::Corrupt { message, offset: at }.into());
             }
             let payload = at + payload.start..at + payload.end;
@@ -285,7 +287,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
 
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         if self.trailing > 0 {
-            let message = format!("{} bytes after the last chunk", self.trailing);
+            let message = format!("{} after the last chunk", count(self.trailing, "byte"));
             progress.note(Code::BytesAfterStream, self.end, message);
         }
         Ok(())

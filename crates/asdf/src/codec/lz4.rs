@@ -12,6 +12,7 @@
 //! The lengths are collected in the table of `chunks`. We write chunks of 4 MiB of data, compressing them in
 //! parallel.
 
+use binio::diagnostic::count;
 use binio::number::ByteReader;
 use binio::{Endian, ReadAt};
 use bytes::Bytes;
@@ -55,7 +56,8 @@ impl Chunked for Lz4 {
             return Err("LZ4 chunk without its lengths".to_owned());
         };
         if len < 4 {
-            return Err(format!("LZ4 chunk of {len} bytes, too short for its decoded length"));
+            let len = count(len, "byte");
+            return Err(format!("LZ4 chunk of {len}, too short for its decoded length"));
         }
         let end = 4 + u64::from(len);
         Ok(Lengths { payload: HEADER_LEN as u64..end, data_len: data_len.into() })
@@ -69,8 +71,8 @@ impl Chunked for Lz4 {
         let corrupt = |message| Failure::from(CodecError::Corrupt { message, offset: 0 });
         let len = decompress_into(block, out).map_err(|error| corrupt(format!("LZ4: {error}")))?;
         if len != out.len() {
-            let claim = out.len();
-            return Err(corrupt(format!("LZ4 chunk decodes to {len} bytes, expected {claim}")));
+            let (len, claim) = (count(len, "byte"), out.len());
+            return Err(corrupt(format!("LZ4 chunk decodes to {len}, expected {claim}")));
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Decoding streams, with rules that apply to all formats with a single stream.
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 use bytes::Bytes;
 
 use super::Failure;
@@ -204,7 +205,7 @@ impl FramedDecoder for Streams<'_> {
             let message = "the stream ends inside its checksum".to_owned();
             progress.note(Code::StreamChecksumCut, at, message);
         } else if rest > 0 {
-            let message = format!("{rest} bytes after the end of the stream");
+            let message = format!("{} after the end of the stream", count(rest, "byte"));
             progress.note(Code::BytesAfterStream, at, message);
         }
         Ok(())

@@ -18,6 +18,7 @@
 //! sequence with as many items as there are fields, so the shape does not extend into it.
 
 use binio::array::{Datatype, MAX_DIMENSIONS, Record, ScalarKind, ScalarType, byte_size};
+use binio::diagnostic;
 use binio::{Endian, Limits};
 use bytes::Bytes;
 
@@ -200,10 +201,12 @@ fn descend<'a>(
 ) -> Result<()> {
     let Some((&count, inner)) = shape.split_first() else { return leaf(Leaf::Node(node)) };
     if node.kind() != NodeKind::Sequence {
-        return Err(error(node, format!("ragged: expected a sequence of {count} items")));
+        let items = diagnostic::count(count, "item");
+        return Err(error(node, format!("ragged: expected a sequence of {items}")));
     }
     if u64::try_from(node.len()) != Ok(count) {
-        let message = format!("ragged: {} items where others have {count}", node.len());
+        let items = diagnostic::count(node.len(), "item");
+        let message = format!("ragged: {items} where others have {count}");
         return Err(error(node, message));
     }
     match node.numbers() {
@@ -344,10 +347,8 @@ fn push_record(
         return Ok(false);
     }
     if node.kind() != NodeKind::Sequence || node.len() != fields.len() {
-        return Err(error(
-            node,
-            format!("expected a record: a sequence of {} items", fields.len()),
-        ));
+        let items = diagnostic::count(fields.len(), "item");
+        return Err(error(node, format!("expected a record: a sequence of {items}")));
     }
     let mut whole = true;
     for (item, field) in node.items().zip(fields) {

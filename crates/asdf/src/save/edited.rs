@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use binio::ReadAt as _;
+use binio::diagnostic::count;
 
 use super::block::{ArrayData, BlockOptions, Content};
 use super::options::MAX_PADDING;
@@ -124,9 +125,9 @@ impl EditedFile<'_> {
                 return Ok(());
             }
             if self.in_place {
-                let (has, needs) = (space.end - space.tree.start, text.len());
+                let (has, needs) = (space.end - space.tree.start, count(text.len(), "byte"));
                 return Err(Error::unwritable(format!(
-                    "the tree needs {needs} bytes, but only {has} are available before the first \
+                    "the tree needs {needs}, but only {has} are available before the first \
                      block: write a new file instead of changing this one in place"
                 )));
             }

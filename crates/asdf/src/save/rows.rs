@@ -16,6 +16,7 @@ use std::path::Path;
 use binio::ReadAt as _;
 use binio::array::{Datatype, Element, byte_size, to_bytes};
 use binio::checksum::Algorithm;
+use binio::diagnostic::count;
 use binio::write::{AtomicFile, FileLock, FileTarget, WriteAt as _};
 
 use super::block::Content;
@@ -193,8 +194,8 @@ impl RowWriter {
     /// of rows, and with [`ErrorKind::Io`](crate::ErrorKind::Io) if they cannot be written.
     pub fn push_bytes(&mut self, rows: &[u8]) -> Result<()> {
         if rows.len() as u64 % self.row_size != 0 {
-            let (len, size) = (rows.len(), self.row_size);
-            return Err(Error::unwritable(format!("{len} bytes are not rows of {size} bytes")));
+            let (len, size) = (count(rows.len(), "byte"), count(self.row_size, "byte"));
+            return Err(Error::unwritable(format!("expected whole rows of {size}, found {len}")));
         }
         Ok(self.file.write_all_at(rows, self.file.len())?)
     }

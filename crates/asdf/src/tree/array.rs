@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use binio::array::c_strides;
+use binio::diagnostic::count;
 
 use super::external::Files;
 use crate::diagnostic::Code;
@@ -61,7 +62,8 @@ fn open_unmasked<'a>(
     let (datatype, shape) = header.type_and_shape(node)?;
     let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, node)?;
     if partial > 0 {
-        let message = format!("{partial} bytes at the end of the block are less than a row");
+        let partial = count(partial, "byte");
+        let message = format!("the block ends with {partial}, which is less than a row");
         files.current.reports().add(node.diagnostic(Code::PartialRow, message));
     }
     let itemsize = datatype.itemsize();

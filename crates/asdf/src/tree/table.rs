@@ -16,6 +16,7 @@
 use std::io::Write;
 
 use binio::array::{PrintStyle, Slice, csv_cell};
+use binio::diagnostic::count;
 use serde_json::Value;
 
 use super::Node;
@@ -90,8 +91,8 @@ impl<'a> Node<'a> {
             let rows = array.shape().first().copied();
             let rows = rows.ok_or_else(|| values.error("expected an array with rows"))?;
             if !table.columns.is_empty() && rows != table.rows {
-                let message =
-                    format!("expected {} rows, as in the other columns, found {rows}", table.rows);
+                let expected = count(table.rows, "row");
+                let message = format!("expected {expected}, as in the other columns, found {rows}");
                 return Err(values.error(message));
             }
             table.rows = rows;

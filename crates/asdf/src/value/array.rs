@@ -7,6 +7,7 @@ use binio::array::{
     self, ByteOrder, Datatype, Element, Field, Order, Record, ScalarKind, Strided, byte_size, npy,
     write_bytes,
 };
+use binio::diagnostic::count;
 use binio::{Limits, ReadAt, Span};
 use bytes::Bytes;
 
@@ -123,7 +124,8 @@ impl Array {
         let bytes: Bytes = bytes.into();
         let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
         if byte_size(shape, itemsize) != Some(len) {
-            let message = format!("{len} bytes for elements of {itemsize} bytes in {shape:?}");
+            let [len, itemsize] = [len, itemsize].map(|size| count(size, "byte"));
+            let message = format!("{len} for elements of {itemsize} in {shape:?}");
             return Err(Error::unwritable(message));
         }
         let layout = Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len);

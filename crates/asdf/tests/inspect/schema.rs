@@ -327,7 +327,7 @@ fn arrays_have_dimensions_and_types() {
     valid(&table(&format!("{a}, {b}"), "[9]"));
     assert_eq!(
         wrong(&table(&format!("{a}, {b}"), "[9, 2]"))[0].2,
-        "expected at most 1 dimensions, found 2"
+        "expected at most 1 dimension, found 2"
     );
     assert_eq!(wrong(&table(a, "[9]")).len(), 1);
     assert_eq!(wrong(&table(&format!("{b}, {a}"), "[9]")).len(), 1);

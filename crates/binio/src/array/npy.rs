@@ -21,6 +21,7 @@ use std::io::Write;
 use crate::array::literal::Literal;
 use crate::array::strided::{MAX_DIMENSIONS, byte_size};
 use crate::array::{Array, Data, Datatype, ElementsError, Order};
+use crate::diagnostic;
 use crate::number::ByteReader;
 use crate::{Endian, Error, Limits, ReadAt, Result};
 
@@ -144,7 +145,10 @@ impl Header {
             ElementsError::Shape("expected a tuple of counts in the header of the .npy file".into())
         })?;
         if entries.len() != 3 {
-            return Err(invalid(format!("{} keys, expected 3", entries.len())));
+            return Err(invalid(format!(
+                "{}, expected 3",
+                diagnostic::count(entries.len(), "key")
+            )));
         }
         Self::new(datatype, order, shape)
     }

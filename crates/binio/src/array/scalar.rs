@@ -5,6 +5,7 @@ use std::fmt;
 use crate::Endian;
 use crate::array::descr::{MAX_ITEMSIZE, shortened};
 use crate::array::{Element, ElementsError};
+use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
 /// A type without fields: a kind, a size in bytes and a byte order.
@@ -101,7 +102,8 @@ impl ScalarType {
             ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Void => true,
         };
         if !is_valid || i64::try_from(size).is_err() {
-            return Err(invalid(format!("no type of {kind:?} has {size} bytes")));
+            let size = count(size, "byte");
+            return Err(invalid(format!("no type of {kind:?} has {size}")));
         }
         let scalar = Self { kind, size, endian };
         let endian = if scalar.component_width() == 1 { Endian::Little } else { endian };

@@ -24,6 +24,7 @@ use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
 use crate::array::{ElementsError, Strided};
+use crate::diagnostic::count;
 
 /// The slice of one axis.
 ///
@@ -77,7 +78,8 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
     let named = slices.iter().filter(|slice| !matches!(slice, Slice::Ellipsis | Slice::NewAxis));
     let named = named.count();
     let Some(left) = shape.len().checked_sub(named) else {
-        return Err(invalid(format!("{named} slices for {} dimensions", shape.len())));
+        let (slices, dimensions) = (count(named, "slice"), count(shape.len(), "dimension"));
+        return Err(invalid(format!("{slices} for {dimensions}")));
     };
     let mut ellipses = slices.iter().filter(|slice| matches!(slice, Slice::Ellipsis));
     if ellipses.nth(1).is_some() {

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use crate::array::{ElementsError, Field};
+use crate::diagnostic;
 use crate::error::elements::shape as bad_shape;
 
 /// Maximum number of dimensions of an array or a field, the same as in numpy.
@@ -87,7 +88,9 @@ impl Strided {
     ) -> Result<Self, ElementsError> {
         check_shape(&shape)?;
         if strides.len() != shape.len() {
-            let message = format!("{} strides for {} dimensions", strides.len(), shape.len());
+            let dimensions = diagnostic::count(shape.len(), "dimension");
+            let message =
+                format!("{} for {dimensions}", diagnostic::count(strides.len(), "stride"));
             return Err(ElementsError::Strides(message));
         }
         let strided = Self { offset, shape, strides, itemsize };

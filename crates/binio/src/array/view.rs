@@ -13,6 +13,7 @@ use crate::array::{
     Access, ByteOrder, Data, Datatype, Element, ElementsError, Field, Order, Record, Slice,
     Strided, read,
 };
+use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
 /// Up to this size in bytes, a vector is filled by one thread, without zeros first. Above it
@@ -64,7 +65,8 @@ impl<D> Array<D> {
         let datatype = datatype.into();
         let (expected, found) = (datatype.itemsize(), layout.itemsize());
         if expected != found {
-            let message = format!("elements of {expected} bytes in a layout for {found}");
+            let expected = count(expected, "byte");
+            let message = format!("elements of {expected} in a layout for {found}");
             return Err(ElementsError::Datatype(message));
         }
         Ok(Self { data, datatype, layout, limits })

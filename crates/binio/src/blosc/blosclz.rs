@@ -15,6 +15,7 @@
 //! adds them all up before checking the space left; here the sum stops as soon as it is too large.
 
 use super::copies::{copy_literals, copy_match, repeated};
+use crate::diagnostic::count;
 use crate::{Error, Result};
 
 /// Lowest first byte of an instruction that is a match.
@@ -52,7 +53,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
                 return truncated(at, run);
             }
             if run > room {
-                return invalid(start, &format!("decodes to more than {} bytes", out.len()));
+                return invalid(
+                    start,
+                    &format!("decodes to more than {}", count(out.len(), "byte")),
+                );
             }
             copy_literals(rest, &mut out[done..], run);
             at += run;
@@ -68,10 +72,16 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
                 return truncated(stream.len(), 1);
             };
             if len > room {
-                return invalid(start, &format!("decodes to more than {} bytes", out.len()));
+                return invalid(
+                    start,
+                    &format!("decodes to more than {}", count(out.len(), "byte")),
+                );
             }
             if distance > done {
-                return invalid(start, &format!("match {distance} back, {done} bytes are there"));
+                return invalid(
+                    start,
+                    &format!("match distance {distance} after {}", count(done, "decoded byte")),
+                );
             }
             copy_match(out, done, distance, len);
             done += len;
@@ -81,7 +91,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         at += 1;
     }
     if done < out.len() {
-        return invalid(at, &format!("decodes to {done} bytes, expected {}", out.len()));
+        return invalid(at, &format!("decodes to {}, expected {}", count(done, "byte"), out.len()));
     }
     Ok(())
 }
@@ -197,13 +207,13 @@ mod tests {
     #[test]
     fn each_kind_of_damage_is_an_error() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "blosclz: needs 1 bytes, 0 are left at offset 0"),
-            (b"\x05ab", "blosclz: needs 6 bytes, 2 are left at offset 1"),
+            (b"", "blosclz: needs 1 byte, found only 0 at offset 0"),
+            (b"\x05ab", "blosclz: needs 6 bytes, found only 2 at offset 1"),
             (b"\x01ab", "blosclz: decodes to 2 bytes, expected 10 at offset 3"),
             (b"\x0aabcdefghijk", "blosclz: decodes to more than 10 bytes at offset 0"),
-            (b"\x00a\x20", "blosclz: needs 1 bytes, 0 are left at offset 3"),
-            (b"\x00a\x20\x01\x00x", "blosclz: match 2 back, 1 bytes are there at offset 2"),
-            (b"\x00a\x3f\xff\x00", "blosclz: needs 1 bytes, 0 are left at offset 5"),
+            (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 at offset 3"),
+            (b"\x00a\x20\x01\x00x", "blosclz: match distance 2 after 1 decoded byte at offset 2"),
+            (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 at offset 5"),
             (b"\x00a\xe0\x01\x00\x00x", "blosclz: decodes to more than 10 bytes at offset 2"),
         ];
         for (stream, message) in cases {

@@ -15,6 +15,7 @@ use super::blosclz;
 use super::encode::Compressor;
 use super::header::Codec;
 use super::lz4;
+use crate::diagnostic::count;
 use crate::{Error, Result};
 
 /// Magic of current Zstandard frames. The C library may also support frames of early drafts, which
@@ -87,7 +88,8 @@ impl Decoders {
             }
         };
         if len != out.len() {
-            return Err(failed(&format_args!("decodes to {len} bytes, expected {}", out.len())));
+            let len = count(len, "byte");
+            return Err(failed(&format_args!("decodes to {len}, expected {}", out.len())));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::bitshuffle::bitunshuffle;
 use super::codecs::Decoders;
 use super::header::{Codec, HEADER_LEN, Header, MAX_SPLITS, Shuffle};
 use super::shuffle::{unshuffle, unshuffle_rows};
+use crate::diagnostic;
 use crate::memory::prefer_huge_pages;
 use crate::{Context, Error, Limits, Result};
 
@@ -72,7 +73,8 @@ impl<'a> Buffer<'a> {
         if header.block_count() > 0 && !header.is_memcpyed() {
             let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
             if u64::from(blocksize) > stored * header.codec().max_expansion() {
-                let message = format!("blocksize {blocksize} cannot come from {stored} bytes");
+                let stored = diagnostic::count(stored, "byte");
+                let message = format!("blocksize {blocksize} cannot come from {stored}");
                 return Err(Error::invalid(message).at(8));
             }
         }
@@ -277,7 +279,9 @@ impl<'a> Buffer<'a> {
         };
         let count = self.header.splits(len);
         if len % count != 0 {
-            let message = format!("{len} bytes in {count} streams");
+            let (len, streams) =
+                (diagnostic::count(len, "byte"), diagnostic::count(count, "stream"));
+            let message = format!("{len} in {streams}");
             return Err(Error::invalid(message).at(entry as u64));
         }
         Ok(Streams { bytes: self.bytes, at, codec: self.header.codec(), len: len / count })
@@ -337,7 +341,8 @@ impl<'a> Streams<'a> {
         let len = word(bytes, at)?;
         let rest = &bytes[at + WORD..];
         let Some(stream) = usize::try_from(len).ok().and_then(|len| rest.get(..len)) else {
-            let message = format!("stream of {len} bytes, {} are left", rest.len());
+            let len = diagnostic::count(len, "byte");
+            let message = format!("stream of {len}, expected at most {}", rest.len());
             return Err(Error::invalid(message).at(at as u64));
         };
         self.at = at + WORD + stream.len();
@@ -345,8 +350,8 @@ impl<'a> Streams<'a> {
             return Ok(Some(stream));
         }
         if stream.len() > worst_len(place.len()) {
-            let message =
-                format!("stream of {len} bytes for {}, more than any codec makes", place.len());
+            let (len, room) = (diagnostic::count(len, "byte"), place.len());
+            let message = format!("stream of {len} for {room}, more than any codec makes");
             return Err(Error::invalid(message).at(at as u64));
         }
         decoders.decode(self.codec, stream, (at + WORD) as u64, place)?;
@@ -374,7 +379,8 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     if len == expected {
         return Ok(());
     }
-    Err(Error::invalid(format!("{len} bytes of room for {expected} bytes of data")))
+    let [len, expected] = [len, expected].map(|size| diagnostic::count(size, "byte"));
+    Err(Error::invalid(format!("buffer of {len} for {expected} of data")))
 }
 
 /// Returns the first `len` bytes of a buffer, which is replaced by a larger one if necessary.
@@ -392,7 +398,11 @@ fn zeroed(len: usize) -> Result<Vec<u8>> {
 }
 
 fn out_of_memory(len: usize) -> Error {
-    io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {len} bytes")).into()
+    io::Error::new(
+        io::ErrorKind::OutOfMemory,
+        format!("no memory for {}", diagnostic::count(len, "byte")),
+    )
+    .into()
 }
 
 #[cfg(test)]
@@ -492,7 +502,7 @@ mod tests {
     fn length_has_to_be_ctbytes() {
         let mut bytes = three_blocks().bytes();
         let cut = Buffer::parse(&bytes[..bytes.len() - 1]).unwrap_err();
-        assert_eq!(cut.to_string(), "needs 50 bytes, 49 are left at offset 0");
+        assert_eq!(cut.to_string(), "needs 50 bytes, found only 49 at offset 0");
         bytes.push(0);
         let long = Buffer::parse(&bytes).unwrap_err();
         assert_eq!(long.to_string(), "buffer of 51 bytes with ctbytes 50 at offset 12");
@@ -505,10 +515,10 @@ mod tests {
             (20, 27, "block 1: starts at 27, expected 28 to 46 at offset 20"),
             (20, -1, "block 1: starts at -1, expected 28 to 46 at offset 20"),
             (24, 47, "block 2: starts at 47, expected 28 to 46 at offset 24"),
-            (36, -1, "block 1: stream of -1 bytes, 10 are left at offset 36"),
-            (36, 11, "block 1: stream of 11 bytes, 10 are left at offset 36"),
-            (36, i32::MAX, "block 1: stream of 2147483647 bytes, 10 are left at offset 36"),
-            (36, 0, "block 1: blosclz: needs 1 bytes, 0 are left at offset 40"),
+            (36, -1, "block 1: stream of -1 bytes, expected at most 10 at offset 36"),
+            (36, 11, "block 1: stream of 11 bytes, expected at most 10 at offset 36"),
+            (36, i32::MAX, "block 1: stream of 2147483647 bytes, expected at most 10 at offset 36"),
+            (36, 0, "block 1: blosclz: needs 1 byte, found only 0 at offset 40"),
         ];
         for &(at, value, message) in cases {
             let mut bytes = whole.clone();

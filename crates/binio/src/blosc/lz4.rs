@@ -15,6 +15,7 @@
 //! `blosc_speed`).
 
 use super::copies::{copy_literals, copy_match, copy_piece, repeated};
+use crate::diagnostic::count;
 use crate::{Error, Result};
 
 /// The number in a token that means that length bytes follow.
@@ -51,7 +52,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         let room = &mut out[done..];
         if run > room.len() {
-            return invalid(at, &format!("decodes to more than {} bytes", out.len()));
+            return invalid(at, &format!("decodes to more than {}", count(out.len(), "byte")));
         }
         let rest = stream.get(at..).unwrap_or_default();
         if run > rest.len() {
@@ -68,7 +69,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         };
         let distance = usize::from(u16::from_le_bytes(distance));
         if distance == 0 || distance > done {
-            return invalid(at, &format!("match {distance} back, {done} bytes are there"));
+            return invalid(
+                at,
+                &format!("match distance {distance} after {}", count(done, "decoded byte")),
+            );
         }
         at += 2;
         let mut len = usize::from(token & 15);
@@ -80,13 +84,13 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         len += MIN_MATCH;
         if len > out.len() - done {
-            return invalid(at, &format!("decodes to more than {} bytes", out.len()));
+            return invalid(at, &format!("decodes to more than {}", count(out.len(), "byte")));
         }
         copy_match(out, done, distance, len);
         done += len;
     }
     if done < out.len() {
-        return invalid(at, &format!("decodes to {done} bytes, expected {}", out.len()));
+        return invalid(at, &format!("decodes to {}, expected {}", count(done, "byte"), out.len()));
     }
     Ok(())
 }
@@ -170,16 +174,16 @@ mod tests {
     #[test]
     fn each_kind_of_damage_is_an_error() {
         let cases: &[(&[u8], &str)] = &[
-            (b"", "lz4: needs 1 bytes, 0 are left at offset 0"),
-            (b"\x50ab", "lz4: needs 5 bytes, 2 are left at offset 1"),
-            (b"\xf0", "lz4: needs 1 bytes, 0 are left at offset 1"),
+            (b"", "lz4: needs 1 byte, found only 0 at offset 0"),
+            (b"\x50ab", "lz4: needs 5 bytes, found only 2 at offset 1"),
+            (b"\xf0", "lz4: needs 1 byte, found only 0 at offset 1"),
             (b"\xf0\xff\xff\xff", "lz4: decodes to more than 10 bytes at offset 2"),
-            (b"\x10a\x01", "lz4: needs 2 bytes, 1 are left at offset 2"),
-            (b"\x10a\x00\x00\x00", "lz4: match 0 back, 1 bytes are there at offset 2"),
-            (b"\x10a\x02\x00\x00", "lz4: match 2 back, 1 bytes are there at offset 2"),
+            (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 at offset 2"),
+            (b"\x10a\x00\x00\x00", "lz4: match distance 0 after 1 decoded byte at offset 2"),
+            (b"\x10a\x02\x00\x00", "lz4: match distance 2 after 1 decoded byte at offset 2"),
             (b"\x1aa\x01\x00\x00", "lz4: decodes to more than 10 bytes at offset 4"),
-            (b"\x1fa\x01\x00", "lz4: needs 1 bytes, 0 are left at offset 4"),
-            (b"\x10a\x01\x00", "lz4: needs 1 bytes, 0 are left at offset 4"),
+            (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
+            (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
             (b"\x20ab", "lz4: decodes to 2 bytes, expected 10 at offset 3"),
         ];
         for (stream, message) in cases {

@@ -1,6 +1,7 @@
 //! Parsing and verifying digests stored in files.
 
 use crate::checksum::{Algorithm, Digest};
+use crate::diagnostic::count;
 use crate::{Endian, Error, ErrorKind, Result};
 
 impl Digest {
@@ -21,8 +22,8 @@ impl Digest {
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
             return Err(Error::invalid(format!(
-                "{algorithm} digest of {} bytes, expected {}",
-                bytes.len(),
+                "{algorithm} digest of {}, expected {}",
+                count(bytes.len(), "byte"),
                 algorithm.len()
             )));
         }

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::{error, fmt};
 
+use crate::diagnostic::count;
+
 /// The reason why an array cannot be described, read or written.
 ///
 /// Formats map the variants to their own errors and add the position: the messages do not mention a
@@ -88,17 +90,21 @@ impl fmt::Display for ElementsError {
             Self::Datatype(message) => write!(f, "datatype: {message}"),
             Self::Object => f.write_str("the datatype holds Python objects, which are not bytes"),
             Self::Outside { low, high, len } => {
-                write!(f, "elements lie at bytes {low}..{high} of {len} bytes of data")
+                write!(f, "elements lie at bytes {low}..{high} of {} of data", count(*len, "byte"))
             }
             Self::Type { datatype, asked } => write!(f, "elements are {datatype}, not {asked}"),
-            Self::BufferSize { want, got } => write!(f, "buffer of {got} elements for {want}"),
+            Self::BufferSize { want, got } => {
+                write!(f, "buffer of {} for {want}", count(*got, "element"))
+            }
             Self::Slice(message) => write!(f, "slice: {message}"),
             Self::Element { index, message } => write!(f, "element {index}: {message}"),
             Self::Overlap => f.write_str("elements that share bytes cannot be written"),
             Self::Limit { what, limit, requested } => {
                 write!(f, "{what}: {requested} is above the limit of {limit}")
             }
-            Self::Memory { bytes } => write!(f, "cannot allocate {bytes} bytes for an array"),
+            Self::Memory { bytes } => {
+                write!(f, "cannot allocate {} for an array", count(*bytes, "byte"))
+            }
             Self::Npy(message) => write!(f, "header of a .npy file: {message}"),
             Self::Output(error) => error.fmt(f),
         }

@@ -5,7 +5,7 @@
 //! line:
 //!
 //! ```text
-//! block 3: used_size: needs 8 bytes, 3 are left at offset 70
+//! block 3: used_size: needs 8 bytes, found only 3 at offset 70
 //! ```
 
 #[cfg(feature = "array")]
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use elements::ElementsError;
 
 #[cfg(feature = "checksum")]
+use crate::diagnostic::count;
 use crate::digest::Digest;
 
 /// The result type of this crate.
@@ -50,7 +51,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///     .at(70)
 ///     .context("used_size")
 ///     .context("block 3");
-/// assert_eq!(error.to_string(), "block 3: used_size: needs 8 bytes, 3 are left at offset 70");
+/// assert_eq!(error.to_string(), "block 3: used_size: needs 8 bytes, found only 3 at offset 70");
 /// assert_eq!(error.offset(), Some(70));
 /// ```
 #[derive(Clone)]
@@ -253,7 +254,7 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::Io(error) => write!(f, "{error}"),
             Self::Truncated { needed, available } => {
-                write!(f, "needs {needed} bytes, {available} are left")
+                write!(f, "needs {}, found only {available}", count(*needed, "byte"))
             }
             Self::Magic { expected, found } => {
                 let (expected, found) = (expected.escape_ascii(), found.escape_ascii());
@@ -269,7 +270,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "{what}: {requested} is above the limit of {limit}")
             }
             Self::OutOfMemory { what, requested } => {
-                write!(f, "cannot allocate {requested} bytes for {what}")
+                write!(f, "cannot allocate {} for {what}", count(*requested, "byte"))
             }
             Self::Invalid(message) => f.write_str(message),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
@@ -337,7 +338,7 @@ impl From<Error> for io::Error {
 ///
 /// let mut reader = ByteReader::at(&[0; 3], 70);
 /// let error = reader.read::<u64>(Endian::Big).context("used_size").unwrap_err();
-/// assert_eq!(error.to_string(), "used_size: needs 8 bytes, 3 are left at offset 70");
+/// assert_eq!(error.to_string(), "used_size: needs 8 bytes, found only 3 at offset 70");
 /// ```
 pub trait Context<T> {
     /// Prepends `what` to the path.
@@ -663,9 +664,9 @@ mod tests {
     #[test]
     fn error_of_a_format_prints_its_offset_once() {
         let error = Wrapped::from(Error::truncated(2, 1).at(5));
-        assert_eq!(error.to_string(), "needs 2 bytes, 1 are left at offset 5");
+        assert_eq!(error.to_string(), "needs 2 bytes, found only 1 at offset 5");
         assert_eq!(format!("{error:?}"), error.to_string());
-        assert_eq!(format!("{error:#}"), "needs 2 bytes, 1 are left");
+        assert_eq!(format!("{error:#}"), "needs 2 bytes, found only 1");
         assert_eq!(error.offset(), Some(5));
         assert!(error.is_bad_data());
     }

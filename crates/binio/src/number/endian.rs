@@ -17,6 +17,7 @@ use std::borrow::Cow;
 
 use byteorder::{BigEndian, ByteOrder, LittleEndian};
 
+use crate::diagnostic::count;
 use crate::{Error, Result};
 
 /// The byte order of a number.
@@ -153,10 +154,10 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     }
     if bytes.len() > needed {
         return Err(Error::invalid(format!(
-            "{} bytes for {} numbers of {} bytes",
-            bytes.len(),
-            out.len(),
-            T::SIZE
+            "{} for {} of {}",
+            count(bytes.len(), "byte"),
+            count(out.len(), "number"),
+            count(T::SIZE, "byte")
         )));
     }
     T::get_all(bytes, endian, out);
@@ -232,7 +233,8 @@ where
 
 fn check_width(len: usize, width: usize) -> Result<()> {
     if len % width != 0 {
-        return Err(Error::invalid(format!("{len} bytes are not a multiple of {width}")));
+        let len = count(len, "byte");
+        return Err(Error::invalid(format!("expected a multiple of {width}, found {len}")));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A cursor over a slice that tracks its offset in the source.
 
+use crate::diagnostic::count;
 use crate::number::Scalar;
 use crate::{Endian, Error, ErrorKind, Result};
 
@@ -136,8 +137,10 @@ impl<'a> ByteReader<'a> {
     pub fn finish(self) -> Result<()> {
         match self.rest.len() {
             0 => Ok(()),
-            left => Err(Error::invalid(format!("{left} bytes are left over, expected the end"))
-                .at(self.offset)),
+            left => {
+                let message = format!("expected the end, found {}", count(left, "more byte"));
+                Err(Error::invalid(message).at(self.offset))
+            }
         }
     }
 
@@ -204,7 +207,7 @@ mod tests {
     #[test]
     fn bytes_left_over_are_an_error() {
         let error = ByteReader::at(b"ab", 5).finish().unwrap_err();
-        assert_eq!(error.to_string(), "2 bytes are left over, expected the end at offset 5");
+        assert_eq!(error.to_string(), "expected the end, found 2 more bytes at offset 5");
     }
 
     #[test]

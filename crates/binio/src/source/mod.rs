@@ -58,7 +58,7 @@ pub use window::{Window, parse_with_fetch};
 ///
 /// assert!(check_range(5, 2, 3).is_ok());
 /// let error = check_range(5, 2, 4).unwrap_err();
-/// assert_eq!(error.to_string(), "needs 4 bytes, 3 are left at offset 2");
+/// assert_eq!(error.to_string(), "needs 4 bytes, found only 3 at offset 2");
 /// ```
 ///
 /// # Errors

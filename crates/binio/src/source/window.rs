@@ -406,7 +406,7 @@ mod tests {
         let parse = || window.bytes_at(3, 4);
         let short = |_: &[Range<u64>]| Ok(vec![Bytes::from_static(b"345")]);
         let error = parse_with_fetch(&window, parse, short).unwrap_err();
-        assert_eq!(error.to_string(), "fetch: needs 4 bytes, 3 are left at offset 3");
+        assert_eq!(error.to_string(), "fetch: needs 4 bytes, found only 3 at offset 3");
         let error =
             parse_with_fetch(&window, parse, |_: &[Range<u64>]| Ok(Vec::new())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 0 }));

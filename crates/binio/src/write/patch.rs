@@ -6,6 +6,7 @@
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 
+use crate::diagnostic::count;
 use crate::number::Scalar;
 use crate::{Context, Endian, Error, Result};
 
@@ -138,8 +139,8 @@ impl<W: Write + Seek> PatchWriter<W> {
     /// in, and with [`Io`](crate::ErrorKind::Io) if the inner writer cannot be flushed.
     pub fn finish(mut self) -> Result<W> {
         if self.open_numbers > 0 {
-            let open = self.open_numbers;
-            return Err(Error::invalid(format!("{open} reserved numbers were not filled in")));
+            let open = count(self.open_numbers, "reserved number");
+            return Err(Error::invalid(format!("{open} not filled in")));
         }
         self.inner.flush()?;
         Ok(self.inner)
@@ -203,7 +204,7 @@ mod tests {
         let mut writer = writer();
         let _forgotten = writer.reserve::<u32>(Endian::Big).unwrap();
         let error = writer.finish().unwrap_err();
-        assert_eq!(error.to_string(), "1 reserved numbers were not filled in");
+        assert_eq!(error.to_string(), "1 reserved number not filled in");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use binio::array::npy::Header;
 use binio::array::{Datatype, MAX_DIMENSIONS, Order};
+use binio::diagnostic::count;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -125,7 +126,8 @@ impl ArrayInfo {
         if byte_size == len {
             return Ok(());
         }
-        Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size} bytes, the data have {len}")))
+        let byte_size = count(byte_size, "byte");
+        Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, the data has {len}")))
     }
 
     /// Checks that the data of another array can be appended to the data of this one, as further rows.
@@ -287,7 +289,7 @@ mod tests {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();
-        assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, the data have 40");
+        assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, the data has 40");
         let none = ArrayInfo::new(Datatype::parse("<f8").unwrap(), vec![u64::MAX, 0], Order::C);
         assert!(none.unwrap().check_size(0).is_ok());
     }

@@ -263,7 +263,8 @@ impl Header {
             Some(nchunks)
                 if nchunks.checked_add(room).is_none_or(|sum| i64::try_from(sum).is_err()) =>
             {
-                let message = format!("{room}, which with {nchunks} chunks is above 2^63 - 1");
+                let chunks = binio::diagnostic::count(nchunks, "chunk");
+                let message = format!("{room}, which with {chunks} is above 2^63 - 1");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {
@@ -297,7 +298,8 @@ impl Header {
                 let message = format!("{room}, expected 0 where there are no offsets");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
-            let message = format!("room for {room} chunks without a table of offsets");
+            let chunks = binio::diagnostic::count(room, "chunk");
+            let message = format!("room for {chunks} without a table of offsets");
             diagnostics.push(diagnostic::at(Code::RoomWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }

@@ -11,6 +11,7 @@ use std::io;
 
 use binio::ReadAt;
 use binio::blosc::{self, Buffer, HEADER_LEN};
+use binio::diagnostic;
 use bytes::Bytes;
 
 use crate::Checksum;
@@ -159,7 +160,7 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> R
     let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
     let Ok(Ok(zeroed)) = zeroed else {
         let len = count.saturating_mul(size_of::<T>() as u64);
-        let message = format!("{what}: no memory for {len} bytes");
+        let message = format!("{what}: no memory for {}", diagnostic::count(len, "byte"));
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
     };
     Ok(zeroed)

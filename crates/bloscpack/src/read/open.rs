@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
@@ -61,10 +62,12 @@ pub(crate) fn open(
     if data_end < source.len() {
         let nchunks = chunks.len() as u64;
         if chain.begins_chunk(nchunks, data_end)? {
-            let message = format!("{nchunks} chunks in the header, and another follows the last");
+            let chunks = count(nchunks, "chunk");
+            let message = format!("{chunks} in the header, and another follows the last");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(data_end));
         }
-        let message = format!("{} bytes after the last chunk", source.len() - data_end);
+        let bytes = count(source.len() - data_end, "byte");
+        let message = format!("{bytes} after the last chunk");
         diagnostics.push(diagnostic::at(Code::StaleTail, data_end, message));
     }
     let layout = Layout::new(sections, data_end, source.len(), chunks);

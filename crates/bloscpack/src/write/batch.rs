@@ -2,6 +2,8 @@
 
 use std::io;
 
+use binio::diagnostic::count;
+
 use crate::WriteOptions;
 use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order, workers};
@@ -48,7 +50,8 @@ impl Filling {
     fn check_len(&self, is_right: impl Fn(u64, u64) -> bool, len: u64) -> Result<()> {
         match self.expected {
             Some(expected) if !is_right(len, expected) => {
-                let message = format!("{len} bytes were written, {expected} were promised");
+                let expected = count(expected, "byte");
+                let message = format!("{expected} expected, but {len} written");
                 Err(ErrorKind::InvalidOption { option: "len", message }.into())
             }
             _ => Ok(()),

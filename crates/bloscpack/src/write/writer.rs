@@ -247,8 +247,8 @@ mod tests {
         let mut writer = Writer::with_len(sink(), &options(), 10).unwrap();
         writer.write_all(&[1; 9]).unwrap();
         let error = Error::from(writer.write_all(&[1; 2]).unwrap_err());
-        assert_eq!(error.to_string(), "len: 11 bytes were written, 10 were promised");
+        assert_eq!(error.to_string(), "len: 10 bytes expected, but 11 written");
         let error = writer.finish().unwrap_err();
-        assert_eq!(error.to_string(), "len: 9 bytes were written, 10 were promised");
+        assert_eq!(error.to_string(), "len: 10 bytes expected, but 9 written");
     }
 }

@@ -16,6 +16,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 pub(crate) use binio::array::{escape_controls, write_json};
+pub(crate) use binio::diagnostic::count;
 
 use crate::failure::Failure;
 
@@ -85,7 +86,7 @@ pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<St
             0 | 1 => diagnostic.to_string(),
             _ => {
                 codes.push(diagnostic.code);
-                let more = count(same as u64 - 1, "more note");
+                let more = count(same - 1, "more note");
                 format!("{diagnostic}, and {more} with this code")
             }
         });
@@ -247,17 +248,6 @@ pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     write_json(&mut out, value)?;
     out.write_all(b"\n")
-}
-
-/// Formats a number with a noun: `1 block`, `2 entries`.
-pub(crate) fn count(number: u64, one: &str) -> String {
-    // Keep "y" after a vowel: entries, but keys.
-    let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
-    match (number, stem) {
-        (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) => format!("{number} {one}s"),
-    }
 }
 
 /// Formats a size in bytes for people: `1.5 MiB`.

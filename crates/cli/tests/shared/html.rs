@@ -72,7 +72,7 @@ fn every_format_has_reports_and_damage_is_in_them() {
     let page = String::from_utf8(folder.read("all.html")).unwrap();
     assert_eq!(page.matches("<article>").count(), 2);
     assert!(page.contains("<p class=\"bad\">Verification: not fine</p>"));
-    assert!(page.contains("needs 2416 bytes, 2415 are left"), "{page}");
+    assert!(page.contains("needs 2416 bytes, found only 2415"), "{page}");
 }
 
 #[test]

@@ -258,3 +258,20 @@ fn a_count_of_one_is_singular() {
         assert!(stdout(&output).contains(part), "{command:?}: {}", stdout(&output));
     }
 }
+
+#[test]
+fn a_count_of_one_in_a_message_of_a_library_is_singular() {
+    let folder = files();
+    let packed = folder.read("good.blp");
+    folder.write("long.blp", [&packed[..], &[0]].concat());
+    let output = folder.done(&["verify", "long.blp"]);
+    assert!(stderr(&output).contains("]: 1 byte after the last chunk "), "{}", stderr(&output));
+    folder.write("longer.blp", [&packed[..], &[0, 0]].concat());
+    let output = folder.done(&["verify", "longer.blp"]);
+    assert!(stderr(&output).contains("]: 2 bytes after the last chunk "), "{}", stderr(&output));
+
+    folder.write("x.npy", [npy_header("'<i2'", &[1]), vec![1, 0]].concat());
+    folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
+    let output = folder.run(&["get", "x.blp", "--slice", "0,0"]);
+    assert!(stderr(&output).contains("2 slices for 1 dimension"), "{}", stderr(&output));
+}

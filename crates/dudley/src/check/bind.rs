@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use binio::diagnostic::count;
+
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
@@ -64,7 +66,8 @@ impl Checker<'_> {
             if open.depth > self.report.options.limits.depth() {
                 let limit = self.report.options.limits.depth();
                 self.report.error(|| {
-                    let message = format!("types are nested too deeply: more than {limit} levels");
+                    let levels = count(limit, "level");
+                    let message = format!("types are nested too deeply: more than {levels}");
                     Diagnostic::new(Code::TooDeep, span, message)
                 });
                 self.cursor.stop();
@@ -139,7 +142,8 @@ impl Checker<'_> {
     fn too_many_free_names(&mut self, span: Span) {
         let limit = self.report.options.limits.max_free_names;
         self.report.error(|| {
-            let message = format!("the type uses more than {limit} names from outside");
+            let names = count(limit, "name");
+            let message = format!("the type uses more than {names} from outside");
             Diagnostic::new(Code::BeyondLimit, span, message)
         });
         self.cursor.stop();

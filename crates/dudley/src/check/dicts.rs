@@ -1,5 +1,7 @@
 //! Checking dicts, lists, and the items in them.
 
+use binio::diagnostic::count;
+
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{Index, Names, index, reserve};
@@ -111,7 +113,7 @@ impl Checker<'_> {
             return true;
         }
         self.report.error(|| {
-            let message = format!("nested too deeply: more than {limit} levels");
+            let message = format!("nested too deeply: more than {}", count(limit, "level"));
             Diagnostic::new(Code::TooDeep, span, message)
         });
         self.cursor.stop();

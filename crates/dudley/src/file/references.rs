@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use binio::array::{ByteOrder, Order as ElementOrder, ScalarKind};
+use binio::diagnostic::count;
 
 use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
@@ -172,7 +173,7 @@ impl<'f> References<'f> {
     pub fn get(&self, index: usize) -> Result<Option<Referenced<'f>>, Error> {
         let number = self.numbers.get(index).copied();
         let found = number
-            .ok_or_else(|| FilterError::new(format!("there are {} elements", self.len())))
+            .ok_or_else(|| FilterError::new(format!("it has {}", count(self.len(), "element"))))
             .and_then(|number| self.filter.resolve(number, self.file.layout()));
         let found = found.map_err(|error| ErrorKind::Reference {
             path: self.path.clone(),

@@ -1,6 +1,7 @@
 //! Images: arrays of shape `[height, width]` or `[height, width, channels]`.
 
 use binio::array::ScalarKind;
+use binio::diagnostic::count;
 
 use super::registry::{Declared, FilterError};
 use crate::layout::Argument;
@@ -64,10 +65,8 @@ impl Image {
         }
         let shown = |image: Self| {
             let Self { width, height, channels, bytes } = image;
-            format!(
-                "{height} x {width} pixels of {channels} samples of {} bits",
-                8 * u32::from(bytes)
-            )
+            let (samples, bits) = (count(channels, "sample"), 8 * u32::from(bytes));
+            format!("{height} x {width} pixels of {samples} of {bits} bits")
         };
         Err(FilterError::new(format!("it is {}, expected {}", shown(found), shown(self))))
     }

@@ -34,6 +34,8 @@ mod zfp;
 
 use std::io::{self, Write};
 
+use binio::diagnostic::count;
+
 pub use registry::{Compress, Declared, FilterError, FilterRegistry, Reference};
 
 /// Maximum number of bytes to reserve before decoding, whatever the declared size.
@@ -55,7 +57,8 @@ impl Bounded {
         match (self.bytes.len() as u64, self.len) {
             (found, expected) if found == expected => Ok(self.bytes),
             (found, expected) => {
-                Err(FilterError::new(format!("it decodes to {found} bytes, expected {expected}")))
+                let found = count(found, "byte");
+                Err(FilterError::new(format!("it decodes to {found}, expected {expected}")))
             }
         }
     }
@@ -64,7 +67,8 @@ impl Bounded {
 impl Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() as u64 + bytes.len() as u64 > self.len {
-            let message = format!("it decodes to more than the declared {} bytes", self.len);
+            let declared = count(self.len, "byte");
+            let message = format!("it decodes to more than the declared {declared}");
             return Err(io::Error::other(message));
         }
         self.bytes.extend_from_slice(bytes);

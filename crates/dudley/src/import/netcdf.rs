@@ -28,6 +28,7 @@
 use std::fmt::Write as _;
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 
 use super::imported::{Imported, Names, damaged, no_layout_for, past_end, path_of};
 use crate::error::Error;
@@ -292,7 +293,8 @@ impl Cursor<'_> {
     fn take(&mut self, len: u64) -> Result<&[u8], Error> {
         let left = self.file.len().saturating_sub(self.at);
         if len > left {
-            let message = format!("the header needs {len} bytes, but the file has {left} more");
+            let len = count(len, "byte");
+            let message = format!("the header needs {len}, but the file has {left} more");
             return Err(self.damaged(self.at, message));
         }
         if self.at + len > self.start + self.buffer.len() as u64 {

@@ -29,6 +29,7 @@
 //! directory instead.
 
 use binio::array::npy::Header;
+use binio::diagnostic::count;
 use binio::number::ByteReader;
 use binio::{Endian, ReadAt, Span};
 
@@ -169,8 +170,8 @@ fn directory(file: &dyn ReadAt) -> Result<(Start, Vec<u8>), Error> {
     let start = end.checked_sub(size);
     let base = start.and_then(|start| start.checked_sub(offset));
     let (Some(start), Some(base)) = (start, base) else {
-        let message =
-            format!("the central directory is at {offset}, {size} bytes, but ends at {end}");
+        let size = count(size, "byte");
+        let message = format!("the central directory has {size} at {offset}, but ends at {end}");
         return Err(damaged(FORMAT, end, message));
     };
     let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -207,7 +208,8 @@ fn entry(reader: &mut ByteReader<'_>, base: u64, file: &dyn ReadAt) -> Result<Me
         }
     }
     if method == 0 && stored != size {
-        let message = format!("the member {name:?} is stored, but has {stored} bytes of {size}");
+        let stored = count(stored, "byte");
+        let message = format!("the member {name:?} is stored, but has {stored} of {size}");
         return Err(damaged(FORMAT, place, message));
     }
     let header = header.saturating_add(base);
@@ -219,8 +221,8 @@ fn entry(reader: &mut ByteReader<'_>, base: u64, file: &dyn ReadAt) -> Result<Me
     let len = |at: usize| u64::from(u16::from_le_bytes([local[at], local[at + 1]]));
     let start = header + LOCAL_LEN as u64 + len(26) + len(28);
     let end = start.checked_add(stored).filter(|&end| end <= file.len()).ok_or_else(|| {
-        let message =
-            format!("the member {name:?} has {stored} bytes, but the file ends at {}", file.len());
+        let (stored, len) = (count(stored, "byte"), file.len());
+        let message = format!("the member {name:?} has {stored}, but the file ends at {len}");
         damaged(FORMAT, header, message)
     })?;
     Ok(Member { name, flags, method, stored, header, end })

@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use binio::diagnostic::count;
 use binio::{Bytes, Context as _, FileSource, ReadAt};
 
 use crate::error::{Error, ErrorKind};
@@ -166,7 +167,7 @@ impl CompiledLayout {
         let header = Header::parse(&head).map_err(invalid)?;
         if header.len() != Some(source.len()) {
             let (expected, found) = (header.len().unwrap_or(u64::MAX), source.len());
-            let message = format!("expected {expected} bytes, found {found}");
+            let message = format!("expected {}, found {found}", count(expected, "byte"));
             return Err(invalid(message));
         }
         // The file is long enough, so the number of pages is bounded by its length.
@@ -183,7 +184,9 @@ impl CompiledLayout {
         }
         let index_len = self.header.index_len().unwrap_or(u64::MAX);
         let end = start.checked_add(len as u64).filter(|&end| end <= index_len);
-        let end = end.ok_or_else(|| invalid(format!("no {len} bytes at {start} of the index")))?;
+        let end = end.ok_or_else(|| {
+            invalid(format!("expected {} at {start} of the index", count(len, "byte")))
+        })?;
         let first = start / PAGE_LEN;
         let to = end.checked_next_multiple_of(PAGE_LEN).map_or(index_len, |to| to.min(index_len));
         let from = first * PAGE_LEN;

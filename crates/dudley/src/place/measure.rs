@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use binio::diagnostic::count;
+
 use super::align::Alignments;
 use super::inputs::Inputs;
 use super::scope::{Base, Element, Frame, Number, Result, Scope, Trouble};
@@ -163,7 +165,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
 
     #[cold]
     fn too_many_steps(&self) -> Result<()> {
-        let message = format!("more than {} fields of structs are visited", self.max_steps);
+        let fields = count(self.max_steps, "field");
+        let message = format!("more than {fields} of structs to visit");
         Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 

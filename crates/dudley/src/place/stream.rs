@@ -1,6 +1,7 @@
 //! Values of stored parameters, read from a file or given by the caller.
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 
 use super::align::COUNT_LEN;
 use super::inputs::Inputs;
@@ -56,9 +57,8 @@ impl<'r> Stream<'r> {
         match u64::try_from(len) {
             Ok(len) if len <= left => add(COUNT_LEN, len),
             _ => {
-                let message = format!(
-                    "at address {address}: expected 0 to {left} compressed bytes, found {len}"
-                );
+                let left = count(left, "compressed byte");
+                let message = format!("at address {address}: expected 0 to {left}, found {len}");
                 Err(Trouble::Is(Code::CompressedLength, message).into())
             }
         }

@@ -1,5 +1,7 @@
 //! Messages for syntax errors, with help that guesses the intended meaning.
 
+use binio::diagnostic::count;
+
 use super::foreign::primitive_of;
 use super::parse::{Parsed, Parser, Stop};
 use super::{NodeKind, TokenKind};
@@ -259,15 +261,15 @@ impl Parser<'_> {
 
     pub(super) fn too_deep(&mut self) -> Stop {
         let span = self.peek().span();
-        let limit = self.limits.depth();
-        let message = format!("nested too deeply: more than {limit} levels");
+        let levels = count(self.limits.depth(), "level");
+        let message = format!("nested too deeply: more than {levels}");
         self.report(Diagnostic::new(Code::TooDeep, span, message));
         Stop::Fatal
     }
 
     pub(super) fn too_many_dims(&mut self, shape: Span) -> Stop {
         let span = self.peek().span();
-        let message = format!("more than {} dimensions", self.limits.max_dims);
+        let message = format!("more than {}", count(self.limits.max_dims, "dimension"));
         let diagnostic = Diagnostic::new(Code::BeyondLimit, span, message);
         self.report(diagnostic.label_at(shape, "in this shape"))
     }

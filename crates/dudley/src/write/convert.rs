@@ -7,6 +7,7 @@ use binio::Endian;
 use binio::array::{
     self, ByteOrder, Data, Datatype, ElementsError, Number, Order, ScalarKind, ScalarType,
 };
+use binio::diagnostic::count;
 
 /// Converts the elements of an array to another type. Returns them packed, in C order.
 pub(super) fn convert<D: Data>(
@@ -169,7 +170,8 @@ fn put_text(text: &str, to: ScalarType, out: &mut [u8]) -> Result<(), String> {
             .collect(),
     };
     if encoded.len() > out.len() {
-        return Err(format!("{text:?} needs {} bytes, {} are there", encoded.len(), out.len()));
+        let needed = count(encoded.len(), "byte");
+        return Err(format!("{text:?} needs {needed}, but the type has only {}", out.len()));
     }
     out[..encoded.len()].copy_from_slice(&encoded);
     out[encoded.len()..].fill(0);

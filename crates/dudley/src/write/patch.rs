@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use binio::array::{self, Data, Element};
+use binio::diagnostic::count;
 use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
 use binio::{Bytes, ReadAt};
 
@@ -52,7 +53,7 @@ impl File {
         let data = Bytes::from(array::to_bytes(elements));
         let (len, size) = (data.len() as u64, datatype.itemsize());
         if array::count(&shape) != Some(elements.len() as u64) {
-            let message = format!("{} elements are given, expected {shape:?}", elements.len());
+            let message = format!("expected {shape:?}, found {}", count(elements.len(), "element"));
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
         }
         let strided = array::Strided::packed(shape, array::Order::C, 0, size, len)?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use binio::Bytes;
 use binio::array::{self, Data, Datatype, Element, ScalarType, Strided};
+use binio::diagnostic;
 use binio::write::{AtomicFile, FileTarget, WriteAt};
 
 use super::convert::convert;
@@ -161,7 +162,8 @@ impl<'w> Writer<'w> {
             let found = elements.len() as u64;
             let each = bytes_per_element::<T>(expected);
             if count.checked_mul(each) != Some(found) {
-                let message = format!("{found} elements are given, expected {shape:?}");
+                let found = diagnostic::count(found, "element");
+                let message = format!("expected {shape:?}, found {found}");
                 return Err(mismatch(message));
             }
             let data = Bytes::from(bytes);

@@ -228,8 +228,11 @@ fn numbers_are_converted_if_they_keep_their_values() {
     for (outcome, message) in [
         (put("x = i1[1]", &|w| w.put("x", &[200_u8])), "200 is not a valid |i1"),
         (put("x = i1[1]", &|w| w.put("x", &[0.5])), "0.5 is not an integer"),
-        (put("x = i1[2]", &|w| w.put("x", &[1_i8])), "1 elements are given, expected [2]"),
-        (put("x = S1[2]", &|w| w.put_strings("x", &["abc"])), "needs 3 bytes, 2 are there"),
+        (put("x = i1[2]", &|w| w.put("x", &[1_i8])), "expected [2], found 1 element"),
+        (
+            put("x = S1[2]", &|w| w.put_strings("x", &["abc"])),
+            "needs 3 bytes, but the type has only 2",
+        ),
         (put("x = S1[2]", &|w| w.put_strings("x", &["é"])), "is not ASCII"),
         (put("x = c16", &|w| w.put_array("x", &zeros("<c32"))), "elements are <c32, expected >c16"),
         (put("x = f8", &|w| w.put_array("x", &zeros("<f16"))), "elements are <f16, expected >f8"),

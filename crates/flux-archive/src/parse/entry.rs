@@ -24,6 +24,7 @@ use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::json::{Base64, Json, Text, TextError, integer};
 use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile};
+use binio::diagnostic::count;
 use binio::{check_limit, pointer};
 
 /// Members of the dialect before RFC 37 that RFC 37 does not define.
@@ -420,7 +421,7 @@ impl<'a> Context<'_, 'a> {
             }
             Some(size) if size > len && !holes => {
                 self.report.entry(Code::SizeAboveData, "/size", || {
-                    format!("{size} is more than the {len} bytes of data; zeros follow")
+                    format!("{size} is more than the {} of data; zeros follow", count(len, "byte"))
                 });
             }
             Some(_) => {}
@@ -437,7 +438,7 @@ impl<'a> Context<'_, 'a> {
     fn size_below_data(&mut self, len: u64) {
         let size = self.size.unwrap_or_default();
         self.report.entry(Code::SizeBelowData, "/size", || {
-            format!("{size} is less than the {len} bytes of data")
+            format!("{size} is less than the {} of data", count(len, "byte"))
         });
     }
 }

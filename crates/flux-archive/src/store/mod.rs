@@ -31,6 +31,8 @@ pub(crate) mod suite;
 
 use std::sync::Arc;
 
+use binio::diagnostic::count;
+
 use crate::diagnostic::Code;
 use crate::error::{ErrorKind, Result};
 use crate::model::{BlobRef, HashType, Region};
@@ -136,8 +138,10 @@ pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -
     let blobref = region.blobref;
     let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
     let size = region.size;
-    let wrong_length =
-        |found: u64| blob_error(Code::BlobLength, format!("expected {size} bytes, found {found}"));
+    let wrong_length = |found: u64| {
+        let message = format!("expected {}, found {found}", count(size, "byte"));
+        blob_error(Code::BlobLength, message)
+    };
     store.get_sized(&blobref, size, out).map_err(|error| match error {
         StoreError::Length { found } => wrong_length(found),
         StoreError::Corrupt(_) => blob_error(Code::BlobDigest, error.to_string()),

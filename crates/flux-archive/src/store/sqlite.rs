@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use binio::diagnostic::count;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -322,8 +323,8 @@ fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     let most = block.len() as u64 * LZ4_RATIO;
     let len = usize::try_from(size).ok().filter(|_| size <= most);
     let len = len.ok_or_else(|| {
-        let held = block.len();
-        StoreError::Corrupt(format!("{held} bytes of LZ4 cannot decode to {size} bytes"))
+        let (held, size) = (count(block.len(), "byte"), count(size, "byte"));
+        StoreError::Corrupt(format!("{held} of LZ4 cannot decode to {size}"))
     })?;
     let mut data = Vec::new();
     StoreError::reserve(&mut data, size)?;
@@ -331,7 +332,8 @@ fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     let decoded = lz4_flex::block::decompress_into(block, &mut data);
     let decoded = decoded.map_err(|error| StoreError::Corrupt(error.to_string()))?;
     if decoded != len {
-        let message = format!("expected {size} bytes after decompression, found {decoded}");
+        let size = count(size, "byte");
+        let message = format!("expected {size} after decompression, found {decoded}");
         return Err(StoreError::Corrupt(message));
     }
     *block = data;

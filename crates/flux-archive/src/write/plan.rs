@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use binio::diagnostic::count;
+
 use crate::diagnostic::Code;
 use crate::error::{ErrorKind, Result};
 use crate::json::{Base64, escape};
@@ -37,15 +39,15 @@ impl<'e> Plan<'e> {
         if entry.size.is_some_and(|size| size < data_len) {
             return refuse(
                 Code::SizeBelowData,
-                format!("{data_len} bytes of data are more than the size"),
+                format!("the data has {}, more than the size", count(data_len, "byte")),
             );
         }
         let only_data =
             matches!(entry.content, Content::Json(_) | Content::Text(_) | Content::Base64(_));
         if only_data && len > data_len {
-            let message = format!(
-                "{data_len} bytes of data in {len}: only regions can have zeros after them"
-            );
+            let data = count(data_len, "byte");
+            let message =
+                format!("{data} of data in {len}: only regions can have zeros after them");
             return refuse(Code::SizeAboveData, message);
         }
         let string = |text| Some(Data::String(text));

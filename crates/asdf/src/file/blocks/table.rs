@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 
 use binio::ReadAt;
+use binio::diagnostic::count;
 
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -251,7 +252,8 @@ impl BlockTable {
             Ordering::Greater => Code::IndexLong,
         };
         reader.reports.retract(Code::IndexStale, offset);
-        let message = format!("the block index lists {entries} blocks, the file has {blocks}");
+        let listed = count(entries, "block");
+        let message = format!("the block index lists {listed}, but the file has {blocks}");
         reader.reports.report(code, offset, message);
     }
 

@@ -89,8 +89,9 @@ impl DriftedBlocks {
         let shown: Vec<String> = drifts.iter().take(3).map(|drift| format!("{drift:+}")).collect();
         let more = if drifts.len() > shown.len() { ", .." } else { "" };
         (!drifts.is_empty()).then(|| {
+            let unit = if matches!(drifts[..], [1 | -1]) { "byte" } else { "bytes" };
             format!(
-                "offsets of blocks drift from the index by {}{more} bytes: were line ends converted?",
+                "offsets of blocks drift from the index by {}{more} {unit}: were line ends converted?",
                 shown.join(", ")
             )
         })

@@ -14,6 +14,7 @@
 use std::collections::HashSet;
 
 use binio::ReadAt as _;
+use binio::diagnostic::count;
 use binio::source::Scanner;
 
 use super::cached_source::CachedSource;
@@ -117,7 +118,8 @@ pub(super) fn find_blocks(
         }
         None => {
             for (found, gap) in gaps {
-                let message = format!("a block {gap} bytes after the end of the chain of blocks");
+                let gap = count(gap, "byte");
+                let message = format!("a block {gap} after the end of the chain of blocks");
                 reader.reports.report(Code::Salvaged, found, message);
             }
         }
@@ -204,7 +206,8 @@ fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
     if !header.fits(file_len) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());
-        let message = format!("a block of {used_size} bytes of which {there} are in the file");
+        let used = count(used_size, "byte");
+        let message = format!("a block of {used}, but the file contains only {there}");
         reader.reports.report(Code::Salvaged, offset, message);
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use binio::Endian;
 use binio::array::{ByteOrder, Order, json};
+use binio::diagnostic;
 use binio::pointer::push;
 use bytes::Bytes;
 
@@ -43,7 +44,8 @@ impl fmt::Display for ElementsDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, total, first, from, to, largest } = self;
         let differ = if *count == 1 { "differs" } else { "differ" };
-        write!(f, "{count} of {total} elements {differ}, the first at {first:?}: {from} -> {to}")?;
+        let total = diagnostic::count(*total, "element");
+        write!(f, "{count} of {total} {differ}, the first at {first:?}: {from} -> {to}")?;
         match largest {
             Some(largest) if *count > 1 => write!(f, ", at most by {largest}"),
             _ => Ok(()),

@@ -2,6 +2,7 @@
 
 use binio::Limits;
 use binio::array::{Datatype, ScalarKind, ScalarType};
+use binio::diagnostic::count;
 
 use crate::ndarray::parse::{ArrayHeader, parse_datatype};
 use crate::ndarray::source::Source;
@@ -32,7 +33,8 @@ pub(super) fn mismatch(
         if keyword == "ndim" { array.dimensions == wanted } else { array.dimensions <= wanted };
     let most = if keyword == "ndim" { "" } else { "at most " };
     let found = array.dimensions;
-    (!fits).then(|| format!("expected {most}{wanted} dimensions, found {found}"))
+    let wanted = count(wanted, "dimension");
+    (!fits).then(|| format!("expected {most}{wanted}, found {found}"))
 }
 
 /// The declared properties of an array, or those inferred from its elements in the tree.

@@ -22,6 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use binio::checksum::Algorithm;
+use binio::diagnostic::count;
 use binio::{Limits, ReadAt, Span};
 
 use super::pieces::{Pieces, View, with_cr, without_cr};
@@ -112,7 +113,8 @@ fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
 }
 
 fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
-    let message = format!("a conversion of line ends had {what} {bytes} bytes; it was undone");
+    let bytes = count(bytes, "byte");
+    let message = format!("a conversion of line ends had {what} {bytes}; it was undone");
     super::mended(Code::IndexDrift, first, message)
 }
 

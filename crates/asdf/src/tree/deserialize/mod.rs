@@ -35,6 +35,8 @@ use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 
 use self::access::{Entries, Items, Variant};
 use self::failure::Failure;
+use binio::diagnostic::count;
+
 use super::external::Files;
 use super::integer;
 use crate::complex;
@@ -177,9 +179,9 @@ impl Walk<'_> {
         let max_nodes = limits.max_expanded.saturating_add(document.node_count() as u64);
         let max_bytes = limits.max_expanded_bytes.saturating_add(document.text_len());
         let what = if self.nodes.get() > max_nodes {
-            format!("{max_nodes} nodes")
+            count(max_nodes, "node")
         } else if self.bytes.get() > max_bytes {
-            format!("{max_bytes} bytes of text")
+            count(max_bytes, "byte") + " of text"
         } else {
             return Ok(());
         };

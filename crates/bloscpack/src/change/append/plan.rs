@@ -1,5 +1,6 @@
 //! Planning an append before anything is written.
 
+use binio::diagnostic::count;
 use serde_json::Value;
 
 use super::AppendOptions;
@@ -152,7 +153,8 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     let is_last = |index: usize| index + 1 == reader.chunks().len();
     for (index, chunk) in reader.chunks().iter().enumerate() {
         if chunk.nbytes > size || (chunk.nbytes < size && !is_last(index)) {
-            let message = format!("chunk {index} has {} bytes, not {size}", chunk.nbytes);
+            let found = count(chunk.nbytes, "byte");
+            let message = format!("chunk {index} has {found}, not {size}");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
     }
@@ -241,8 +243,9 @@ fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
         return refuse("rows of an array in order F are not contiguous".to_owned());
     }
     let row = others.iter().try_fold(info.datatype().itemsize(), |size, &n| size.checked_mul(n));
-    match row.filter(|&row| row > 0 && len % row == 0) {
-        Some(row) => Ok(rows.saturating_add(len / row)),
-        None => refuse(format!("{len} bytes are not whole rows of {} bytes", row.unwrap_or(0))),
+    if let Some(row) = row.filter(|&row| row > 0 && len % row == 0) {
+        return Ok(rows.saturating_add(len / row));
     }
+    let (len, row) = (count(len, "byte"), count(row.unwrap_or(0), "byte"));
+    refuse(format!("expected whole rows of {row}, found {len}"))
 }

@@ -260,7 +260,7 @@ fn array_is_appended_to_along_its_first_axis_when_that_is_asked_for() {
         assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "axis0", .. }));
         let options = options.axis0(true);
         let error = folder.append(&[0; 13], &options).unwrap_err();
-        assert_eq!(error.to_string(), "shape: 13 bytes are not whole rows of 12 bytes");
+        assert_eq!(error.to_string(), "shape: expected whole rows of 12 bytes, found 13 bytes");
         let appended = folder.append(&[0; 1200], &options).unwrap();
         assert_eq!(appended.in_place, options.in_place);
         let reader = folder.reader();

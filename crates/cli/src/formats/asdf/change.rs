@@ -198,9 +198,5 @@ pub(super) fn report(
         return output.result(&format_args!("{target}: unchanged"));
     }
     let would = if dry_run { " would be written" } else { "" };
-    output.result(&format_args!(
-        "{target}: {}, {}{would}",
-        size(*len),
-        count(*blocks as u64, "block")
-    ))
+    output.result(&format_args!("{target}: {}, {}{would}", size(*len), count(*blocks, "block")))
 }

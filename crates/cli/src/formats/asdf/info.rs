@@ -144,13 +144,13 @@ fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
         writeln!(
             out,
             "  software  {} of {software}",
-            count(history.extensions.len() as u64, "extension")
+            count(history.extensions.len(), "extension")
         )?;
     }
     if let Some(last) = history.entries.last() {
         let time = last.time.as_ref().map(|time| format!(", {time}")).unwrap_or_default();
         let last = cut(&one_line(&format!("{}{time}", last.description)));
-        let count = count(history.entries.len() as u64, "entry");
+        let count = count(history.entries.len(), "entry");
         writeln!(out, "  history   {count}, the last: {last}")?;
     }
     Ok(())
@@ -178,7 +178,7 @@ fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
         writeln!(out, "    {line}")?;
     }
     if total > MAX_ARRAYS {
-        let more = count((total - MAX_ARRAYS) as u64, "smaller array");
+        let more = count(total - MAX_ARRAYS, "smaller array");
         writeln!(out, "    ... ({more}; --json has all)")?;
     }
     Ok(())

@@ -177,11 +177,11 @@ fn report(
         }));
     }
     let would = if writing.dry_run { " would be written" } else { "" };
-    let (target, blocks) = (target.display(), count(*blocks as u64, "block"));
+    let (target, blocks) = (target.display(), count(*blocks, "block"));
     match files.len() {
         0 => output.result(&format_args!("{target}: {}, {blocks}{would}", size(*len))),
         files => {
-            let files = count(files as u64, "file");
+            let files = count(files, "file");
             output.result(&format_args!("{target}: {}, blocks in {files}{would}", size(*len)))
         }
     }

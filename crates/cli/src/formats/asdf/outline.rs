@@ -269,7 +269,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
         };
     }
     let again = if seen.contains(&node.id()) { " (as above)" } else { "" };
-    let count = |one: &str| count(node.len() as u64, one);
+    let count = |one: &str| count(node.len(), one);
     match node.kind() {
         NodeKind::Mapping if node.is_empty() => format!("{{}}{tag}"),
         NodeKind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),

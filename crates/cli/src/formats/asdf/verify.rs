@@ -49,7 +49,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     }
     if report.is_fine() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
-        let blocks = count(report.blocks.len() as u64, "block");
+        let blocks = count(report.blocks.len(), "block");
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
         let external = match external {
             0 => String::new(),

@@ -33,7 +33,7 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
             "version": version.number(), "chunks": chunks,
         }))?;
     } else {
-        let chunks = count(chunks as u64, "chunk");
+        let chunks = count(chunks, "chunk");
         output.result(&format_args!("{}: {chunks} in {version}", target.display()))?;
     }
     Ok(Verdict::Fine)

@@ -54,7 +54,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
         } else {
             ""
         };
-        let errors = count(report.errors() as u64, "error");
+        let errors = count(report.errors(), "error");
         let of = |severity| report.diagnostics.iter().filter(move |one| one.severity == severity);
         let warnings = count(of(Severity::Warning).count() as u64, "warning");
         let notes = count(of(Severity::Note).count() as u64, "note");

@@ -27,6 +27,6 @@ pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Fail
     };
     let body = |out: &mut dyn Write| out.write_all(code.as_bytes());
     output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
-    output.result(&format_args!("{}: {}", target.display(), count(code.len() as u64, "byte")))?;
+    output.result(&format_args!("{}: {}", target.display(), count(code.len(), "byte")))?;
     Ok(Verdict::Fine)
 }

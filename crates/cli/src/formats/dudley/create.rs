@@ -108,7 +108,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
             "file": name(path), "format": "dudley", "ok": true, "address": offset, "bytes": len,
         }))?;
     } else {
-        let bytes = count(len as u64, "byte");
+        let bytes = count(len, "byte");
         output.result(&format_args!("{}: {bytes} at {offset} replaced", name(path)))?;
     }
     Ok(Verdict::Fine)

@@ -48,7 +48,7 @@ pub(super) fn import_as(
             output.result(&format_args!(
                 "{}: {}",
                 target.display(),
-                count(layout.len() as u64, "byte")
+                count(layout.len(), "byte")
             ))?;
         }
     }

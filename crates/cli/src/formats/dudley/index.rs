@@ -40,11 +40,7 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
             "file": name(&target), "format": "dudley", "ok": true, "bytes": compiled.len(),
         }))?;
     } else {
-        output.result(&format_args!(
-            "{}: {}",
-            name(&target),
-            count(compiled.len() as u64, "byte")
-        ))?;
+        output.result(&format_args!("{}: {}", name(&target), count(compiled.len(), "byte")))?;
     }
     Ok(Verdict::Fine)
 }

@@ -80,7 +80,7 @@ fn of_files(
         }
     }
     if failed > MAX_ERRORS {
-        output.fail(&format_args!("{}", count((failed - MAX_ERRORS) as u64, "more file")));
+        output.fail(&format_args!("{}", count(failed - MAX_ERRORS, "more file")));
     }
     Ok(worst)
 }

@@ -209,7 +209,7 @@ fn tell(
     say_failures(target, failures, output);
     let written = is_wanted(report, collecting);
     if !written {
-        let (name, files) = (target.display(), count(failures.len() as u64, "file"));
+        let (name, files) = (target.display(), count(failures.len(), "file"));
         output.say(&format_args!(
             "{name}: nothing {done}, since {files} could not be read; --ignore-failed-read leaves them out"
         ));

@@ -46,7 +46,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
             "file": path.display().to_string(), "deleted": deleted, "dry_run": dry_run,
         }))?;
     } else if !is_standard(path) {
-        let entries = count(deleted.len() as u64, "entry");
+        let entries = count(deleted.len(), "entry");
         let done = if *dry_run { "would be deleted" } else { "deleted" };
         output.result(&format_args!("{}: {entries} {done}", path.display()))?;
     }

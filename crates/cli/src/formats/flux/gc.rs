@@ -44,7 +44,7 @@ pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
             "dry_run": command.dry_run,
         }))?;
     } else {
-        let removed = count(report.removed.len() as u64, "blob");
+        let removed = count(report.removed.len(), "blob");
         let done = if command.dry_run { "would be removed" } else { "removed" };
         let kept = report.kept;
         output.result(&format_args!("{}: {removed} {done}, {kept} kept", path.display()))?;

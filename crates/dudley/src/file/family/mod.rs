@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use binio::array::Strided;
+use binio::diagnostic::count;
 
 use super::bytes::FileBytes;
 use super::open::OpenOptions;
@@ -206,7 +207,8 @@ impl Template {
     ) -> Result<Family, Error> {
         let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
         if files.len() != summaries.len() {
-            let message = format!("{} records for {} files", summaries.len(), files.len());
+            let (records, files) = (count(summaries.len(), "record"), count(files.len(), "file"));
+            let message = format!("{records} for {files}");
             return Err(ErrorKind::Mismatch { path: "/summary".to_owned(), message }.into());
         }
         let columns = self.params().map(|name| summaries.param(name));
