@@ -188,6 +188,48 @@ fn verify_checks_the_blocks_of_an_exploded_file() {
 }
 
 #[test]
+fn external_files_that_are_missing_are_counted_in_one_line_by_every_command() {
+    let nodes: String = (0..6)
+        .map(|n| {
+            let keys = "datatype: uint8, byteorder: big, shape: [1]";
+            format!("a{n}: !core/ndarray-1.1.0 {{source: f{}.asdf, {keys}}}\n", n / 2 * 2)
+        })
+        .collect();
+    let nodes = nodes
+        + "z: !core/ndarray-1.1.0 {source: g.asdf, datatype: uint8, byteorder: big, shape: [1]}\n";
+    let folder = tree_file(&nodes);
+    let verify = folder.run(&["verify", "a.asdf"]);
+    let text = stdout(&verify);
+    assert_eq!((status(&verify), text.lines().count()), (1, 1), "{text}");
+    let message = "error[NotChecked]: 4 external files with the data of 7 arrays cannot be opened: \
+                   \"f0.asdf\" for /a0, \"f2.asdf\" for /a2, \"f4.asdf\" for /a4 and 1 more; \
+                   the first error is \"f0.asdf\": external file ";
+    assert!(text.contains(message), "{text}");
+    assert!(text.contains("No such file"), "{text}");
+
+    let report = json_of(&folder.run(&["verify", "--json", "a.asdf"]));
+    let found = report["diagnostics"].as_array().expect("a list");
+    assert_eq!((found.len(), &found[0]["code"]), (1, &json!("NotChecked")), "{report}");
+    let labels = found[0]["labels"].as_array().expect("a list");
+    assert_eq!(labels.len(), 7, "every array is listed");
+    assert_eq!((&labels[6]["pointer"], &labels[6]["message"]), (&json!("/z"), &json!("g.asdf")));
+
+    let denied = folder.run(&["asdf", "verify", "--external", "deny", "a.asdf"]);
+    assert_eq!(stdout(&denied).lines().count(), 1, "{}", stdout(&denied));
+    folder.write("b.asdf", folder.read("a.asdf"));
+    for command in [
+        &["diff", "a.asdf", "b.asdf"][..],
+        &["implode", "a.asdf", "-o", "c.asdf"],
+        &["explode", "a.asdf", "-o", "c.asdf"],
+        &["get", "a.asdf", "/a0"],
+    ] {
+        let output = folder.run(&[&["asdf"], command].concat());
+        let lines = stdout(&output).lines().count() + stderr(&output).lines().count();
+        assert!(lines <= 2, "{command:?}: {}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
 fn bad_data_are_status_1_whatever_the_command() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {

@@ -5,6 +5,7 @@ mod pattern;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod search;
+mod unopened_files;
 mod verify;
 
 pub use compare::{Compare, Difference, DifferenceKind, ElementsDifference};

@@ -8,6 +8,8 @@ use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::file::blocks::ChecksumVerdict;
 use crate::tree::Node;
 
+use super::unopened_files::UnopenedFiles;
+
 /// A function that is called with the stored size in bytes of each block that has been checked, from any
 /// thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -77,9 +79,10 @@ impl VerifyReport {
 impl Asdf {
     /// Checks the whole file. Every block is decoded and its checksum verified, in parallel. The tree must be
     /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
-    /// Blocks of external files that arrays use are checked as well; if such a file is missing or the policy
-    /// for external files forbids opening it, the report contains [`Code::NotChecked`]. Problems in the file
-    /// are listed in the report; this only fails if the source fails while reading block headers.
+    /// Blocks of external files that arrays use are checked as well. If such files are missing, or the policy
+    /// for external files forbids opening them, the report contains [`Code::NotChecked`] once per reason, and
+    /// its labels are the arrays. Problems in the file are listed in the report; this only fails if the source
+    /// fails while reading block headers.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -172,20 +175,22 @@ fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
     };
     // If blocks are not at the offsets listed in the index, this has already been reported.
     let has_drifted = file.reports().sorted().iter().any(|d| d.code == Code::IndexDrift);
+    let mut unopened = UnopenedFiles::default();
     for node in nodes {
         let Err(error) = check_node(node) else { continue };
-        let code = match error.kind() {
-            ErrorKind::Array { kind: ArrayError::Data(inner), .. } => match inner.kind() {
-                ErrorKind::Reference { .. } => Code::NotChecked,
-                ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } if has_drifted => {
-                    continue;
-                }
-                _ => Code::BadNode,
-            },
-            _ => Code::BadNode,
+        let data_error = match error.kind() {
+            ErrorKind::Array { kind: ArrayError::Data(error), .. } => Some(error.kind()),
+            _ => None,
         };
-        found.push(node.diagnostic(code, without_place(&error)));
+        match data_error {
+            Some(ErrorKind::Reference { target, kind }) => {
+                unopened.add(node, target, kind, without_place(&error));
+            }
+            Some(ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. }) if has_drifted => {}
+            _ => found.push(node.diagnostic(Code::BadNode, without_place(&error))),
+        }
     }
+    found.extend(unopened.diagnostics());
 }
 
 fn check_node(node: Node<'_>) -> Result<()> {
