@@ -448,6 +448,26 @@ fn info_shows_the_data_of_a_file_with_much_software() {
 }
 
 #[test]
+fn info_counts_the_arrays_among_the_nodes_that_the_outline_omits() {
+    let arrays: String =
+        (0..50).map(|n| format!("a{n}: !core/ndarray-1.1.0 [{n}, {n}]\n")).collect();
+    let scalars: String = (0..30).map(|n| format!("s{n}: {n}\n")).collect();
+    let omitted = |tree: &str| {
+        let text = stdout(&tree_file(tree).done(&["info", "a.asdf"]));
+        let line = text.lines().find(|line| line.ends_with("shows all)"));
+        line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
+    };
+    let more = "... (40 more nodes, including 10 arrays; `scibin asdf tree` shows all)";
+    assert_eq!(omitted(&format!("{scalars}{arrays}")), more, "40 lines show arrays first");
+    let few = arrays.lines().take(20).fold(String::new(), |text, line| text + line + "\n");
+    let more = "... (10 more nodes; `scibin asdf tree` shows all)";
+    assert_eq!(omitted(&format!("{scalars}{few}")), more, "all arrays are shown");
+    let deep = format!("{scalars}{few}d: {{e: {{f: !core/ndarray-1.1.0 [1, 2]}}}}\n");
+    let more = "... (13 more nodes, including 1 array; `scibin asdf tree` shows all)";
+    assert_eq!(omitted(&deep), more);
+}
+
+#[test]
 fn tree_shows_a_part_some_levels_and_yaml() {
     let folder = observation();
     let text = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman", "--depth", "1"]));

@@ -48,9 +48,9 @@ pub(crate) fn outline(
 ) -> io::Result<()> {
     let mut depth = extent.depth.unwrap_or(usize::MAX);
     let mut room_at_last = u64::MAX;
-    let mut hidden = 0;
+    let (mut hidden, mut hidden_arrays) = (0, 0);
     if let Some(max) = extent.lines {
-        let levels = count_levels(root, extent);
+        let (levels, arrays) = count_levels(root, extent);
         let mut shown = 0;
         let whole = levels.iter().take_while(|&&count| {
             shown += count;
@@ -61,6 +61,7 @@ pub(crate) fn outline(
         if whole < levels.len() {
             (depth, room_at_last) = (whole + 1, max - before);
             hidden = (levels.iter().sum::<u64>() - max).min(MAX_COUNT);
+            hidden_arrays = arrays;
         }
     }
     let limit = root.document().node_count() as u64 * BYTES_PER_NODE + MAX_BYTES;
@@ -80,6 +81,7 @@ pub(crate) fn outline(
             let message = format!("merge keys repeat entries: stopped after {limit} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
+        hidden_arrays = hidden_arrays.saturating_sub(u64::from(line.node.is_ndarray()));
         let (key, summary) = (&line.key, &line.summary);
         let description = description(line.node, described);
         writeln!(out, "{}{}{key}: {summary}{description}", line.prefix, line.branch())?;
@@ -90,7 +92,12 @@ pub(crate) fn outline(
     if hidden > 0 {
         let than = if hidden == MAX_COUNT { "more than " } else { "" };
         let more = count(hidden, "more node");
-        writeln!(out, "{indent}... ({than}{more}; `scibin asdf tree` shows all)")?;
+        // If counting stopped early, the number of arrays is unknown.
+        let arrays = match hidden_arrays {
+            1.. if hidden < MAX_COUNT => format!(", including {}", count(hidden_arrays, "array")),
+            _ => String::new(),
+        };
+        writeln!(out, "{indent}... ({than}{more}{arrays}; `scibin asdf tree` shows all)")?;
     }
     Ok(())
 }
@@ -116,10 +123,10 @@ fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::R
     Ok(())
 }
 
-/// Returns the number of lines at each level of the outline.
-fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
+/// Returns the number of lines at each level of the outline, and the number of arrays on all levels.
+fn count_levels(root: Node<'_>, extent: Extent) -> (Vec<u64>, u64) {
     let mut levels = Vec::new();
-    let mut total = 0;
+    let (mut total, mut arrays) = (0, 0);
     let mut walk = Walk::new(root, "", extent.only_content);
     while let Some(line) = walk.next() {
         let depth = walk.depth();
@@ -128,6 +135,7 @@ fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
         }
         levels[depth - 1] += 1;
         total += 1;
+        arrays += u64::from(line.node.is_ndarray());
         if total > MAX_COUNT + extent.lines.unwrap_or(0) {
             break;
         }
@@ -135,7 +143,7 @@ fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
             walk.descend(&line);
         }
     }
-    levels
+    (levels, arrays)
 }
 
 /// A line of the outline, which shows a node.
