@@ -51,7 +51,8 @@ impl<'a> YamlNode<'a> {
         Ok(node)
     }
 
-    fn step(self, name: &str) -> Result<YamlNode<'a>, String> {
+    /// Returns the child with this key or index, or a description of what is wrong.
+    pub(crate) fn step(self, name: &str) -> Result<YamlNode<'a>, String> {
         match self.kind() {
             NodeKind::Mapping => self.get(name).ok_or_else(|| {
                 let keys = self.entries().take(MAX_SUGGESTED).filter_map(|(key, _)| key.text());

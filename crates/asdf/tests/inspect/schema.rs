@@ -539,6 +539,17 @@ fn keys_with_a_default_are_filled_in_up_to_standard_1_5() {
 }
 
 #[test]
+fn a_reference_to_a_key_with_an_unescaped_tilde_leads_to_that_key() {
+    // As in the schemas of source catalogs of the Roman telescope; RFC 6901 requires `~0` and `~1`.
+    let definitions = "definitions: {'a_~band~': {type: array}, 'b~/c': {type: array}}";
+    for reference in ["a_~band~", "a_~0band~0", "b~0~1c", "b~~1c"] {
+        let schemas = schema_of(&format!("$ref: '#/definitions/{reference}'\n{definitions}"));
+        assert_eq!(messages(&schemas, tagged("1.6.0", " []")), [""; 0], "{reference}");
+        assert_eq!(messages(&schemas, tagged("1.6.0", " {}")).len(), 1, "{reference}");
+    }
+}
+
+#[test]
 fn the_newest_manifest_that_the_file_names_gives_the_schemas_of_a_tag() {
     let mut schemas = Schemas::new();
     for (version, kind) in [("1.9.0", "string"), ("1.10.0", "number"), ("1.11.0", "boolean")] {

@@ -195,7 +195,7 @@ impl Schemas {
         let (uri, fragment) = uri::split(uri);
         let number = *self.by_uri.get(uri)?;
         let document = self.documents.get(number)?;
-        let node = document.root().pointer(&fragment).ok()?;
+        let node = node_at(document.root(), &fragment)?;
         let (uri, _) = self.by_uri.get_key_value(uri)?;
         Some(Place { number, uri, node, is_target: true })
     }
@@ -231,6 +231,17 @@ impl<'s> Place<'s> {
         let slash = if keyword.is_empty() { "" } else { "/" };
         format!("{}#{pointer}{slash}{keyword}", self.uri)
     }
+}
+
+/// Returns the node to which the fragment of a URI leads. As in the reference, a `~` that is not part of an escape
+/// stands for itself, because the schemas of the Roman telescope refer to keys such as `psf_~band~_flux` unescaped.
+fn node_at<'s>(root: YamlNode<'s>, fragment: &str) -> Option<YamlNode<'s>> {
+    if fragment.is_empty() {
+        return Some(root);
+    }
+    let unescaped = |token: &str| token.replace("~1", "/").replace("~0", "~");
+    let mut tokens = fragment.strip_prefix('/')?.split('/');
+    tokens.try_fold(root, |node, token| node.step(&unescaped(token)).ok())
 }
 
 /// Returns the version at the end of a URI, such as `1.6.0` or `1.6`.
