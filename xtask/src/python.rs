@@ -49,6 +49,22 @@ const PACKAGES: &[&str] = &[
 /// asdf-compression.
 const ABACUS: &str = "abacusutils==2.1.2";
 
+/// The packages of missions, whose schemas and test files `validate.py` uses. They are installed into a folder of their
+/// own, `missions`, without their dependencies, which would take almost a gigabyte. What `roman_datamodels` imports is
+/// listed.
+const MISSIONS: &[&str] = &[
+    "asdf-astropy==0.11.0",
+    "asdf-wcs-schemas==0.5.0",
+    "astropy==8.0.2",
+    "astropy-iers-data==0.2026.11.2.0.34.55",
+    "dkist==1.18.1",
+    "gwcs==1.0.3",
+    "pyerfa==2.0.1.5",
+    "rad==1.2.1",
+    "roman_datamodels==1.2.0",
+    "sunpy==7.0.5",
+];
+
 /// What makes bloscpack importable, for `site-packages`.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
@@ -118,17 +134,19 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let stamp = directory.join("packages");
-    let wanted = format!("{}\n{ABACUS}\n{SHIM}", PACKAGES.join("\n"));
+    let wanted = [PACKAGES.join("\n"), ABACUS.into(), MISSIONS.join("\n"), SHIM.into()].join("\n");
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
         run(program("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
         run(program(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(PACKAGES))?;
-        run(program(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
-            .arg("--target")
-            .arg(directory.join("abacus"))
-            .arg(ABACUS))?;
+        for (folder, packages) in [("abacus", &[ABACUS][..]), ("missions", MISSIONS)] {
+            run(program(&python)
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                .args(["--no-deps", "--target"])
+                .arg(directory.join(folder))
+                .args(packages))?;
+        }
         write(&site_packages(&python)?.join("mutable_mapping.pth"), SHIM)?;
         write(&stamp, &wanted)?;
     }
