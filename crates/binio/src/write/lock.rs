@@ -102,16 +102,40 @@ impl FileLock {
 fn holder(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
 
+    let file = fs::metadata(path).ok()?;
+    let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
+    let device = format!("{major:02x}:{minor:02x}");
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut holders = holders(&locks, file.ino());
+    holders.find_map(|(process, on)| {
+        (on == device || has_open(process, (file.dev(), file.ino()))).then_some(process)
+    })
+}
+
+/// Iterates over the locks on files with this inode, which is unique only within a device. Yields the
+/// processes that hold them, and the devices.
+#[cfg(target_os = "linux")]
+fn holders(locks: &str, inode: u64) -> impl Iterator<Item = (u32, &str)> {
     // `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`: the fifth word is the process, the sixth
     // the device and inode of the file.
-    let inode = fs::metadata(path).ok()?.ino().to_string();
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
+    locks.lines().filter_map(move |line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let process = (words.next()? == "FLOCK").then(|| words.nth(2))??;
-        let is_it = words.next()?.rsplit(':').next()? == inode;
-        process.parse().ok().filter(|process| is_it && *process > 0)
+        let (device, found) = words.next()?.rsplit_once(':')?;
+        let process = process.parse().ok().filter(|process| *process > 0)?;
+        (found.parse() == Ok(inode)).then_some((process, device))
     })
+}
+
+/// Returns `true` if a process is known to have a file open. Some file systems, such as Btrfs and
+/// overlays, have another device in the list of locks than in the metadata of their files.
+#[cfg(target_os = "linux")]
+fn has_open(process: u32, file: (u64, u64)) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    let mut files = open.filter_map(|entry| fs::metadata(entry.path()).ok());
+    files.any(|open| (open.dev(), open.ino()) == file)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -181,6 +205,25 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
             drop(lock);
         });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn holder_of_a_lock_has_the_file_open_or_locks_it_on_the_same_device() {
+        use std::os::unix::fs::MetadataExt;
+
+        let locks = "1: POSIX  ADVISORY  WRITE 10 08:02:77 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 11 08:02:77 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 12 08:02:77 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 13 fd:00:77 0 EOF\n\
+                     4: FLOCK  ADVISORY  WRITE 14 fd:00:7 0 EOF\n";
+        let found: Vec<_> = holders(locks, 77).collect();
+        assert_eq!(found, [(11, "08:02"), (13, "fd:00")]);
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let metadata = file.as_file().metadata().unwrap();
+        assert!(has_open(std::process::id(), (metadata.dev(), metadata.ino())));
+        assert!(!has_open(std::process::id(), (metadata.dev() + 1, metadata.ino())));
     }
 
     #[test]
