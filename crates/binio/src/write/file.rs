@@ -189,8 +189,11 @@ impl Storage for FileStorage<'_> {
     }
 
     fn remove_journal(&mut self) -> Result<()> {
+        fs::remove_file(&self.journal_path)
+            .map_err(Error::from)
+            .with_context(|| self.journal_path.display().to_string())?;
         self.journal = None;
-        Ok(fs::remove_file(&self.journal_path)?)
+        Ok(())
     }
 
     fn sync_directory(&mut self) -> Result<()> {
@@ -201,6 +204,25 @@ impl Storage for FileStorage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn journal_that_cannot_be_removed_is_still_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, b"0123456789").unwrap();
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
+        storage.create_journal().unwrap();
+        let journal = journal::path_of(lock.path());
+        fs::rename(&journal, folder.path().join("other")).unwrap();
+        fs::create_dir(&journal).unwrap();
+        assert!(storage.remove_journal().is_err());
+        storage.journal_mut().unwrap().write_all_at(b"abc", 0).unwrap();
+        fs::remove_dir(&journal).unwrap();
+        fs::rename(folder.path().join("other"), &journal).unwrap();
+        storage.remove_journal().unwrap();
+        assert!(storage.journal().is_none() && !journal.exists());
+    }
 
     #[test]
     fn file_and_memory_hold_the_same_after_the_same_operations() {
