@@ -18,18 +18,12 @@ impl Spool {
         let mut registered = None;
         let file = tempfile::Builder::new().make(|path| {
             let remove = path.to_owned();
-            // Register the name first, because a signal may end the program at any time.
-            let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
-            match private_file().create_new(true).open(path) {
-                Ok(file) => {
-                    registered = Some(temporary);
-                    Ok(file)
-                }
-                Err(error) => {
-                    temporary.keep();
-                    Err(error)
-                }
-            }
+            let (file, temporary) = TemporaryFile::create(
+                move || drop(fs::remove_file(&remove)),
+                || private_file().create_new(true).open(path),
+            )?;
+            registered = Some(temporary);
+            Ok(file)
         })?;
         Ok(Self { file, _registered: registered })
     }

@@ -170,16 +170,12 @@ fn with_temporary_name<T>(
         }
         let remove = name.clone();
         // A failure to remove the file cannot be reported.
-        let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
-        match create(&name) {
-            Ok(created) => return Ok((created, (name, temporary))),
-            Err(error) => {
-                temporary.keep();
-                // Another writer was faster.
-                if error.kind() != ErrorKind::AlreadyExists {
-                    return Err(error.into());
-                }
-            }
+        let remove = move || drop(fs::remove_file(&remove));
+        match TemporaryFile::create(remove, || create(&name)) {
+            Ok((created, temporary)) => return Ok((created, (name, temporary))),
+            // Another writer was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
         }
     }
 }

@@ -45,6 +45,43 @@ impl TemporaryFile {
         Self(id)
     }
 
+    /// Registers the function that removes a file, and then creates the file. If `create` fails, nothing is
+    /// removed, because the file may belong to somebody else.
+    ///
+    /// ```
+    /// use std::fs::{self, File};
+    /// use binio::write::TemporaryFile;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let path = folder.path().join(".part.tmp");
+    /// let create = || {
+    ///     let remove = path.clone();
+    ///     TemporaryFile::create(move || drop(fs::remove_file(&remove)), || File::create_new(&path))
+    /// };
+    /// let (_, temporary) = create()?;
+    /// assert!(create().is_err() && path.exists());
+    /// drop(temporary);
+    /// assert!(!path.exists());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if `create` fails.
+    pub fn create<T, E>(
+        remove: impl Fn() + Send + 'static,
+        create: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(T, Self), E> {
+        let temporary = Self::new(remove);
+        match create() {
+            Ok(created) => Ok((created, temporary)),
+            Err(error) => {
+                temporary.keep();
+                Err(error)
+            }
+        }
+    }
+
     /// Keeps the file, because it was renamed or never created.
     pub fn keep(self) {
         files().remove(&self.0);

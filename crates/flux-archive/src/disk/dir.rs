@@ -277,16 +277,12 @@ impl Dir {
             let name = format!(".flux-{}-{count}.tmp", process::id());
             let (dir, remove) = (self.clone(), name.clone());
             // A failure to remove it cannot be reported.
-            let registered = TemporaryFile::new(move || drop(dir.remove(&remove)));
-            match make(&name) {
-                Ok(made) => return Ok((made, (name, registered))),
-                Err(error) => {
-                    registered.keep();
-                    // Left by a process that had our process id and crashed.
-                    if error.kind() != io::ErrorKind::AlreadyExists {
-                        return Err(error);
-                    }
-                }
+            let remove = move || drop(dir.remove(&remove));
+            match TemporaryFile::create(remove, || make(&name)) {
+                Ok((made, registered)) => return Ok((made, (name, registered))),
+                // Left by a process that had our process id and crashed.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
             }
         }
     }

@@ -19,15 +19,9 @@ impl DatabaseCopy {
         let mut registered = None;
         let directory = tempfile::Builder::new().make(|directory| {
             let remove = directory.to_owned();
-            // Register the name first: a signal may end the program in between.
-            let temporary = TemporaryFile::new(move || remove_folder(&remove));
-            match private_folder(directory) {
-                Ok(()) => registered = Some(temporary),
-                Err(error) => {
-                    temporary.keep();
-                    return Err(error);
-                }
-            }
+            let remove = move || remove_folder(&remove);
+            let ((), temporary) = TemporaryFile::create(remove, || private_folder(directory))?;
+            registered = Some(temporary);
             Ok(())
         })?;
         let directory = directory.into_temp_path().keep()?;
