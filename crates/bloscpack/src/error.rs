@@ -114,6 +114,14 @@ pub enum ErrorKind {
     /// The shape of an array is invalid, or does not match its data.
     #[error("shape: {0}")]
     ShapeMismatch(String),
+    /// An element of the array is not a valid value of its type, for example because it is not valid UTF-8.
+    #[error("element {index}: {message}")]
+    InvalidElement {
+        /// The index of the element in C order.
+        index: u64,
+        /// The expected value and the value found.
+        message: String,
+    },
     /// The elements of the array have another type than the requested one.
     #[error("elements are {dtype}, not {asked}")]
     ElementType {
@@ -169,6 +177,9 @@ pub enum ErrorKind {
     /// The file is being changed by another process, or by another part of this one.
     #[error("another process is changing this file")]
     Locked,
+    /// The journal beside the file belongs to another file.
+    #[error("{}", binio::ErrorKind::ForeignJournal)]
+    ForeignJournal,
     /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
@@ -282,6 +293,7 @@ impl From<Error> for binio::Error {
                 Self::new(binio::ErrorKind::Limit { what, limit, requested })
             }
             ErrorKind::Locked => Self::new(binio::ErrorKind::Locked),
+            ErrorKind::ForeignJournal => Self::new(binio::ErrorKind::ForeignJournal),
             _ if error.is_bad_data() => Self::invalid(error.to_string()),
             _ => io::Error::from(error).into(),
         }
@@ -295,7 +307,7 @@ impl FormatErrorKind for ErrorKind {
                 Self::Limit { what, limit, requested }
             }
             binio::ErrorKind::Locked => Self::Locked,
-            binio::ErrorKind::ForeignJournal => Self::Damaged(error.to_string()),
+            binio::ErrorKind::ForeignJournal => Self::ForeignJournal,
             _ => Self::Io(error),
         }
     }
@@ -315,6 +327,8 @@ impl FormatErrorKind for ErrorKind {
             | Self::ObjectDtype
             | Self::InvalidDtype(_)
             | Self::ShapeMismatch(_)
+            | Self::InvalidElement { .. }
+            | Self::ForeignJournal
             | Self::Damaged(_) => true,
             Self::Io(error) => error.is_bad_data(),
             _ => false,

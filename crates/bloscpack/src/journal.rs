@@ -42,7 +42,7 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 ///
 /// # Errors
 ///
-/// Fails with [`Damaged`](crate::ErrorKind::Damaged) if the journal belongs to another file, with
+/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file, with
 /// [`Locked`](crate::ErrorKind::Locked) if the change is still in progress, and if the file cannot be written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     Ok(journal::roll_back(path)?)

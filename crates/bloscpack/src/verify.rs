@@ -220,7 +220,7 @@ fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
         ErrorKind::SizeMismatch { .. } => Code::SizeMismatch,
         ErrorKind::Metadata(_) => Code::Metadata,
         ErrorKind::Truncated { .. } if error.offset() > Some(0) => Code::Truncated,
-        ErrorKind::Damaged(_) => Code::Journal,
+        ErrorKind::Damaged(_) | ErrorKind::ForeignJournal => Code::Journal,
         _ => return None,
     };
     Some(diagnostic::from_error(code, error))

@@ -37,6 +37,9 @@ impl From<ElementsError> for Error {
             ElementsError::Slice(message) => ErrorKind::InvalidOption { option: "slice", message },
             ElementsError::Datatype(message) => ErrorKind::InvalidDtype(message),
             ElementsError::Object => ErrorKind::ObjectDtype,
+            ElementsError::Element { index, message } => {
+                ErrorKind::InvalidElement { index, message }
+            }
             ElementsError::Type { datatype: dtype, asked } => {
                 ErrorKind::ElementType { dtype, asked }
             }

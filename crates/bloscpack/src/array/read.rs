@@ -205,7 +205,7 @@ impl<'r> Array<'r> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ElementType`] if the elements are not
-    /// text, and if an element is not valid text.
+    /// text, and with [`ErrorKind::InvalidElement`] if an element is not valid text.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.decoding().strings()
     }
@@ -476,6 +476,15 @@ mod tests {
             assert!(npy[npy.len() - expected.len()..] == expected);
             assert_eq!(done.into_inner(), expected.len() as u64);
         }
+    }
+
+    #[test]
+    fn invalid_text_in_an_array_is_reported_with_the_index_of_its_element() {
+        let data = [b"a\0\0\0".as_slice(), &[0, 0, 0x11, 0]].concat();
+        let reader = open(&file(&info("<U1", &[2], Order::C), &data, 8));
+        let error = reader.array().unwrap().strings().unwrap_err();
+        let is_second = matches!(error.kind(), ErrorKind::InvalidElement { index: 1, .. });
+        assert!(is_second && error.is_bad_data(), "{error}");
     }
 
     #[test]

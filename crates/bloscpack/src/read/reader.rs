@@ -497,7 +497,7 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source). Also fails if the file cannot be opened, with
-    /// [`ErrorKind::Damaged`] if its journal belongs to another file, and, in strict reading, with
+    /// [`ErrorKind::ForeignJournal`] if its journal belongs to another file, and, in strict reading, with
     /// [`ErrorKind::Damaged`] if it has a journal at all.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();

@@ -201,10 +201,10 @@ impl Appender {
     /// # Errors
     ///
     /// Same as [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the file is
-    /// being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it has a diagnostic worse than a note
-    /// or if its journal belongs to another file, with [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is
-    /// older than version 2, and if the digest of its last chunk does not match. [`recover`](crate::repair::recover)
-    /// makes a damaged file good again.
+    /// being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it has a diagnostic worse than a
+    /// note, with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal belongs to another file, with
+    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is older than version 2, and if the digest of its last
+    /// chunk does not match. [`recover`](crate::repair::recover) makes a damaged file good again.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
         let rolled_back = lock.roll_back()?;

@@ -509,7 +509,10 @@ fn journal_of_another_file_is_left_alone() {
     fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
     assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Foreign));
     let error = folder.append(b"more", &AppendOptions::atomic()).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");
+    assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");
+    let error = Reader::open(folder.path()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");
+    assert!(matches!(binio::Error::from(error).kind(), binio::ErrorKind::ForeignJournal));
     assert!(folder.bytes() == other && journal.exists());
 }
 

@@ -152,8 +152,8 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 /// # Errors
 ///
 /// Same as [`rewrite`] and [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the
-/// old file is being changed elsewhere, and with [`Damaged`](crate::ErrorKind::Damaged) if its journal belongs to
-/// another file.
+/// old file is being changed elsewhere, and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal
+/// belongs to another file.
 pub fn rewrite_file(
     old: impl AsRef<Path>,
     new: impl AsRef<Path>,
