@@ -188,6 +188,19 @@ fn verify_checks_the_blocks_of_an_exploded_file() {
 }
 
 #[test]
+fn truncation_before_the_end_of_the_tree_is_reported_at_any_offset() {
+    let folder = tree_file("a: [1, 2]\n");
+    let whole = folder.read("a.asdf");
+    let end = whole.windows(5).position(|bytes| bytes == b"\n...\n").expect("an end") + 4;
+    for len in 11..end {
+        folder.write("cut.asdf", &whole[..len]);
+        let output = folder.run(&["verify", "cut.asdf"]);
+        let warned = stderr(&output).contains("warning[NoContent]: the file contains neither");
+        assert!(status(&output) == 1 || warned, "{len}: {}{}", stdout(&output), stderr(&output));
+    }
+}
+
+#[test]
 fn external_files_that_are_missing_are_counted_in_one_line_by_every_command() {
     let nodes: String = (0..6)
         .map(|n| {

@@ -103,6 +103,10 @@ impl Asdf {
         let mut found = Vec::new();
         let mut blocks = check_blocks(self, None, options, &mut found)?;
         check_tree(self, &mut found);
+        if self.layout().tree.is_none() && blocks.is_empty() {
+            let message = "the file contains neither a tree nor blocks; it may have been truncated";
+            found.push(Diagnostic::new(Code::NoContent, Place::at(0), message));
+        }
         // Decoding and parsing have added diagnostics to the file. Remove those about bad blocks for which
         // there is now a more detailed one.
         let mut diagnostics = self.diagnostics();
