@@ -170,6 +170,13 @@ impl Error {
     }
 
     /// Returns the JSON Pointer to the affected node, if the error is about a node.
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: {b: x}\n...\n"[..])?;
+    /// let error = file.tree()?.pointer("/a/b")?.integer().unwrap_err();
+    /// assert_eq!(error.pointer(), Some("/a/b"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn pointer(&self) -> Option<&str> {
         match self.kind() {
             ErrorKind::Yaml { pointer, .. } | ErrorKind::Array { pointer, .. } => {

@@ -25,6 +25,24 @@ pub enum Strictness {
 }
 
 /// When to compare the data of a block with its checksum, the MD5 digest in the block header.
+///
+/// ```
+/// use asdf::value::Array;
+/// use asdf::{OpenOptions, Tree, Verify, Writer};
+///
+/// let mut tree = Tree::default();
+/// tree.set("/data", Array::from_slice(b"0123456789", &[10])?)?;
+/// let mut bytes = std::io::Cursor::new(Vec::new());
+/// Writer::new(tree).write_to(&mut bytes)?;
+/// let mut bytes = bytes.into_inner();
+/// let start = bytes.windows(10).position(|window| window == b"0123456789").unwrap_or(0);
+/// bytes[start] = b'x';
+///
+/// let read = |verify| OpenOptions::new().verify(verify).from_bytes(bytes.clone())?.blocks().get(0)?.decode();
+/// assert_eq!(read(Verify::Never)?, "x123456789");
+/// assert!(read(Verify::OnRead).is_err());
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {

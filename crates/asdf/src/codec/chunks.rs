@@ -97,9 +97,10 @@ pub(super) struct ChunkedData<'a, C> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunk {
-    /// The range of the stored payload, without the lengths before it: an LZ4 block or a Blosc buffer.
+    /// The range of the stored payload in bytes of the file, without the lengths before it: an LZ4 block or a
+    /// Blosc buffer.
     pub stored: Range<u64>,
-    /// The range of the decoded data that the chunk contains.
+    /// The range that the chunk contains, in bytes of the decoded data.
     pub decoded: Range<u64>,
 }
 

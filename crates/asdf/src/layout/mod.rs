@@ -29,7 +29,7 @@ use crate::tag::Version;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// Offset of the `#` in the file.
+    /// Offset of the `#` in the file in bytes.
     pub offset: u64,
     /// The line without the `#` and the line end. Bytes that are not UTF-8 are replaced.
     pub text: String,
@@ -39,7 +39,7 @@ pub struct Comment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexText {
-    /// Offset of `#ASDF BLOCK INDEX` in the file.
+    /// Offset of `#ASDF BLOCK INDEX` in the file in bytes.
     pub offset: u64,
     /// The number of offsets in the list, or `None` if the index is not a list of offsets.
     pub entries: Option<usize>,
@@ -60,11 +60,11 @@ pub struct Layout {
     pub standard_version: Option<Version>,
     /// The comments, without `#ASDF_STANDARD`.
     pub comments: Vec<Comment>,
-    /// The range of the tree in the file, from `%YAML` to the end of the `...` line.
+    /// The range of the tree in bytes of the file, from `%YAML` to the end of the `...` line.
     pub tree: Option<Range<u64>>,
     /// Number of the tree's first line in the file, counted from 1.
     pub tree_line: u32,
-    /// Offset of the first block's magic.
+    /// Offset of the first block's magic in the file in bytes.
     pub first_block: Option<u64>,
     /// The block index, if there is one at the end of the file.
     pub index: Option<IndexText>,

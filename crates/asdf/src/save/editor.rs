@@ -180,6 +180,20 @@ impl Editor {
 
     /// Sets the value at a JSON Pointer, including its arrays; see [`TreeText::set`].
     ///
+    /// ```
+    /// use asdf::save::Editor;
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.asdf");
+    /// Writer::new(Tree::parse("filters: [F110W]")?).write(&path)?;
+    /// let mut editor = Editor::open(&path)?;
+    /// editor.set("/filters/-", &Tree::new("F160W"))?;
+    /// editor.commit()?;
+    /// assert_eq!(Asdf::open(&path)?.tree()?.pointer("/filters/1")?.as_str(), Some("F160W"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Same as [`tree`](Self::tree) and [`TreeText::set`]. Also fails with

@@ -46,6 +46,17 @@ const OMAP: &str = "tag:yaml.org,2002:omap";
 const PAIRS: &str = "tag:yaml.org,2002:pairs";
 
 /// Options for the JSON form.
+///
+/// ```
+/// use asdf::tree::json::{Aliases, Options};
+///
+/// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n---\na: &x !t [1]\nb: *x\n...\n"[..])?;
+/// let mut json = Vec::new();
+/// let options = Options::new().tags(true).aliases(Aliases::Reference);
+/// file.tree()?.write_json(&mut json, &options)?;
+/// assert_eq!(json, br#"{"a":{"$tag":"!t","$value":[1]},"b":{"$alias":"/a"}}"#);
+/// # Ok::<(), asdf::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {

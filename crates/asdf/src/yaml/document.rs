@@ -319,6 +319,16 @@ impl Document {
 
     /// Iterates over all nodes in the order of the text, including keys. Each node is visited once, regardless
     /// of the number of aliases.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"a: &x [1]\nb: *x";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let lists = document.nodes().filter(|node| node.items().len() > 0).count();
+    /// assert_eq!(lists, 1); // the alias is the same node
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn nodes(&self) -> impl Iterator<Item = YamlNode<'_>> {
         let nodes = (0u32..).zip(&self.records);
         let nodes = nodes.filter(|(_, record)| record.class != Class::Alias);

@@ -127,12 +127,34 @@ impl<'a> YamlNode<'a> {
     /// Returns the position at which the content of the node begins: after the anchor and the tag, at the quote
     /// of a quoted scalar, at the first character of the text of a block scalar, or at the first key of a block
     /// mapping.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"a: 1\nb: !!int 2";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let position = document.root().pointer("/b")?.position();
+    /// assert_eq!((position.line, position.column, position.offset), (2, 10, 14));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn position(self) -> Position {
         self.document.position(self.id)
     }
 
     /// Returns the full tag, such as `tag:stsci.edu:asdf/core/ndarray-1.1.0`, or `!foo` for a local tag.
     /// Returns `None` if there is no tag, and for the tag `!`.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"%TAG ! tag:stsci.edu:asdf/\n--- {a: !core/complex-1.0.0 1j, b: !!str 1, c: 1}";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let root = document.root();
+    /// assert_eq!(root.pointer("/a")?.tag(), Some("tag:stsci.edu:asdf/core/complex-1.0.0"));
+    /// assert_eq!(root.pointer("/b")?.tag(), Some("tag:yaml.org,2002:str"));
+    /// assert_eq!(root.pointer("/c")?.tag(), None);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn tag(self) -> Option<&'a str> {
         self.document.tag_of(self.id)
     }
@@ -166,6 +188,17 @@ impl<'a> YamlNode<'a> {
 
     /// Returns the text of a scalar, with quotes, escapes and folding resolved but otherwise as written.
     /// Returns `None` for a collection.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"[0x1f, 'it''s', [1]]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let root = document.root();
+    /// let texts: Vec<Option<&str>> = root.items().map(|item| item.text()).collect();
+    /// assert_eq!(texts, [Some("0x1f"), Some("it's"), None]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn text(self) -> Option<&'a str> {
         match self.kind() {
             NodeKind::Sequence | NodeKind::Mapping => None,
@@ -337,6 +370,16 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Iterates over the items of a sequence. Other nodes have no items.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"[1, 2, x]";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let numbers: Vec<_> = document.root().items().filter_map(|item| item.as_i64()).collect();
+    /// assert_eq!(numbers, [1, 2]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
     pub fn items(
         self,
     ) -> impl ExactSizeIterator<Item = YamlNode<'a>> + DoubleEndedIterator + Clone {

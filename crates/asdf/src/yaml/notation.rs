@@ -16,6 +16,14 @@ use super::scan::Fault;
 
 /// Returns the events of a text with any number of documents, one per line of the notation.
 ///
+/// ```
+/// use asdf::yaml::notation::events;
+///
+/// let events = events(b"[a, 'b']").map_err(|(_, message)| message)?;
+/// assert_eq!(events[2..5], ["+SEQ []", "=VAL :a", "=VAL 'b"]);
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 ///
 /// Returns the offset in bytes of the first violation of YAML 1.1, and a message that describes it.

@@ -30,7 +30,7 @@ pub struct ElementsDifference {
     pub count: u64,
     /// Total number of elements.
     pub total: u64,
-    /// Index of the first element that differs.
+    /// Index of the first element that differs, in C order: one number per dimension, counted from 0.
     pub first: Vec<u64>,
     /// That element in the first array, or `--` if it is masked.
     pub from: String,
