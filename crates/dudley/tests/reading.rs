@@ -152,3 +152,25 @@ fn a_record_that_nests_too_deeply_is_refused() {
         assert!(error.to_string().contains("nest deeper"), "{error}");
     }
 }
+
+#[cfg(any(unix, windows))]
+#[test]
+fn a_file_is_read_as_it_was_before_an_unfinished_change() {
+    use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt as _};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, [1, 2, 3, 4]).unwrap();
+    let options = dudley::OpenOptions::new().parse("x = u1[4]").unwrap();
+    let lock = FileLock::acquire(&path).unwrap();
+    let mut storage = FileStorage::open(&lock).unwrap();
+    let mut change = Change::begin(&mut storage, &ChangePlan::new(0..2).overwrite(2..4)).unwrap();
+    change.write_all_at(&[9, 9], 2).unwrap();
+    for mmap in [false, true] {
+        let file = options.clone().mmap(mmap).open(&path).unwrap();
+        assert_eq!(file.get("x").unwrap().read::<u8>().unwrap(), [1, 2, 3, 4]);
+    }
+    change.commit().unwrap();
+    let file = options.open(&path).unwrap();
+    assert_eq!(file.get("x").unwrap().read::<u8>().unwrap(), [1, 2, 9, 9]);
+}

@@ -6,7 +6,7 @@
 //! | write a number that is only known after the bytes that follow it | [`PatchWriter`] |
 //! | change part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo an interrupted change | [`journal::roll_back`], [`FileLock::roll_back`] |
-//! | read a file as it was before an interrupted change | [`Journaled`], [`ConsistentFile`], [`Folder`] |
+//! | read a file as it was before an interrupted change | [`Journaled`], [`ConsistentFile`], [`FileOpener`] |
 //! | find out how much would be written | [`Discard`] |
 //! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
@@ -18,13 +18,13 @@ mod discard;
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
 mod file;
-mod folder;
 pub mod journal;
 mod journaled;
 mod lock;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
 mod new_file;
+mod opener;
 mod patch;
 mod storage;
 mod temporary;
@@ -37,12 +37,12 @@ pub use atomic::{AtomicFile, sync_directory};
 pub use change::{Change, ChangePlan};
 pub use discard::Discard;
 pub use file::{FileStorage, FileTarget, write_all_at};
-pub use folder::Folder;
 pub use journaled::{ConsistentFile, Journaled};
 pub use lock::FileLock;
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryFile, MemoryStorage, Operation, StorageFile};
 pub use new_file::NewFile;
+pub use opener::FileOpener;
 pub use patch::{PatchWriter, ReservedNumber};
 pub use storage::Storage;
 pub use temporary::{TemporaryFile, remove_temporaries};

@@ -1,47 +1,23 @@
 //! The bytes of a file.
 
-#[cfg(feature = "write")]
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use binio::write::ConsistentFile;
 use binio::{Bytes, ReadAt};
-
-#[cfg(feature = "write")]
-pub(super) use binio::write::Folder;
-
-/// A placeholder for an open folder: without the feature `write`, there is no journal to look for.
-#[cfg(not(feature = "write"))]
-pub(super) struct Folder;
 
 /// The bytes that hold an array: those of its file, or decoded bytes in memory. Clones share the bytes.
 #[derive(Clone)]
 pub struct FileBytes(Arc<dyn ReadAt>);
 
-#[cfg(feature = "write")]
-impl From<binio::write::ConsistentFile> for FileBytes {
-    fn from(file: binio::write::ConsistentFile) -> Self {
+impl From<ConsistentFile> for FileBytes {
+    fn from(file: ConsistentFile) -> Self {
         match file {
-            binio::write::ConsistentFile::File(file) => Self::new(file),
-            binio::write::ConsistentFile::Before(before) => Self::new(before),
+            ConsistentFile::File(file) => Self::new(file),
+            ConsistentFile::Before(before) => Self::new(before),
         }
     }
-}
-
-/// Returns the folder of a file and the name of the file in it. Keeps the folder open, so that the next file in
-/// it is opened without resolving a long path again. Returns `None` if the folder cannot be opened, even though
-/// the file in it may be readable.
-#[cfg(feature = "write")]
-fn enter<'f, 'p>(
-    folder: &'f mut Option<Folder>,
-    path: &'p Path,
-) -> Option<(&'f Folder, &'p OsStr)> {
-    let (parent, name) = (path.parent()?, path.file_name()?);
-    if folder.as_ref().is_none_or(|folder| folder.path().as_os_str() != parent.as_os_str()) {
-        *folder = Folder::open(parent).ok();
-    }
-    Some((folder.as_ref()?, name))
 }
 
 impl FileBytes {
@@ -54,48 +30,9 @@ impl FileBytes {
     ///
     /// # Errors
     ///
-    /// Same as [`ConsistentFile::open`](binio::write::ConsistentFile::open).
-    #[cfg(feature = "write")]
+    /// Same as [`ConsistentFile::open`].
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(binio::write::ConsistentFile::open(path)?.into())
-    }
-
-    /// Like [`open`](Self::open), but reuses the open folder of the previous file if this one is in it; see
-    /// [`enter`].
-    #[cfg(feature = "write")]
-    pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
-        match enter(folder, path) {
-            Some((folder, name)) => Ok(folder.consistent_file(name)?.into()),
-            None => Self::open(path),
-        }
-    }
-
-    #[cfg(not(feature = "write"))]
-    pub(super) fn open_in(_: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
-        Self::open(path)
-    }
-
-    /// Opens a file.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`FileSource::open`](binio::FileSource::open).
-    #[cfg(not(feature = "write"))]
-    pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(Self::new(binio::FileSource::open(path)?))
-    }
-
-    /// If a change to the file was interrupted, returns the bytes from before that change.
-    #[cfg(all(feature = "write", feature = "mmap", any(unix, windows)))]
-    pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
-        Ok(binio::write::Journaled::open(path)?.map(Self::new))
-    }
-
-    /// Returns `None`: without the feature `write`, no file is ever changed.
-    #[cfg(all(not(feature = "write"), feature = "mmap", any(unix, windows)))]
-    #[allow(clippy::unnecessary_wraps, reason = "as with the feature")]
-    pub(super) fn before_change(_: &Path) -> binio::Result<Option<Self>> {
-        Ok(None)
+        Ok(ConsistentFile::open(path)?.into())
     }
 
     /// Returns `true` if both share the same bytes.

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use binio::write::{ConsistentFile, FileOpener};
 use binio::{Bytes, Context as _, ReadAt};
 
 use super::appended::appended_text;
 use super::blocks::Blocks;
-use super::bytes::{FileBytes, Folder};
+use super::bytes::FileBytes;
 use super::value::{Compiled, File, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::filter::FilterRegistry;
@@ -115,30 +116,30 @@ impl OpenOptions {
 
     /// Opens the bytes of a file.
     pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
-        self.bytes_by(path, FileBytes::open)
+        self.bytes_by(path, ConsistentFile::open)
     }
 
-    /// Opens the bytes of one of many files; see [`FileBytes::open_in`].
-    pub(super) fn bytes_in(
+    /// Opens the bytes of one of many files.
+    pub(super) fn bytes_with(
         &self,
-        folder: &mut Option<Folder>,
+        opener: &mut FileOpener,
         path: &Path,
     ) -> Result<FileBytes, Error> {
-        self.bytes_by(path, |path| FileBytes::open_in(folder, path))
+        self.bytes_by(path, |path| opener.open(path))
     }
 
     #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
     fn bytes_by<'p>(
         &self,
         path: &'p Path,
-        open: impl FnOnce(&'p Path) -> binio::Result<FileBytes>,
+        open: impl FnOnce(&'p Path) -> binio::Result<ConsistentFile>,
     ) -> Result<FileBytes, Error> {
         let name = || path.display().to_string();
         #[cfg(all(feature = "mmap", any(unix, windows)))]
-        if self.mmap && FileBytes::before_change(path).with_context(name)?.is_none() {
+        if self.mmap && binio::write::Journaled::open(path).with_context(name)?.is_none() {
             return Ok(FileBytes::new(binio::Mmap::open(path).with_context(name)?));
         }
-        Ok(open(path).with_context(name)?)
+        Ok(open(path).with_context(name)?.into())
     }
 
     /// Opens a file that is already in memory.

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use binio::ReadAt;
 use binio::source::check_range;
+use binio::write::FileOpener;
 
 use super::super::blocks::{Answers, Blocks};
-use super::super::bytes::{FileBytes, Folder};
+use super::super::bytes::FileBytes;
 use super::super::open::OpenOptions;
 use super::identity::Identity;
 use crate::error::{Error, ErrorKind};
@@ -151,19 +152,19 @@ impl ReadAt for Stack {
             self.read(&mut |file| self.options.bytes_of(file), number, head, within)?;
         }
         let number = if head.is_empty() { number } else { number + 1 };
-        let read = |folder: &mut Option<Folder>, (at, part): (usize, &mut [u8])| {
-            self.read(&mut |file| self.options.bytes_in(folder, file), number + at, part, 0)
+        let read = |opener: &mut FileOpener, (at, part): (usize, &mut [u8])| {
+            self.read(&mut |file| self.options.bytes_with(opener, file), number + at, part, 0)
         };
         #[cfg(feature = "rayon")]
         {
             use rayon::prelude::*;
 
-            buf.par_chunks_mut(window).enumerate().try_for_each_init(|| None, read)
+            buf.par_chunks_mut(window).enumerate().try_for_each_init(FileOpener::default, read)
         }
         #[cfg(not(feature = "rayon"))]
         {
-            let mut folder = None;
-            buf.chunks_mut(window).enumerate().try_for_each(|part| read(&mut folder, part))
+            let mut opener = FileOpener::default();
+            buf.chunks_mut(window).enumerate().try_for_each(|part| read(&mut opener, part))
         }
     }
 }
