@@ -27,21 +27,22 @@
 
 use std::fmt::Write as _;
 
-use binio::ReadAt;
 use binio::diagnostic::count;
+use binio::number::ByteReader;
+use binio::{Endian, ReadAt};
 
 use super::imported::{Imported, Names, damaged, no_layout_for, past_end, path_of};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::layout::{Attribute, Value, attributes};
 use crate::text::{format, quote};
 
 const FORMAT: &str = "netCDF";
-const DIMENSIONS: u64 = 10;
-const VARIABLES: u64 = 11;
-const ATTRIBUTES: u64 = 12;
+const DIMENSIONS: u32 = 10;
+const VARIABLES: u32 = 11;
+const ATTRIBUTES: u32 = 12;
 
-/// Minimum number of header bytes to read in one go.
-const PIECE: u64 = 1 << 16;
+/// Number of bytes read first. If the header is longer, twice as many are read, and so on.
+const FIRST_PIECE: u64 = 1 << 16;
 
 /// Maximum length of a name in bytes, as in the netCDF library.
 const MAX_NAME: u64 = 256;
@@ -135,24 +136,43 @@ struct Variable {
 }
 
 impl Header {
+    /// Reads the header, whose length is known only once it has been parsed.
     fn read(file: &dyn ReadAt) -> Result<Self, Error> {
-        let mut cursor = Cursor { file, at: 0, buffer: Vec::new(), start: 0, width: 4 };
-        let &[b'C', b'D', b'F', version @ (1 | 2 | 5)] = cursor.take(4)? else {
-            return Err(cursor.damaged(0, "expected \"CDF\" and 1, 2 or 5"));
+        let mut len = FIRST_PIECE;
+        loop {
+            let piece = usize::try_from(len.min(file.len())).unwrap_or(usize::MAX);
+            let parsed = Self::parse(&file.bytes_at(0, piece)?);
+            match parsed.as_ref().err().and_then(missing) {
+                None => return parsed,
+                Some(_) if len < file.len() => len = len.saturating_mul(2),
+                Some((offset, needed, left)) => {
+                    let message = format!(
+                        "the header needs {}, but the file has {left} more",
+                        count(needed, "byte")
+                    );
+                    return Err(damaged(FORMAT, offset, message));
+                }
+            }
+        }
+    }
+
+    /// Parses the header at the beginning of `bytes`.
+    fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let mut bytes = ByteReader::new(bytes);
+        let [b'C', b'D', b'F', version @ (1 | 2 | 5)] = bytes.array()? else {
+            return Err(damaged(FORMAT, 0, "expected \"CDF\" and 1, 2 or 5"));
         };
         let is_wide = version == 5;
-        if is_wide {
-            cursor.width = 8;
-        }
+        let mut reader = HeaderReader { bytes, is_wide };
         let streaming = if is_wide { u64::MAX } else { u64::from(u32::MAX) };
-        let numrecs = Some(cursor.size()?).filter(|&count| count != streaming);
-        let dims = cursor.dims()?;
-        let attributes = cursor.attributes()?;
+        let numrecs = Some(reader.size()?).filter(|&count| count != streaming);
+        let dims = reader.dims()?;
+        let attributes = reader.attributes()?;
         let mut variables = Vec::new();
         let mut names = Names::default();
-        for _ in 0..cursor.count(VARIABLES, "variables")? {
-            let variable = cursor.variable(&dims, version > 1)?;
-            names.add(&variable.name, FORMAT, cursor.at)?;
+        for _ in 0..reader.count(VARIABLES, "variables")? {
+            let variable = reader.variable(&dims, version > 1)?;
+            names.add(&variable.name, FORMAT, reader.bytes.offset())?;
             variables.push(variable);
         }
         Ok(Self { numrecs, is_wide, attributes, variables })
@@ -272,83 +292,66 @@ struct Dim {
     len: Option<u64>,
 }
 
-/// A reader for headers.
-struct Cursor<'f> {
-    file: &'f dyn ReadAt,
-    at: u64,
-    /// Bytes of the file, beginning at `start`.
-    buffer: Vec<u8>,
-    start: u64,
-    /// Number of bytes per size.
-    width: u64,
+/// If bytes are missing, returns their offset, the number of bytes needed there and the number left.
+fn missing(error: &Error) -> Option<(u64, u64, u64)> {
+    let ErrorKind::Read(read) = error.kind() else { return None };
+    let &binio::ErrorKind::Truncated { needed, available } = read.kind() else { return None };
+    Some((error.offset().unwrap_or(0), needed, available))
 }
 
-impl Cursor<'_> {
-    #[allow(clippy::unused_self, reason = "reads as the other methods")]
-    fn damaged(&self, offset: u64, message: impl Into<String>) -> Error {
-        damaged(FORMAT, offset, message)
-    }
+/// A reader for the fields of a header.
+struct HeaderReader<'b> {
+    bytes: ByteReader<'b>,
+    /// Whether sizes have 8 bytes instead of 4.
+    is_wide: bool,
+}
 
-    /// Returns the next `len` bytes. Fails before allocating if the file has fewer.
-    fn take(&mut self, len: u64) -> Result<&[u8], Error> {
-        let left = self.file.len().saturating_sub(self.at);
-        if len > left {
-            let len = count(len, "byte");
-            let message = format!("the header needs {len}, but the file has {left} more");
-            return Err(self.damaged(self.at, message));
+impl HeaderReader<'_> {
+    /// Reads a size, a count or an offset of 4 or 8 bytes.
+    fn number(&mut self, is_wide: bool) -> Result<u64, Error> {
+        if is_wide {
+            return Ok(self.bytes.read(Endian::Big)?);
         }
-        if self.at + len > self.start + self.buffer.len() as u64 {
-            let piece = usize::try_from(len.max(PIECE).min(left)).unwrap_or(usize::MAX);
-            self.buffer = self.file.bytes_at(self.at, piece)?.to_vec();
-            self.start = self.at;
-        }
-        let start = usize::try_from(self.at - self.start).unwrap_or(usize::MAX);
-        self.at += len;
-        Ok(&self.buffer[start..][..usize::try_from(len).unwrap_or(usize::MAX)])
-    }
-
-    fn number(&mut self, width: u64) -> Result<u64, Error> {
-        let bytes = self.take(width)?;
-        Ok(bytes.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte)))
+        Ok(self.bytes.read::<u32>(Endian::Big)?.into())
     }
 
     /// Reads a size or a count.
     fn size(&mut self) -> Result<u64, Error> {
-        self.number(self.width)
+        self.number(self.is_wide)
     }
 
     /// Reads `len` bytes and skips the padding to a multiple of 4.
     fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
-        let bytes = self.take(len)?.to_vec();
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = self.bytes.take(len)?.to_vec();
         // Some files lack the last padding.
         let padding = len.next_multiple_of(4) - len;
-        let left = self.file.len() - self.at;
-        self.take(padding.min(left))?;
+        self.bytes.skip(padding.min(self.bytes.remaining()))?;
         Ok(bytes)
     }
 
     fn name(&mut self) -> Result<String, Error> {
-        let place = self.at;
+        let place = self.bytes.offset();
         let len = self.size()?;
         if len > MAX_NAME {
             let message = format!("a name has {len} bytes, expected at most {MAX_NAME}");
-            return Err(self.damaged(place, message));
+            return Err(damaged(FORMAT, place, message));
         }
         let bytes = self.padded(len)?;
-        String::from_utf8(bytes).map_err(|_| self.damaged(place, "a name is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| damaged(FORMAT, place, "a name is not UTF-8"))
     }
 
     /// Reads the tag of a list, and returns the number of its elements.
-    fn count(&mut self, tag: u64, what: &str) -> Result<u64, Error> {
-        let place = self.at;
-        let found = self.number(4)?;
+    fn count(&mut self, tag: u32, what: &str) -> Result<u64, Error> {
+        let place = self.bytes.offset();
+        let found: u32 = self.bytes.read(Endian::Big)?;
         let count = self.size()?;
         match (found, count) {
             (0, 0) => Ok(0),
             _ if found == tag => Ok(count),
             _ => {
                 let message = format!("expected {tag} or 0 before {what}, found {found}");
-                Err(self.damaged(place, message))
+                Err(damaged(FORMAT, place, message))
             }
         }
     }
@@ -357,10 +360,10 @@ impl Cursor<'_> {
         let mut dims: Vec<Dim> = Vec::new();
         for _ in 0..self.count(DIMENSIONS, "dimensions")? {
             let name = self.name()?;
-            let place = self.at;
+            let place = self.bytes.offset();
             let len = Some(self.size()?).filter(|&len| len > 0);
             if len.is_none() && dims.iter().any(|dim| dim.len.is_none()) {
-                return Err(self.damaged(place, "expected one record dimension, found two"));
+                return Err(damaged(FORMAT, place, "expected one record dimension, found two"));
             }
             dims.push(Dim { name, len });
         }
@@ -368,12 +371,13 @@ impl Cursor<'_> {
     }
 
     fn datatype(&mut self) -> Result<(&'static str, u64), Error> {
-        let place = self.at;
-        let number = self.number(4)?;
+        let place = self.bytes.offset();
+        let number: u32 = self.bytes.read(Endian::Big)?;
         let index = usize::try_from(number).unwrap_or(usize::MAX).checked_sub(1);
         let found = index.and_then(|index| TYPES.get(index)).copied();
         found.ok_or_else(|| {
-            self.damaged(
+            damaged(
+                FORMAT,
                 place,
                 format!("expected a type from 1 to {}, found {number}", TYPES.len()),
             )
@@ -386,9 +390,9 @@ impl Cursor<'_> {
             let name = self.name()?;
             let (datatype, size) = self.datatype()?;
             let count = self.size()?;
-            let place = self.at;
+            let place = self.bytes.offset();
             let len = count.checked_mul(size);
-            let len = len.ok_or_else(|| self.damaged(place, "an attribute is too large"))?;
+            let len = len.ok_or_else(|| damaged(FORMAT, place, "an attribute is too large"))?;
             let bytes = self.padded(len)?;
             found.push(Attribute { name, value: value_of(datatype, size, &bytes) });
         }
@@ -399,19 +403,19 @@ impl Cursor<'_> {
         let name = self.name()?;
         let (mut shape, mut names, mut is_record) = (Vec::new(), Vec::new(), false);
         for position in 0..self.size()? {
-            let place = self.at;
+            let place = self.bytes.offset();
             let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
             let Some(dim) = dims.get(index) else {
                 let message =
                     format!("{name:?} has dimension {index}, expected less than {}", dims.len());
-                return Err(self.damaged(place, message));
+                return Err(damaged(FORMAT, place, message));
             };
             match dim.len {
                 Some(len) => shape.push(len),
                 None if position == 0 => is_record = true,
                 None => {
                     let message = format!("the record dimension of {name:?} is not its first");
-                    return Err(self.damaged(place, message));
+                    return Err(damaged(FORMAT, place, message));
                 }
             }
             if names.len() <= MAX_DIMS {
@@ -421,7 +425,7 @@ impl Cursor<'_> {
         let attributes = self.attributes()?;
         let (datatype, size) = self.datatype()?;
         self.size()?;
-        let begin = self.number(if has_wide_offsets { 8 } else { 4 })?;
+        let begin = self.number(has_wide_offsets)?;
         let nbytes = shape.iter().try_fold(size, |product, &len| product.checked_mul(len));
         let fits = |nbytes: &u64| {
             shape.len() <= MAX_DIMS && i64::try_from(begin.saturating_add(*nbytes)).is_ok()

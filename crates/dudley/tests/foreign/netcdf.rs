@@ -285,6 +285,21 @@ fn damaged_headers_are_refused_with_their_place() {
 }
 
 #[test]
+fn a_header_longer_than_the_first_piece_read_is_read_whole() {
+    let note = "n".repeat(200_001);
+    let bytes = Cdf::new(1, 0)
+        .dims(&[("x", 2)])
+        .list(ATTRIBUTE, 1)
+        .attribute("note", 2, note.len() as u64, note.as_bytes())
+        .list(VARIABLE, 1)
+        .variable("v", &[0], 3, 210_000)
+        .data(210_000, &[0, 1, 0, 2]);
+    let layout = whole(&bytes);
+    assert_eq!(open(&layout, &bytes).get("v").unwrap().read::<i16>().unwrap(), [1, 2]);
+    assert!(layout.contains(&note));
+}
+
+#[test]
 fn variables_that_are_cut_or_too_large_are_reported() {
     let bytes = Cdf::new(5, 0)
         .dims(&[("x", 1 << 40), ("y", 1 << 40)])
