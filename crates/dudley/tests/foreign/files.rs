@@ -1,5 +1,9 @@
 //! `.npy` and `.npz` files, and files of no format that is known.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use binio::ReadAt;
+use binio::source::Window;
 use dudley::array::npy::Header;
 use dudley::array::{Datatype, Order};
 use dudley::import::{Imported, from_file, from_npz};
@@ -132,6 +136,38 @@ fn damaged_archives_are_refused() {
         [Member::stored("a.npy", &a), Member { at: Some(0), ..Member::stored("b.npy", &a) }];
     let error = from_npz(&archive(&shared)).unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
+}
+
+/// Zeros without end, and the reads that they had to answer.
+struct Zeros(AtomicU64);
+
+impl ReadAt for Zeros {
+    fn len(&self) -> u64 {
+        1 << 60
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], _: u64) -> binio::Result<()> {
+        self.0.fetch_add(buf.len() as u64, Ordering::Relaxed);
+        buf.fill(0);
+        Ok(())
+    }
+}
+
+#[test]
+fn the_search_for_a_zip_directory_is_bounded() {
+    let zeros = Zeros(AtomicU64::new(0));
+    let error = from_npz(&zeros).unwrap_err();
+    assert!(error.is_bad_data(), "{error}");
+    let read = zeros.0.load(Ordering::Relaxed);
+    assert!(read <= 2 << 20, "{read} bytes were read");
+}
+
+#[test]
+fn errors_of_a_source_are_kept_when_it_holds_a_zip_archive() {
+    let window = Window::new(1000);
+    let error = from_npz(&window).unwrap_err();
+    let ErrorKind::Read(read) = error.kind() else { panic!("{error}") };
+    assert!(matches!(read.kind(), binio::ErrorKind::NeedsData(_)), "{error}");
 }
 
 #[test]
