@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{build_programs, cargo, no_more, program, root, run};
-use crate::{Outcome, fuzz, msrv, python, wasm};
+use crate::{Outcome, fuzz, msrv, python, targets};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 5;
@@ -40,7 +40,7 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
         ("examples", || examples(&[])),
         ("assets", || assets(&[])),
         ("minimum toolchain", || msrv::msrv(&[])),
-        ("WebAssembly", || wasm::wasm(&[])),
+        ("other systems", || targets::targets(&[])),
         ("packages", || package(&[])),
         ("interoperability", || python::interop(&[])),
         ("fuzz targets", || fuzz::all(CI_FUZZ_SECONDS)),

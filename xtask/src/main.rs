@@ -12,7 +12,7 @@ mod names;
 mod process;
 mod python;
 mod sanitize;
-mod wasm;
+mod targets;
 
 use std::process::ExitCode;
 
@@ -95,10 +95,10 @@ const TASKS: &[Task] = &[
         run: msrv::msrv,
     },
     Task {
-        name: "wasm",
-        arguments: "",
-        about: "check the libraries for WebAssembly",
-        run: wasm::wasm,
+        name: "targets",
+        arguments: "[TRIPLE]",
+        about: "check for WebAssembly, Windows and macOS",
+        run: targets::targets,
     },
     Task {
         name: "package",

@@ -1,0 +1,97 @@
+//! Checking for other systems than this one.
+//!
+//! A check links nothing, so the C parts of dependencies need not be compiled: `true` stands in for the C
+//! compiler and the archiver.
+
+use std::process::Command;
+
+use crate::Outcome;
+use crate::process::{cargo, no_more, output, program, run, skip};
+
+/// A target triple, and what is checked for it.
+struct Target {
+    triple: &'static str,
+    packages: &'static [&'static str],
+    options: &'static [&'static str],
+}
+
+pub(crate) const LIBRARIES: &[&str] =
+    &["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"];
+
+/// The libraries and the program with the features that it ships.
+const ALL: &[&str] = &[
+    "scibin",
+    "scibin-binio",
+    "scibin-asdf",
+    "scibin-bloscpack",
+    "scibin-dudley",
+    "scibin-flux-archive",
+];
+
+const TARGETS: &[Target] = &[
+    // It has no files, threads or C compiler, so the default features are off.
+    Target {
+        triple: "wasm32-unknown-unknown",
+        packages: LIBRARIES,
+        options: &["--no-default-features"],
+    },
+    Target { triple: "x86_64-pc-windows-gnu", packages: ALL, options: &[] },
+    Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
+];
+
+/// `targets [TRIPLE]`: checks for the target, or for all of them. Installs a target if rustup can; otherwise
+/// skips it.
+pub(crate) fn targets(arguments: &[String]) -> Outcome {
+    let (wanted, rest) = match arguments {
+        [] => (None, arguments),
+        [triple, rest @ ..] => (Some(triple), rest),
+    };
+    no_more(rest)?;
+    let chosen = |target: &&Target| wanted.is_none_or(|triple| target.triple == triple);
+    let mut chosen = TARGETS.iter().filter(chosen).peekable();
+    if chosen.peek().is_none() {
+        let known = TARGETS.iter().map(|target| target.triple).collect::<Vec<_>>().join(", ");
+        return Err(format!("expected one of the targets {known}"));
+    }
+    chosen.try_for_each(check)
+}
+
+fn check(target: &Target) -> Outcome {
+    let triple = target.triple;
+    if !is_installed(triple) {
+        // The next line shows whether this succeeded.
+        let _ = run(program("rustup").args(["target", "add", triple]));
+    }
+    if !is_installed(triple) {
+        return skip(&format!("target {triple} is not installed (rustup target add {triple})"));
+    }
+    let check = || {
+        let mut command = cargo(&["check", "--target", triple]);
+        without_c(&mut command, triple);
+        command
+    };
+    if target.options.is_empty() {
+        let packages = target.packages.iter().flat_map(|package| ["--package", package]);
+        return run(check().args(packages));
+    }
+    // One by one, since a package may turn on features of another.
+    target
+        .packages
+        .iter()
+        .try_for_each(|package| run(check().args(["--package", package]).args(target.options)))
+}
+
+/// Replaces the C compiler for a target by a program that does nothing. The crate `cc` reads these variables.
+pub(crate) fn without_c(command: &mut Command, triple: &str) {
+    let suffix = triple.replace('-', "_");
+    for tool in ["CC", "AR", "RANLIB"] {
+        command.env(format!("{tool}_{suffix}"), "true");
+    }
+    // Otherwise `cc` asks for the folder of Apple's headers.
+    command.env("SDKROOT", "/");
+}
+
+fn is_installed(triple: &str) -> bool {
+    let targets = output(program("rustup").args(["target", "list", "--installed"]));
+    targets.is_some_and(|targets| targets.lines().any(|target| target == triple))
+}
