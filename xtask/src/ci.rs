@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{build_programs, cargo, no_more, program, root, run};
-use crate::{Outcome, fuzz, msrv, python, targets};
+use crate::{Outcome, fuzz, msrv, python, sanitize, targets};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 5;
@@ -43,6 +43,8 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
         ("other systems", || targets::targets(&[])),
         ("packages", || package(&[])),
         ("interoperability", || python::interop(&[])),
+        ("address sanitizer", || sanitize::sanitize(&[])),
+        ("miri", || sanitize::miri(&[])),
         ("fuzz targets", || fuzz::all(CI_FUZZ_SECONDS)),
     ];
     let begin = Instant::now();

@@ -77,6 +77,12 @@ const TASKS: &[Task] = &[
         run: sanitize::sanitize,
     },
     Task {
+        name: "miri",
+        arguments: "",
+        about: "run the tests of binio named miri_* in an interpreter that finds undefined behaviour (needs nightly)",
+        run: sanitize::miri,
+    },
+    Task {
         name: "examples",
         arguments: "",
         about: "run the example programs of every crate",

@@ -1,9 +1,11 @@
-//! The tests of `binio` with its C parts under the address sanitizer: what the one call of the C
-//! compressor reads and writes is seen by it, on both sides of the call.
+//! Tests of `binio` under tools that find undefined behaviour: the address sanitizer, which sees what the C
+//! compressor reads and writes on both sides of the call, and miri, which interprets the program.
+
+use std::process::Command;
 
 use crate::Outcome;
 use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
-use crate::process::{no_more, program, root, run, skip};
+use crate::process::{no_more, output, program, root, run, skip};
 
 /// The C compiler's part. Without its check of scopes: with it, what gcc compiles is said to read a
 /// constant of zstd out of scope, which no constant can be.
@@ -16,16 +18,44 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     if !has_nightly() {
         return skip(NO_NIGHTLY);
     }
-    let host = host().ok_or("rustc does not tell its host")?;
-    run(program("cargo")
-        .args(["+nightly", "test", "--package", "scibin-binio", "--no-default-features"])
+    let host = host().ok_or("`rustc -vV` prints no host")?;
+    run(nightly()
+        .args(["test", "--package", "scibin-binio", "--no-default-features"])
         .args(["--features", "blosc-compress", "--lib", "--tests", "--target", &host])
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .env_remove("RUSTC")
-        .env_remove("CARGO")
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("CFLAGS", CFLAGS)
         // A test asks for more memory than there is, and wants the error.
         .env("ASAN_OPTIONS", "allocator_may_return_null=1")
         .env("CARGO_TARGET_DIR", root().join("target").join("asan")))
+}
+
+/// Runs the tests whose names begin with `miri_`. They open no files and take little time, although miri is a
+/// thousand times slower than the processor. Installs miri if rustup can; otherwise skips the tests.
+pub(crate) fn miri(arguments: &[String]) -> Outcome {
+    no_more(arguments)?;
+    if !has_nightly() {
+        return skip(NO_NIGHTLY);
+    }
+    let is_installed = || output(nightly().args(["miri", "--version"])).is_some();
+    if !is_installed() {
+        let components = ["component", "add", "--toolchain", "nightly", "miri", "rust-src"];
+        // The next line shows whether this succeeded.
+        let _ = run(program("rustup").args(components));
+    }
+    if !is_installed() {
+        return skip(
+            "miri is not installed (rustup component add --toolchain nightly miri rust-src)",
+        );
+    }
+    run(nightly()
+        .args(["miri", "test", "--package", "scibin-binio", "--lib"])
+        .args(["--features", "array,crc32,testing,write", "miri_"])
+        .env("CARGO_TARGET_DIR", root().join("target").join("miri")))
+}
+
+/// `cargo` of the nightly toolchain.
+fn nightly() -> Command {
+    let mut command = program("cargo");
+    command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC").env_remove("CARGO");
+    command
 }
