@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{build_programs, cargo, no_more, program, root, run};
-use crate::{Outcome, fuzz, msrv, python, sanitize, targets};
+use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 5;
@@ -34,8 +34,11 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
                 "warnings",
             ]))
         }),
+        ("dependencies", || tools::deny(&[])),
         ("tests", || test(&[])),
+        ("program as shipped", || run(&mut cargo(&["test", "--package", "scibin"]))),
         ("features", features),
+        ("each feature", || tools::each_feature(&[])),
         ("documentation", documentation),
         ("examples", || examples(&[])),
         ("assets", || assets(&[])),

@@ -13,6 +13,7 @@ mod process;
 mod python;
 mod sanitize;
 mod targets;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -105,6 +106,18 @@ const TASKS: &[Task] = &[
         arguments: "[TRIPLE]",
         about: "check for WebAssembly, Windows and macOS",
         run: targets::targets,
+    },
+    Task {
+        name: "each-feature",
+        arguments: "",
+        about: "check each library with each of its features alone (needs python3)",
+        run: tools::each_feature,
+    },
+    Task {
+        name: "deny",
+        arguments: "",
+        about: "check licences, sources and versions of the dependencies (needs python3)",
+        run: tools::deny,
     },
     Task {
         name: "package",

