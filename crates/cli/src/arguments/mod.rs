@@ -94,7 +94,7 @@ pub(crate) enum Command {
         "scibin get science.asdf /meta/exposure_time",
         "scibin get science.asdf /image/data --slice 0:10,::2 -o part.npy",
         "scibin get science.asdf /image/data --preview",
-        "scibin get science.asdf /image/data --png image.png --scale asinh --colors viridis",
+        "scibin get science.asdf /image/data --png image.png --scale asinh",
         "scibin get data.npy.blp -o data.csv",
         "scibin get archive.json /0/path",
     ]))]
