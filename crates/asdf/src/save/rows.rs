@@ -14,7 +14,7 @@
 use std::path::Path;
 
 use binio::ReadAt as _;
-use binio::array::{Datatype, Element, byte_size, to_bytes};
+use binio::array::{Datatype, Element, as_bytes, byte_size};
 use binio::checksum::Algorithm;
 use binio::diagnostic::count;
 use binio::write::{AtomicFile, FileLock, FileTarget, WriteAt as _};
@@ -183,7 +183,7 @@ impl RowWriter {
                 "elements are {got}, those of the array {want}"
             )));
         }
-        self.push_bytes(&to_bytes(elements))
+        self.push_bytes(as_bytes(elements))
     }
 
     /// Appends rows, given as the bytes to store: elements in C order, in the byte order of the array.

@@ -149,7 +149,24 @@ impl Array {
     /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the shape has a different number
     /// of elements, or more than 64 dimensions.
     pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
-        Self::from_bytes(array::to_bytes(elements), Datatype::of::<T>(), shape)
+        Self::from_vec(elements.to_vec(), shape)
+    }
+
+    /// Creates an array from its elements, given in C order, without copying them.
+    ///
+    /// ```
+    /// use asdf::value::Array;
+    ///
+    /// let image = Array::from_vec(vec![1.5_f32, 2.0, 2.5, 3.0, 3.5, 4.0], &[2, 3])?;
+    /// assert_eq!(image.view()?.read::<f32>()?, [1.5, 2.0, 2.5, 3.0, 3.5, 4.0]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`from_slice`](Self::from_slice).
+    pub fn from_vec<T: Element>(elements: Vec<T>, shape: &[u64]) -> Result<Self> {
+        Self::from_bytes(array::into_bytes(elements), Datatype::of::<T>(), shape)
     }
 
     /// Copies another array, keeping its byte order but storing the elements in C order.
@@ -205,8 +222,7 @@ impl Array {
         array: &ndarray::ArrayRef<T, D>,
     ) -> Result<Self> {
         let shape: Vec<u64> = array.shape().iter().map(|&count| count as u64).collect();
-        let elements: Vec<T> = array.iter().copied().collect();
-        Self::from_slice(&elements, &shape)
+        Self::from_vec(array.iter().copied().collect(), &shape)
     }
 
     /// Creates another array with the same data: part of this array, or all of it in another shape.

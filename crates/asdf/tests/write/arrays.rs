@@ -105,6 +105,28 @@ fn every_datatype_and_byte_order_reads_back_from_a_block() {
 }
 
 #[test]
+fn array_from_a_vector_or_bytes_uses_their_memory() {
+    let numbers = vec![0.5_f64, 1.5, -2.0, 4.0];
+    let memory: *const u8 = numbers.as_ptr().cast();
+    let array = Array::from_vec(numbers, &[2, 2]).unwrap();
+    assert_eq!(array.data().bytes_at(0, 32).unwrap().as_ptr(), memory);
+    assert_eq!(array.view().unwrap().read::<f64>().unwrap(), [0.5, 1.5, -2.0, 4.0]);
+    assert!(Array::from_vec(vec![true], &[2]).is_err());
+
+    let bytes = Bytes::from(vec![1, 0, 1]);
+    let flags = Array::from_bytes(bytes.clone(), Datatype::of::<bool>(), &[3]).unwrap();
+    assert_eq!(flags.data().bytes_at(0, 3).unwrap().as_ptr(), bytes.as_ptr());
+
+    let mut tree = Tree::default();
+    tree.set("/a", array).unwrap();
+    tree.set("/flags", flags).unwrap();
+    let file = written(tree, WriteOptions::new());
+    let flags = file.tree().unwrap().pointer("/flags").unwrap().ndarray().unwrap();
+    assert_eq!(flags.read::<bool>().unwrap(), [true, false, true]);
+    assert_eq!(read(&file, "/a").2, [0.5_f64, 1.5, -2.0, 4.0].map(f64::to_ne_bytes).concat());
+}
+
+#[test]
 fn every_datatype_reads_back_from_the_tree() {
     for datatype in all_datatypes() {
         for shape in [&[3, 4][..], &[12], &[2, 3, 2], &[]] {

@@ -1,6 +1,5 @@
 //! Rust types for array elements.
 
-use std::borrow::Cow;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -43,8 +42,6 @@ use crate::array::{ScalarKind, ScalarType};
 pub trait Element: sealed::Storage {}
 
 pub(crate) mod sealed {
-    use std::borrow::Cow;
-
     use super::ScalarKind;
 
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -59,8 +56,8 @@ pub(crate) mod sealed {
         type Raw: bytemuck::Pod + Send + Sync;
         /// Converts elements that were read into memory.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
-        /// Converts elements to their form in memory.
-        fn to_raw(elements: &[Self]) -> Cow<'_, [Self::Raw]>;
+        /// Returns the memory of the elements as bytes.
+        fn as_bytes(elements: &[Self]) -> &[u8];
         /// Returns the memory of the elements as bytes. Returns `None` if not all bytes are valid
         /// values.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
@@ -73,12 +70,33 @@ pub(crate) mod sealed {
 /// Returns the bytes of elements as they are in memory, in native byte order.
 ///
 /// ```
-/// assert_eq!(binio::array::to_bytes(&[true, false]), [1, 0]);
-/// assert_eq!(binio::array::to_bytes(&[1_u8, 2]), [1, 2]);
+/// assert_eq!(binio::array::as_bytes(&[true, false]), [1, 0]);
+/// assert_eq!(binio::array::as_bytes(&[0x0201_u16.to_le()]), [1, 2]);
 /// ```
-pub fn to_bytes<T: Element>(elements: &[T]) -> Vec<u8> {
-    let raw = T::to_raw(elements);
-    bytemuck::cast_slice(&raw).to_vec()
+pub fn as_bytes<T: Element>(elements: &[T]) -> &[u8] {
+    T::as_bytes(elements)
+}
+
+/// Converts a vector to its bytes as they are in memory, in native byte order. The elements are not
+/// copied.
+///
+/// ```
+/// let elements = vec![0.5_f64, 1.5];
+/// let memory = elements.as_ptr();
+/// let bytes = binio::array::into_bytes(elements);
+/// assert_eq!((bytes.as_ptr(), bytes.len()), (memory.cast(), 16));
+/// ```
+pub fn into_bytes<T: Element>(elements: Vec<T>) -> Bytes {
+    Bytes::from_owner(Memory(elements))
+}
+
+/// The memory of a vector, seen as bytes.
+struct Memory<T>(Vec<T>);
+
+impl<T: Element> AsRef<[u8]> for Memory<T> {
+    fn as_ref(&self) -> &[u8] {
+        as_bytes(&self.0)
+    }
 }
 
 /// Returns the number of values of type `T` per element. Returns `None` if the element does not
@@ -110,8 +128,8 @@ macro_rules! elements {
                 raw
             }
 
-            fn to_raw(elements: &[Self]) -> Cow<'_, [Self]> {
-                Cow::Borrowed(elements)
+            fn as_bytes(elements: &[Self]) -> &[u8] {
+                bytemuck::cast_slice(elements)
             }
 
             fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]> {
@@ -153,8 +171,8 @@ impl sealed::Storage for bool {
         raw.into_iter().map(|byte| byte != 0).collect()
     }
 
-    fn to_raw(elements: &[Self]) -> Cow<'_, [u8]> {
-        Cow::Owned(elements.iter().map(|&element| element.into()).collect())
+    fn as_bytes(elements: &[Self]) -> &[u8] {
+        bytemuck::cast_slice(elements)
     }
 
     fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {

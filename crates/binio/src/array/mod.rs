@@ -70,7 +70,7 @@ mod write;
 pub use crate::error::elements::ElementsError;
 pub use data::{Access, Data};
 pub use datatype::{ByteOrder, Datatype};
-pub use element::{Element, Elements, ElementsIntoIter, to_bytes};
+pub use element::{Element, Elements, ElementsIntoIter, as_bytes, into_bytes};
 pub use number::Number;
 pub use print::{PrintStyle, csv_cell, escape_controls, write_json};
 pub use record::{Field, MAX_RECORD_DEPTH, Record};

@@ -158,9 +158,10 @@ fn decode<T: ZfpScalar + binio::number::Scalar + array::Element>(
     let mut field = ZfpFieldMut::new(&mut numbers, [count]).map_err(error)?;
     field.set_metadata(*metadata).map_err(error)?;
     stream.decompress(&config, &mut field).map_err(error)?;
-    let mut bytes = array::to_bytes(&numbers);
-    if endian != Endian::NATIVE {
-        binio::number::swap_in_place(&mut bytes, size_of::<T>()).map_err(error)?;
+    if endian == Endian::NATIVE {
+        return Ok(out.write_all(array::as_bytes(&numbers))?);
     }
+    let mut bytes = array::as_bytes(&numbers).to_vec();
+    binio::number::swap_in_place(&mut bytes, size_of::<T>()).map_err(error)?;
     Ok(out.write_all(&bytes)?)
 }

@@ -50,7 +50,7 @@ impl File {
     pub fn patch<T: Element>(&self, path: &str, elements: &[T]) -> Result<Patch, Error> {
         let shape = self.get(path)?.shape().to_vec();
         let datatype = array::Datatype::of::<T>();
-        let data = Bytes::from(array::to_bytes(elements));
+        let data = Bytes::copy_from_slice(array::as_bytes(elements));
         let (len, size) = (data.len() as u64, datatype.itemsize());
         if array::count(&shape) != Some(elements.len() as u64) {
             let message = format!("expected {shape:?}, found {}", count(elements.len(), "element"));

@@ -155,7 +155,7 @@ impl<'w> Writer<'w> {
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         let mismatch =
             |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
-        let bytes = array::to_bytes(elements);
+        let bytes = array::as_bytes(elements).to_vec();
         let datatype = Datatype::of::<T>();
         self.put_with(path, |expected, shape| {
             let count = array::count(shape).unwrap_or(u64::MAX);
