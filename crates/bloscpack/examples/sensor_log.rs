@@ -45,7 +45,7 @@ fn begin(path: &Path, rows: u64) -> Result<()> {
 /// Appends to the log in place. Readers see the old rows until the change is complete.
 fn extend(path: &Path, rows: u64) -> Result<()> {
     let first = Reader::open(path)?.array()?.shape()[0];
-    let options = AppendOptions::in_place().axis0(true).grow(true);
+    let options = AppendOptions::new().in_place(true).axis0(true).grow(true);
     let appended = append(path, &measure(first, rows), &options, None)?;
     if appended.rolled_back {
         eprintln!("a run was killed while it was writing; its rows are gone");

@@ -27,7 +27,7 @@ fn piece(n: usize) -> Vec<u8> {
 #[test]
 fn append_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };
-    let options = AppendOptions::in_place().grow(true).threads(2);
+    let options = AppendOptions::new().in_place(true).grow(true).threads(2);
     loop {
         journal::roll_back(&path).unwrap();
         let done = Reader::open(&path).unwrap().len();

@@ -33,13 +33,13 @@ fn a_file_that_is_being_changed_is_not_changed_by_another() {
     let [path, link, other] = ["file", "link", "other"].map(|name| folder.path().join(name));
     fs::write(&path, packed()).unwrap();
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    let in_place = AppendOptions::in_place();
+    let in_place = AppendOptions::new().in_place(true);
     let appender = Appender::open(&path, &in_place).unwrap();
     // That of the other, for whom it is not left over.
     fs::write(folder.path().join("file.undo-journal"), "").unwrap();
     for path in [&path, &link] {
         assert!(is_locked(append(path, &vec![1; 10], &in_place, None)));
-        assert!(is_locked(append(path, &vec![1; 10], &AppendOptions::atomic(), None)));
+        assert!(is_locked(append(path, &vec![1; 10], &AppendOptions::new(), None)));
         assert!(is_locked(set_metadata(path, &json!(1), MetadataEdit::new())));
         assert!(is_locked(rewrite_file(path, &other, &RewriteOptions::new())));
         assert!(is_locked(journal::roll_back(path)));
@@ -51,7 +51,7 @@ fn a_file_that_is_being_changed_is_not_changed_by_another() {
 
 #[test]
 fn nothing_that_was_appended_is_lost_when_many_append() {
-    for options in [AppendOptions::atomic(), AppendOptions::in_place()] {
+    for options in [AppendOptions::new(), AppendOptions::new().in_place(true)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, packed()).unwrap();

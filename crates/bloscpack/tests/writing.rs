@@ -123,7 +123,7 @@ proptest! {
         let chunk_size = Reader::open(&path).unwrap().header().chunk_size;
         let ends = places.iter().skip(1).map(|place| place.0).chain([data.len()]);
         for ((_, in_place), end) in places.iter().zip(ends) {
-            let how = if *in_place { AppendOptions::in_place() } else { AppendOptions::atomic() };
+            let how = AppendOptions::new().in_place(*in_place);
             let how = how.threads(threads).grow(true);
             let appended = append(&path, &data[done..end].to_vec(), &how, None).unwrap();
             prop_assert_eq!(appended.len, end as u64);

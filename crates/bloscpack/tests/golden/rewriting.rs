@@ -29,7 +29,7 @@ pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(
     let path = folder.path().join("file.blp");
     let whole = [data, b"more"].concat();
     std::fs::write(&path, &bytes).map_err(binio::Error::from)?;
-    append(&path, &b"more".to_vec(), &AppendOptions::in_place().grow(true), None)?;
+    append(&path, &b"more".to_vec(), &AppendOptions::new().in_place(true).grow(true), None)?;
     if strict.open(&path)?.read_all()? != whole {
         return Ok(Err("appended to: other bytes".to_owned()));
     }

@@ -86,7 +86,7 @@ fn grow(case: &mut Case, path: &Path, random: &mut Random) {
     case.options = case.options.clone().max_app_chunks(0);
     write(path, &case.pack());
     let more = random.data(case.chunk_size * 3);
-    let options = AppendOptions::in_place().grow(true);
+    let options = AppendOptions::new().in_place(true).grow(true);
     append(path, &more, &options, None).expect("appends");
     case.plain.extend(more);
 }
@@ -170,7 +170,7 @@ fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(3000));
     let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None).expect("packs");
     write(path, &file.into_inner());
-    for options in [AppendOptions::in_place(), AppendOptions::atomic()] {
+    for options in [AppendOptions::new().in_place(true), AppendOptions::new()] {
         let more = random.data(bytes(20));
         append(path, &more, &options.axis0(true), None).expect("appends");
         plain.extend(more);

@@ -152,7 +152,8 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
         fs::write(&path, &begin).expect("the folder can be written");
         let growing = folder.path.join("growing");
         fs::write(&growing, &begin).expect("the folder can be written");
-        let options = random.pick(&[AppendOptions::atomic(), AppendOptions::in_place()]).threads(2);
+        let options =
+            random.pick(&[AppendOptions::new(), AppendOptions::new().in_place(true)]).threads(2);
         for _ in 0..random.pick(&[1, 3]) {
             let more = random.below(4 * chunk_size);
             let more = random.data(more);

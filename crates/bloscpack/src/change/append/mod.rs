@@ -38,7 +38,7 @@ use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 /// use bloscpack::change::AppendOptions;
 /// use bloscpack::Compressor;
 ///
-/// let options = AppendOptions::in_place().compressor(Compressor::Zstd).level(3);
+/// let options = AppendOptions::new().in_place(true).compressor(Compressor::Zstd).level(3);
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[allow(
@@ -60,27 +60,10 @@ pub struct AppendOptions {
 }
 
 impl AppendOptions {
-    /// Returns options for appending through a new file, which replaces the old one when it is complete.
-    pub fn atomic() -> Self {
-        Self {
-            compressor: None,
-            level: LEVEL,
-            shuffle: None,
-            typesize: None,
-            chunk_size: ChunkSize::default(),
-            threads: parallel::ALL,
-            in_place: false,
-            grow: false,
-            axis0: false,
-            scan: false,
-            limits: None,
-        }
-    }
-
-    /// Returns options for changing the file in place. A journal is beside the file until the change is complete, and
-    /// readers see the old content.
-    pub fn in_place() -> Self {
-        Self { in_place: true, ..Self::atomic() }
+    /// Returns the default options: the data is appended through a new file, which replaces the old one when it is
+    /// complete.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     binio::setters! {
@@ -97,6 +80,9 @@ impl AppendOptions {
         /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1, only the caller's
         /// thread does. Default: all.
         threads: usize => threads.max(1);
+        /// Sets whether the file is changed in place instead of being replaced, for files that are too large to copy. A
+        /// journal is next to the file until the change is complete, and readers see the old content. Default: no.
+        in_place: bool;
         /// Sets whether the table of offsets and the metadata section are made longer if they are full. This moves all
         /// chunks, so the change is atomic.
         grow: bool;
@@ -108,6 +94,24 @@ impl AppendOptions {
         scan: bool;
         /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
+    }
+}
+
+impl Default for AppendOptions {
+    fn default() -> Self {
+        Self {
+            compressor: None,
+            level: LEVEL,
+            shuffle: None,
+            typesize: None,
+            chunk_size: ChunkSize::default(),
+            threads: parallel::ALL,
+            in_place: false,
+            grow: false,
+            axis0: false,
+            scan: false,
+            limits: None,
+        }
     }
 }
 
@@ -146,7 +150,7 @@ pub struct Appended {
 /// # let path = folder.path().join("data.blp");
 /// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(4));
 /// std::fs::write(&path, pack_to_vec(b"all of", &options)?)?;
-/// let appended = append(&path, &b" it".to_vec(), &AppendOptions::atomic(), None)?;
+/// let appended = append(&path, &b" it".to_vec(), &AppendOptions::new(), None)?;
 /// assert_eq!((appended.nchunks, appended.len), (3, 9));
 /// assert_eq!(Reader::open(&path)?.read_all()?, b"all of it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -178,7 +182,7 @@ pub fn append(
 /// # let path = folder.path().join("data.blp");
 /// let options = WriteOptions::new().metadata(&json!({"days": 1}));
 /// pack_to_file(b"monday", &path, &options, None)?;
-/// let appender = Appender::open(&path, &AppendOptions::in_place())?;
+/// let appender = Appender::open(&path, &AppendOptions::new().in_place(true))?;
 /// assert_eq!(appender.reader().len(), 6);
 /// appender.metadata(&json!({"days": 2})).append(&b"tuesday".to_vec(), None)?;
 /// let file = Reader::open(&path)?;

@@ -23,7 +23,7 @@ fn packing() -> WriteOptions {
 }
 
 fn both() -> [AppendOptions; 2] {
-    [AppendOptions::atomic().threads(2), AppendOptions::in_place().threads(1)]
+    [AppendOptions::new().threads(2), AppendOptions::new().in_place(true).threads(1)]
 }
 
 /// A folder with a file in it.
@@ -119,7 +119,7 @@ fn what_was_done_is_told() {
 #[test]
 fn options_win_over_what_the_file_has() {
     let folder = Folder::with(&pack_to_vec(&data(1500), &packing()).unwrap());
-    let options = AppendOptions::atomic().compressor(Compressor::Zstd).shuffle(Shuffle::None);
+    let options = AppendOptions::new().compressor(Compressor::Zstd).shuffle(Shuffle::None);
     let appended = folder.append(&data(1), &options.typesize(1)).unwrap();
     assert_eq!((appended.compressor, appended.typesize), (Compressor::Zstd, 1));
     let reader = folder.reader();
@@ -186,7 +186,7 @@ fn version_2_has_no_room_and_grows_by_what_is_needed() {
 fn version_1_is_refused() {
     let mut file = b"blpk\x01\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
     file.extend(crate::format::test_file::buffer(&[1; 100]));
-    let error = Folder::with(&file).append(b"more", &AppendOptions::atomic()).unwrap_err();
+    let error = Folder::with(&file).append(b"more", &AppendOptions::new()).unwrap_err();
     assert_eq!(error.to_string(), "nothing is appended in version 1");
 }
 
@@ -226,7 +226,7 @@ fn damaged_file_is_refused_and_stays() {
 fn chunks_of_other_sizes_are_refused() {
     let mut file = crate::format::test_file::TestFile::of(&[&[1; 100], &[2; 90], &[3; 40]]);
     file.chunk_size = 100;
-    let error = Folder::with(&file.bytes()).append(b"more", &AppendOptions::atomic());
+    let error = Folder::with(&file.bytes()).append(b"more", &AppendOptions::new());
     assert!(error.unwrap_err().to_string().contains("chunk 1 has 90"));
 }
 
@@ -274,7 +274,7 @@ fn array_is_appended_to_along_its_first_axis_when_that_is_asked_for() {
 
 #[test]
 fn array_that_has_no_rows_to_append_is_refused() {
-    let options = AppendOptions::atomic().axis0(true);
+    let options = AppendOptions::new().axis0(true);
     for (shape, order) in [(&[10, 10][..], "F"), (&[], "C"), (&[5, 0], "C")] {
         let error =
             Folder::with(&array(shape, order, None)).append(&[0; 40], &options).unwrap_err();
@@ -391,7 +391,7 @@ fn cases() -> Vec<(Vec<u8>, usize)> {
 }
 
 fn in_place() -> AppendOptions {
-    AppendOptions::in_place().axis0(true).chunk_size(ChunkSize::Bytes(1000)).threads(1)
+    AppendOptions::new().in_place(true).axis0(true).chunk_size(ChunkSize::Bytes(1000)).threads(1)
 }
 
 fn append_on(tape: &mut MemoryStorage, len: usize) -> Result<()> {
@@ -508,7 +508,7 @@ fn journal_of_another_file_is_left_alone() {
     let journal = folder.folder.path().join("file.blp.undo-journal");
     fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
     assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Foreign));
-    let error = folder.append(b"more", &AppendOptions::atomic()).unwrap_err();
+    let error = folder.append(b"more", &AppendOptions::new()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");
     let error = Reader::open(folder.path()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");

@@ -77,7 +77,7 @@ fn file_beyond_the_limits_of_a_change_is_left_alone() {
     let file = pack_to_vec(&data(2500), &packing().metadata(&json!(1))).unwrap();
     fs::write(&path, &file).unwrap();
     let limits = binio::Limits::default().max_items(2);
-    let appending = crate::change::AppendOptions::atomic().limits(limits);
+    let appending = crate::change::AppendOptions::new().limits(limits);
     let edit = MetadataEdit::new().limits(limits);
     for changed in [
         rewrite_file(&path, &path, &RewriteOptions::new().limits(limits)),

@@ -80,8 +80,7 @@ fn is_same_file(path: &Path, other: &Path) -> bool {
 }
 
 fn options(command: &Append) -> AppendOptions {
-    let mut options =
-        if command.in_place { AppendOptions::in_place() } else { AppendOptions::atomic() };
+    let mut options = AppendOptions::new().in_place(command.in_place);
     options = options.grow(command.grow).axis0(command.axis0).scan(command.scan);
     let compression = &command.compression;
     if let Some(typesize) = compression.typesize {
