@@ -22,7 +22,7 @@ pub use binio::array::{
     TimeUnit, half, num_complex,
 };
 pub use info::ArrayInfo;
-pub use pack::{pack_array, pack_npy};
+pub use pack::{pack_array, pack_elements, pack_npy};
 pub use read::Array;
 
 use binio::array::ElementsError;

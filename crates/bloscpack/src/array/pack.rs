@@ -2,10 +2,11 @@
 
 use std::io::{Seek, Write};
 
+use binio::array::as_bytes;
 use binio::{ReadAt, Span};
 use serde_json::Value;
 
-use crate::array::ArrayInfo;
+use crate::array::{ArrayInfo, Datatype, Element, Order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
@@ -93,6 +94,35 @@ pub fn pack_array<W: Write + Seek>(
     pack_slice(data, sink, &options.clone().array(info)?, progress)
 }
 
+/// Packs the elements of a slice as an array to a sink, as [`pack_slice`] does, without copying them. The elements are
+/// in C order; the array has their type, in the byte order of this machine.
+///
+/// ```
+/// use std::io::Cursor;
+/// use bloscpack::array::pack_elements;
+/// use bloscpack::{Reader, WriteOptions};
+///
+/// let (numbers, sink) = ([0.5, 1.5, 2.5, 3.5], Cursor::new(vec![]));
+/// let file = pack_elements(&numbers, &[2, 2], sink, &WriteOptions::new(), None)?;
+/// let file = Reader::from_bytes(file.into_inner())?;
+/// assert_eq!(file.array()?.read::<f64>()?, numbers);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Same as [`pack_array`].
+pub fn pack_elements<T: Element, W: Write + Seek>(
+    elements: &[T],
+    shape: &[u64],
+    sink: W,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    let info = ArrayInfo::new(Datatype::of::<T>(), shape.to_vec(), Order::C)?;
+    pack_array(&info, as_bytes(elements), sink, options, progress)
+}
+
 /// Packs the array in a `.npy` file to a sink, as [`pack_source`] does.
 ///
 /// # Errors
@@ -115,7 +145,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::array::{Datatype, Order};
     use crate::format::Version;
     use crate::{ChunkSize, Reader};
 
@@ -183,6 +212,25 @@ mod tests {
         let sink = Cursor::new(vec![]);
         let short = pack_array(&info("<i2", &[3]), &[0; 5], sink, &WriteOptions::new(), None);
         assert!(matches!(short.unwrap_err().kind(), ErrorKind::ShapeMismatch(_)));
+    }
+
+    #[test]
+    fn elements_are_packed_with_their_type_and_shape() {
+        let numbers = [1_i16, -2, 300, 4, 5, 6];
+        let pack = |shape: &[u64]| {
+            pack_elements(&numbers, shape, Cursor::new(vec![]), &WriteOptions::new(), None)
+        };
+        let file = Reader::from_bytes(pack(&[2, 3]).unwrap().into_inner()).unwrap();
+        let array = file.array().unwrap();
+        assert_eq!((array.datatype(), array.shape()), (&Datatype::of::<i16>(), &[2, 3][..]));
+        assert_eq!(array.read::<i16>().unwrap(), numbers);
+        assert_eq!(file.header().typesize, 2);
+        let error = pack(&[2, 2]).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
+        let nothing: [bool; 0] = [];
+        let file = pack_elements(&nothing, &[0], Cursor::new(vec![]), &WriteOptions::new(), None);
+        let file = Reader::from_bytes(file.unwrap().into_inner()).unwrap();
+        assert_eq!(file.array().unwrap().read::<bool>().unwrap(), nothing);
     }
 
     #[test]
