@@ -184,6 +184,16 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
+    /// A compiled layout does not describe a path, but its text may.
+    NotCompiled {
+        /// The path.
+        path: String,
+    },
+    /// The location of an item depends on values in a stream, but no stream was given.
+    NeedsStream {
+        /// The path.
+        path: String,
+    },
     /// The text of a layout is not the one from which a compiled layout was made.
     Stale {
         /// The name of the compiled layout.
@@ -240,6 +250,8 @@ impl binio::FormatErrorKind for ErrorKind {
             | Self::NotInOrder { .. }
             | Self::Pattern { .. }
             | Self::Missing { .. }
+            | Self::NotCompiled { .. }
+            | Self::NeedsStream { .. }
             | Self::NoLayoutFor { .. }
             | Self::Extend { .. } => false,
             Self::Read(error) => error.is_bad_data(),
@@ -322,6 +334,14 @@ impl fmt::Display for ErrorKind {
                 write!(f, "the file names `{pattern}` lead out of their folder")
             }
             Self::Compiled { message } => write!(f, "not a valid compiled layout: {message}"),
+            Self::NotCompiled { path } => write!(
+                f,
+                "the compiled layout does not describe `{path}`: look it up in the text of the layout"
+            ),
+            Self::NeedsStream { path } => write!(
+                f,
+                "the location of `{path}` depends on values in the stream, but no stream was given"
+            ),
             Self::Stale { compiled, text } => write!(
                 f,
                 "{compiled} was compiled from another text than that of {text}: compile it again"

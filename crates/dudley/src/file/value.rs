@@ -117,10 +117,12 @@ impl Compiled {
     }
 
     fn locate(&self, path: &str, source: &FileBytes) -> Result<Option<Location>, Error> {
-        if self.rules.are_default() {
-            self.layout.locate_in(path, Some(source), self.rules.order)
-        } else {
-            Ok(None)
+        if !self.rules.are_default() {
+            return Ok(None);
+        }
+        match self.layout.locate_in(path, Some(source), self.rules.order) {
+            Err(error) if matches!(error.kind(), ErrorKind::NotCompiled { .. }) => Ok(None),
+            found => found.map(Some),
         }
     }
 }

@@ -32,13 +32,25 @@ pub(super) fn locate(
     path: &str,
     stream: Option<&dyn ReadAt>,
     order: Option<Order>,
-) -> Result<Option<Location>, Error> {
-    let path = match path.as_bytes().first() {
+) -> Result<Location, Error> {
+    let text = match path.as_bytes().first() {
         Some(b'/' | b'[' | b'.') | None => Cow::Borrowed(path),
         Some(_) => Cow::Owned(format!("/{path}")),
     };
-    let Some(number) = find(compiled, path.as_bytes())? else { return Ok(None) };
-    Search::new(compiled, stream, order)?.locate(number)
+    let path = || path.to_owned();
+    let number = find(compiled, text.as_bytes())?;
+    let number = number.ok_or_else(|| ErrorKind::NotCompiled { path: path() })?;
+    let mut search = Search::new(compiled, stream, order)?;
+    let found = search.locate(number)?;
+    found.ok_or_else(|| {
+        let path = path();
+        let kind = if search.needs_stream {
+            ErrorKind::NeedsStream { path }
+        } else {
+            ErrorKind::NotCompiled { path }
+        };
+        kind.into()
+    })
 }
 
 /// Calls `visit` with each path whose location is known, in order of path, and returns the number of other
@@ -169,6 +181,8 @@ struct Search<'s> {
     stream: Option<&'s dyn ReadAt>,
     order: Order,
     is_native: bool,
+    /// Whether a value was needed from the stream, but no stream was given.
+    needs_stream: bool,
     /// The addresses of the parameters that the walk has passed, by row index.
     passed: HashMap<u32, Option<u64>>,
     /// The values of parameters that have been looked up, by parameter index.
@@ -195,6 +209,7 @@ impl<'s> Search<'s> {
             stream,
             order: stated.or(order).unwrap_or_else(Order::native),
             is_native: signature.is_some(),
+            needs_stream: false,
             passed: HashMap::new(),
             values: HashMap::new(),
         })
@@ -325,7 +340,8 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the size in bytes of a compressed array, including its count.
-    fn compressed(&self, start: Option<u64>) -> Option<u64> {
+    fn compressed(&mut self, start: Option<u64>) -> Option<u64> {
+        self.needs_stream |= self.stream.is_none();
         let (stream, start) = self.stream.zip(start)?;
         let integer = Primitive::from_name("i8")?;
         let len = read(stream, start, integer, self.order).ok()?;
@@ -380,6 +396,7 @@ impl<'s> Search<'s> {
             ParamRecord::Fixed(value) => Some(value),
             ParamRecord::Inner => None,
             ParamRecord::Row(number) => {
+                self.needs_stream |= self.stream.is_none();
                 let row = self.compiled.row(number)?;
                 let address = match self.passed.get(&number) {
                     Some(&address) => address,

@@ -36,17 +36,18 @@ use locate::invalid;
 ///
 /// ```
 /// use dudley::index::CompiledLayout;
-/// use dudley::Layout;
+/// use dudley::{ErrorKind, Layout};
 ///
 /// let text = "N : i4  a = f8[N]  b = <i2[3] @64";
 /// let bytes = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
 /// let compiled = CompiledLayout::from_bytes(bytes)?;
 ///
-/// let b = compiled.locate("/b", None)?.unwrap();
+/// let b = compiled.locate("/b", None)?;
 /// assert_eq!((b.address(), b.dtype(), b.shape()), (64, "<i2", &[3][..]));
-/// assert!(compiled.locate("/a", None)?.is_none(), "its shape depends on the stream");
+/// let error = compiled.locate("/a", None).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::NeedsStream { .. }), "its shape depends on the stream");
 /// let stream = 5_i32.to_ne_bytes().to_vec();
-/// assert_eq!(compiled.locate("/a", Some(&stream))?.unwrap().shape(), [5]);
+/// assert_eq!(compiled.locate("/a", Some(&stream))?.shape(), [5]);
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
@@ -257,21 +258,18 @@ impl CompiledLayout {
     }
 
     /// Returns the location of the array or parameter at a path. Values of parameters are read from the stream
-    /// as needed. Returns `None` if the path does not exist, if its location depends on a stream and none is
-    /// given, or if only the text of the layout describes it. The latter applies to structs, members,
-    /// instances, compressed arrays, items after structs that differ in size, and paths that are not spelt as
-    /// in [`Layout::path`](crate::Layout::path).
+    /// as needed.
     ///
     /// # Errors
     ///
-    /// Fails with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read, and with
+    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on a stream and none is given.
+    /// Fails with [`NotCompiled`](ErrorKind::NotCompiled) if the path does not exist, or if only the text of the
+    /// layout describes it, which applies to structs, members, instances, compressed arrays, items after structs
+    /// that differ in size, and paths that are not spelt as in [`Layout::path`](crate::Layout::path). It also
+    /// applies to addresses that cannot be computed; the text gives the reason. Fails with
     /// [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum or is not
-    /// valid.
-    pub fn locate(
-        &self,
-        path: &str,
-        stream: Option<&dyn ReadAt>,
-    ) -> Result<Option<Location>, Error> {
+    /// valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
+    pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
 
@@ -286,7 +284,7 @@ impl CompiledLayout {
         path: &str,
         stream: Option<&dyn ReadAt>,
         order: Option<Order>,
-    ) -> Result<Option<Location>, Error> {
+    ) -> Result<Location, Error> {
         locate::locate(self, path, stream, order)
     }
 
