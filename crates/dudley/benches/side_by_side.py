@@ -21,7 +21,8 @@ A large layout is checked by one thread while another parses ahead. "Family" rea
 small files of one layout, by one call, with the threads of the machine; `numpy` reads the parameters of each
 file and the array after them, by hand. Below stands what the system takes to open each file, to read these bytes
 where they are known to be, and to close it. "Copy" reads an array of 1 GiB from a map of its file into memory
-that was used before.
+that was used before. "Read" reads it into new memory. "Write" writes an array from memory to a new file and waits
+until it is on disk; the peak is the largest amount of memory that the process had.
 """
 
 import json
@@ -39,8 +40,10 @@ import time
 SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 40, 22.5, 1.5, 200
 
 # Of a compiled layout: ms to open it and locate one array, and all of 100,000, and how many times faster than h5py. Of a family: how
-# many times faster than h5py and npz, and than numpy by hand. Of a copy: than that of numpy.
+# many times faster than h5py and npz, and than numpy by hand. Of a copy: than that of numpy. Of a write: than
+# numpy's `tofile`, and how many times the data the memory may be.
 INDEX_MS, ALL_MS, INDEX, FAMILY_H5PY, FAMILY_NPZ, FAMILY_NUMPY, COPY = 0.1, 25, 1, 100, 20, 0.5, 0.9
+WRITE, WRITE_PEAK = 0.9, 1.1
 
 # Of one item after the first pass over a stream, in microseconds. Of all items, from the text, in milliseconds.
 AGAIN_US, TEXT_MS = 10, 25
@@ -106,6 +109,7 @@ def make(directory, quick):
         "native.dud": lambda path: path.write_text(f"< x = f8[{copied(quick) // 8}]\n"),
         "swapped.dud": lambda path: path.write_text(f"> x = f8[{copied(quick) // 8}]\n"),
         "copied.bin": lambda path: make_copied(path, copied(quick)),
+        "copied.h5": lambda path: make_copied_hdf5(path, copied(quick)),
     }
     for file, write in made.items():
         path = directory / file
@@ -124,6 +128,14 @@ def make_copied(path, size):
     import numpy as np
 
     np.arange(size // 8, dtype="<f8").tofile(path)
+
+
+def make_copied_hdf5(path, size):
+    import h5py
+    import numpy as np
+
+    with h5py.File(path, "w") as file:
+        file["x"] = np.arange(size // 8, dtype="<f8")
 
 
 def make_family(folder, files):
@@ -344,6 +356,35 @@ def numpy_copy(path, dtype):
     return lambda: np.copyto(out, stored)
 
 
+def numpy_read(path):
+    import numpy as np
+
+    return lambda: np.fromfile(path, "f8")
+
+
+def h5py_read(path):
+    import h5py
+
+    def run():
+        with h5py.File(path, "r") as file:
+            return file["x"][()]
+
+    return run
+
+
+def numpy_write(path, size):
+    import numpy as np
+
+    data = np.ones(int(size) // 8)
+
+    def run():
+        with open(path, "wb") as file:
+            data.tofile(file)
+            os.fsync(file.fileno())
+
+    return run
+
+
 def child(task, times, *arguments):
     run = globals()[task](*arguments)
     walls = []
@@ -361,6 +402,12 @@ def child(task, times, *arguments):
 def measure(command):
     """The JSON that a process prints."""
     return json.loads(subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=True, text=True).stdout or "{}")
+
+
+def peak_bytes(command):
+    """The largest amount of memory that a process had."""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    return os.wait4(process.pid, 0)[2].ru_maxrss << 10
 
 
 class Bench:
@@ -552,6 +599,27 @@ class Bench:
             ratio = middle["numpy"] / middle["ours"]
             self.row("numpy", middle, self.verdict(f"copy: {kind}", f">= {COPY}", ratio >= COPY))
 
+    def reads(self):
+        data = self.directory / "copied.bin"
+        middle = self.beside(
+            f"read: {data.stat().st_size >> 20} MiB to new memory",
+            [self.ours, "read", self.directory / "native.dud", 3, data],
+            {"h5py": ("h5py_read", 3, data.with_suffix(".h5")), "numpy": ("numpy_read", 3, data)},
+            3,
+        )
+        self.row("h5py", middle)
+        self.row("numpy", middle)
+
+    def writes(self):
+        size, out = copied(self.quick), self.directory / "written.bin"
+        ours = [self.ours, "write", self.directory / "native.dud", 3, out]
+        middle = self.beside(f"write: {size >> 20} MiB", ours, {"numpy": ("numpy_write", 3, out, size)}, 3)
+        ratio = middle["numpy"] / middle["ours"]
+        self.row("numpy", middle, self.verdict("write", f">= {WRITE}", ratio >= WRITE))
+        peak = peak_bytes([*ours[:3], 1, out]) / size
+        print(self.verdict("write: peak", f"peak: {peak:.2f} times the data, floor <= {WRITE_PEAK}", peak <= WRITE_PEAK))
+        out.unlink()
+
     def arrays(self):
         return ARRAYS // 50 if self.quick else ARRAYS
 
@@ -567,6 +635,8 @@ def main(directory, ours, quick):
     bench.one()
     bench.family()
     bench.copies()
+    bench.reads()
+    bench.writes()
     print(f"\nfloors missed: {', '.join(bench.missed) if bench.missed else 'none'} ({time.perf_counter() - begin:.0f} s)")
 
 

@@ -16,6 +16,8 @@
 //! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   the same, with a summary
 //! dudley_tasks alone LAYOUT TIMES FILE..         opens and closes each, and reads the bytes of the array, no more
 //! dudley_tasks copy LAYOUT TIMES FILE            a large array into memory that is there
+//! dudley_tasks read LAYOUT TIMES FILE            a large array into new memory
+//! dudley_tasks write LAYOUT TIMES FILE           a large array from memory to a new file, until it is on disk
 //! ```
 
 use std::fs;
@@ -29,7 +31,9 @@ use dudley::file::{Family, Summaries, Template};
 use dudley::index::CompiledLayout;
 use dudley::layout::Found;
 use dudley::text::Tree;
-use dudley::{File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Rules, Source, Values};
+use dudley::{
+    File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Rules, Source, Values, WriteOptions,
+};
 
 /// The array that is read of each file of a family.
 const OF_FAMILY: &str = "/te";
@@ -164,6 +168,27 @@ fn main() -> Outcome {
             let mut out = vec![1.0_f64; usize::try_from(array.len())?];
             array.read_into(&mut out)?;
             timed(times, || Ok(array.read_into(&mut out)?))
+        }
+        "read" => {
+            let path = one.first().ok_or("a file is missing")?;
+            let file = File::open(path, layout)?;
+            timed(times, || {
+                black_box(file.get("/x")?.read::<f64>()?);
+                Ok(())
+            })
+        }
+        "write" => {
+            let path = one.first().ok_or("a file is missing")?;
+            let layout = Arc::new(layout);
+            let table = Resolver::new(Arc::clone(&layout)).table()?;
+            let len = table.iter().next().map_or(0, |row| row.shape().iter().product::<u64>());
+            let elements = vec![1.0_f64; usize::try_from(len)?];
+            timed(times, || {
+                let mut writer = WriteOptions::new().create(path, Arc::clone(&layout))?;
+                writer.put("/x", &elements)?;
+                writer.finish()?;
+                Ok(())
+            })
         }
         _ => Err("no such task".into()),
     }?;

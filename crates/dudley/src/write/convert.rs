@@ -3,48 +3,81 @@
 //! Numbers keep their values; it is an error if the new type cannot represent one. Text is re-encoded and
 //! padded with zeros. Records are converted field by field; fields are matched by name.
 
-use binio::Endian;
+use std::borrow::Cow;
+
 use binio::array::{
     self, ByteOrder, Data, Datatype, ElementsError, Number, Order, ScalarKind, ScalarType,
 };
 use binio::diagnostic::count;
+use binio::{Endian, Limits};
 
 /// Converts the elements of an array to another type. Returns them packed, in C order.
 pub(super) fn convert<D: Data>(
     array: &array::Array<D>,
     target: &Datatype,
 ) -> Result<Vec<u8>, D::Error> {
-    if let (Some(from), Some(to)) = (array.datatype().as_scalar(), target.as_scalar()) {
-        if (from.kind(), from.size()) == (to.kind(), to.size()) {
-            let order = match to.endian() {
-                Endian::Little => ByteOrder::Little,
-                Endian::Big => ByteOrder::Big,
-            };
-            return array.read_bytes(Order::C, order);
-        }
+    if let Some((_, to)) = same_scalars(array.datatype(), target) {
+        return array.read_bytes(Order::C, byte_order(to));
     }
     let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
-    let (from, to) = (size(array.datatype()), size(target));
-    let count = usize::try_from(array.len()).unwrap_or(usize::MAX);
-    let len = count.saturating_mul(to);
+    Ok(convert_packed(&bytes, array.datatype(), target, array.limits())?.into_owned())
+}
+
+/// Converts packed elements to another type. Borrows them if they need no change.
+pub(super) fn convert_packed<'p>(
+    packed: &'p [u8],
+    from: &Datatype,
+    to: &Datatype,
+    limits: &Limits,
+) -> Result<Cow<'p, [u8]>, ElementsError> {
+    let same = same_scalars(from, to);
+    let is_unchanged = |(from, to): (ScalarType, ScalarType)| {
+        to.component_width() == 1 || from.endian() == to.endian()
+    };
+    if packed.is_empty() || same.is_some_and(is_unchanged) {
+        return Ok(Cow::Borrowed(packed));
+    }
+    let (each, width) = (size(from), size(to));
+    let count = packed.len().checked_div(each).unwrap_or(0);
+    let len = count.saturating_mul(width);
     let (what, limit, requested) =
-        ("bytes of an array", array.limits().max_alloc, u64::try_from(len).unwrap_or(u64::MAX));
+        ("bytes of an array", limits.max_alloc, u64::try_from(len).unwrap_or(u64::MAX));
     if requested > limit {
-        return Err(ElementsError::Limit { what, limit, requested }.into());
+        return Err(ElementsError::Limit { what, limit, requested });
     }
     let mut out = vec![0; len];
-    if out.is_empty() {
-        return Ok(out);
+    if let Some((_, to)) = same {
+        out.copy_from_slice(packed);
+        let swapped = binio::number::swap_in_place(&mut out, to.component_width());
+        debug_assert!(swapped.is_ok(), "whole elements are whole components");
+        return Ok(Cow::Owned(out));
     }
-    for number in 0..count {
-        let element = &bytes[number * from..][..from];
-        let place = &mut out[number * to..][..to];
-        one(array.datatype(), target, element, place).map_err(|message| {
+    if out.is_empty() {
+        return Ok(Cow::Owned(out));
+    }
+    for (number, (element, place)) in
+        packed.chunks_exact(each).zip(out.chunks_exact_mut(width)).enumerate()
+    {
+        one(from, to, element, place).map_err(|message| {
             let index = number as u64;
-            D::Error::from(ElementsError::Element { index, message })
+            ElementsError::Element { index, message }
         })?;
     }
-    Ok(out)
+    Ok(Cow::Owned(out))
+}
+
+/// Returns both types if they are scalars that differ at most in their byte order.
+pub(super) fn same_scalars(from: &Datatype, to: &Datatype) -> Option<(ScalarType, ScalarType)> {
+    let (from, to) = (from.as_scalar()?, to.as_scalar()?);
+    ((from.kind(), from.size()) == (to.kind(), to.size())).then_some((from, to))
+}
+
+/// Returns the byte order of numbers of a type.
+pub(super) fn byte_order(scalar: ScalarType) -> ByteOrder {
+    match scalar.endian() {
+        Endian::Little => ByteOrder::Little,
+        Endian::Big => ByteOrder::Big,
+    }
 }
 
 fn size(datatype: &Datatype) -> usize {

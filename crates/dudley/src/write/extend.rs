@@ -166,6 +166,14 @@ impl Extension {
         self.writer.put(path, elements)
     }
 
+    /// Puts numbers at a path without copying them, like [`Writer::put_vec`].
+    ///
+    /// # Errors
+    /// Same as [`Writer::put`].
+    pub fn put_vec<T: Element>(&mut self, path: &str, elements: Vec<T>) -> Result<(), Error> {
+        self.writer.put_vec(path, elements)
+    }
+
     /// Puts strings at a path, like [`Writer::put_strings`].
     ///
     /// # Errors

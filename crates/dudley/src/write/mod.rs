@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options` | options for writing, and the start of a file |
 //! | `writer`, `sequential` | new files, written at any offset or in one pass |
+//! | `put` | putting elements, strings and arrays at a path |
 //! | `target` | the row that a path leads to, and the position in its bytes |
 //! | `convert` | conversion of elements from one type to another |
 //! | `missing` | the paths of data that was not put |
@@ -15,6 +16,7 @@ mod extend;
 mod missing;
 pub(crate) mod options;
 mod patch;
+mod put;
 mod references;
 mod sequential;
 mod target;

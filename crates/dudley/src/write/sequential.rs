@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use binio::Context as _;
 
 use crate::error::{Error, ErrorKind};
-use crate::place::AddressTable;
+use crate::place::{AddressTable, Row};
 
 /// The zeros for one write.
 const ZEROS: [u8; 4096] = [0; 4096];
@@ -37,7 +37,7 @@ impl<'w> Sequential<'w> {
     ) -> Result<(), Error> {
         let mut end = header.map_or(0, |header| header.len() as u64);
         let rows = table.rows().iter().enumerate();
-        let placed = |(index, row): (usize, &crate::place::Row)| {
+        let placed = |(index, row): (usize, &Row)| {
             Some((row.address()?, row.nbytes().filter(|&nbytes| nbytes > 0)?, index))
         };
         let mut turns: Vec<_> = rows.filter_map(placed).collect();
@@ -62,18 +62,12 @@ impl<'w> Sequential<'w> {
     }
 
     /// Writes the next row, padded with zeros to its size. Without bytes, writes only zeros.
-    pub(super) fn write(
-        &mut self,
-        address: u64,
-        nbytes: u64,
-        bytes: Option<Vec<u8>>,
-    ) -> Result<(), Error> {
+    pub(super) fn write(&mut self, row: Row, bytes: Option<&[u8]>) -> Result<(), Error> {
+        let address = row.address().unwrap_or_default();
         self.fill(address)?;
-        if let Some(bytes) = bytes {
-            self.put(&bytes)?;
-        }
+        self.put(bytes.unwrap_or_default())?;
         self.next += 1;
-        self.fill(address.saturating_add(nbytes))
+        self.fill(address.saturating_add(row.nbytes().unwrap_or_default()))
     }
 
     /// Writes zeros up to the end of the data, then the layout.

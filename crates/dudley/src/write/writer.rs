@@ -1,18 +1,17 @@
-//! Writing a file: arrays may be put in any order.
+//! Writing a file: the order in which its rows are written, and its completion.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use binio::Bytes;
-use binio::array::{self, Data, Datatype, Element, ScalarType, Strided};
-use binio::diagnostic;
+use binio::array::{self, Datatype};
 use binio::write::{AtomicFile, FileTarget, WriteAt};
 
-use super::convert::convert;
 use super::missing::{Put, missing};
+use super::put::Packed;
 use super::sequential::Sequential;
-use super::target::{put_fields, put_struct_params};
+use super::target::put_struct_params;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind};
 use crate::filter::{Declared, FilterRegistry};
@@ -64,14 +63,14 @@ pub struct Writer<'w> {
     /// last one.
     kept: (usize, usize, Option<u64>),
     /// The parts of each row that were put.
-    put: Vec<Put>,
+    pub(super) put: Vec<Put>,
     /// The bytes of rows that cannot be written yet.
-    held: BTreeMap<usize, Vec<u8>>,
+    held: BTreeMap<usize, Bytes>,
     pub(super) signature: Option<Order>,
     pub(super) appends_layout: bool,
     pub(super) is_strict: bool,
     pub(super) filters: FilterRegistry,
-    limits: binio::Limits,
+    pub(super) limits: binio::Limits,
 }
 
 /// The result of [`Writer::finish`].
@@ -126,163 +125,21 @@ impl<'w> Writer<'w> {
         &self.table
     }
 
-    /// Puts numbers at a path, in C order. Paths are those of [`File::get`](crate::File::get). Numbers are
-    /// converted to the type in the file, which must be able to represent them.
-    ///
-    /// ```
-    /// use dudley::{ErrorKind, File, Layout, WriteOptions};
-    ///
-    /// let mut bytes = Vec::new();
-    /// let mut writer = WriteOptions::new().write_at(&mut bytes, Layout::parse("x = i2[2]")?)?;
-    /// writer.put("/x", &[1_i64, -2])?;
-    /// assert!(matches!(writer.put("/x", &[1_i64]).unwrap_err().kind(), ErrorKind::Mismatch { .. }));
-    /// // The type `i2` cannot represent 40,000.
-    /// assert!(matches!(writer.put("/x", &[1, 40_000]).unwrap_err().kind(), ErrorKind::Read(_)));
-    /// writer.finish()?;
-    /// assert_eq!(File::from_bytes(bytes, None)?.get("/x")?.read::<i16>()?, [1, -2]);
-    /// # Ok::<(), dudley::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Fails with [`Path`](ErrorKind::Path), [`NotFound`](ErrorKind::NotFound), [`NotData`](ErrorKind::NotData)
-    /// or [`NotStrided`](ErrorKind::NotStrided) if there is no array at the path, as in
-    /// [`File::get`](crate::File::get); parameters cannot be put either. Fails with
-    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if the array can no longer be
-    /// changed, because it was written to a stream or is part of the file that is extended. Fails with
-    /// [`Read`](ErrorKind::Read) if the type in the file cannot represent an element, or if the file cannot be
-    /// written, and with [`Filter`](ErrorKind::Filter) if the array cannot be compressed.
-    pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
-        let mismatch =
-            |message| Error::from(ErrorKind::Mismatch { path: path.to_owned(), message });
-        let bytes = array::as_bytes(elements).to_vec();
-        let datatype = Datatype::of::<T>();
-        self.put_with(path, |expected, shape| {
-            let count = array::count(shape).unwrap_or(u64::MAX);
-            let found = elements.len() as u64;
-            let each = bytes_per_element::<T>(expected);
-            if count.checked_mul(each) != Some(found) {
-                let found = diagnostic::count(found, "element");
-                let message = format!("expected {shape:?}, found {found}");
-                return Err(mismatch(message));
-            }
-            let data = Bytes::from(bytes);
-            if each > 1 || expected.as_scalar().is_some_and(ScalarType::is_text) {
-                return Ok(Given { datatype: expected.clone(), shape: shape.to_vec(), data });
-            }
-            Ok(Given { datatype: datatype.clone(), shape: shape.to_vec(), data })
-        })
-    }
-
-    /// Puts strings at a path.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`put`](Self::put). Also fails with [`Read`](ErrorKind::Read) if a string is too long for the
-    /// type in the file.
-    pub fn put_strings(&mut self, path: &str, texts: &[&str]) -> Result<(), Error> {
-        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(1);
-        let mut bytes = vec![0; longest * texts.len()];
-        for (text, place) in texts.iter().zip(bytes.chunks_exact_mut(longest)) {
-            place[..text.len()].copy_from_slice(text.as_bytes());
-        }
-        let kind = array::ScalarKind::Utf8;
-        let scalar = ScalarType::new(kind, longest as u64, binio::Endian::Little);
-        let datatype = Datatype::from(scalar.map_err(binio::Error::from)?);
-        let count = texts.len() as u64;
-        self.put_with(path, |_, shape| {
-            let data = Bytes::from(bytes);
-            let shape =
-                if array::count(shape) == Some(count) { shape.to_vec() } else { vec![count] };
-            Ok(Given { datatype, shape, data })
-        })
-    }
-
-    /// Puts an array at a path. The array may come from a `.npy` file, from another Dudley file, or from
-    /// anything else that [`binio::array`] reads. Records are converted field by field; fields are matched by
-    /// name.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`put`](Self::put). Also fails with the error of the array if it cannot be read.
-    pub fn put_array<D: Data>(&mut self, path: &str, array: &array::Array<D>) -> Result<(), Error>
-    where
-        Error: From<D::Error>,
-    {
-        self.put_converted(path, array.shape(), |datatype| Ok(convert(array, datatype)?))
-    }
-
-    fn put_with(
-        &mut self,
-        path: &str,
-        given: impl FnOnce(&Datatype, &[u64]) -> Result<Given, Error>,
-    ) -> Result<(), Error> {
-        let (datatype, shape) = self.expected(path)?;
-        let Given { datatype, shape, data } = given(&datatype, &shape)?;
-        let len = data.len() as u64;
-        let strided = Strided::packed(shape, array::Order::C, 0, datatype.itemsize(), len)
-            .map_err(binio::Error::from)?;
-        let array = array::Array::new(data, datatype, strided, self.limits);
-        self.put_array(path, &array.map_err(binio::Error::from)?)
-    }
-
-    /// Puts an array of the given shape. `convert` returns its elements in the type of the file.
-    fn put_converted(
-        &mut self,
-        path: &str,
-        shape: &[u64],
-        convert: impl FnOnce(&Datatype) -> Result<Vec<u8>, Error>,
-    ) -> Result<(), Error> {
-        let place = self.destination(path)?;
-        if place.shape != shape {
-            let message = format!("the shape is {shape:?}, expected {:?}", place.shape);
-            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
-        }
-        let is_in_stream = matches!(self.target, Target::Stream(_));
-        let is_written = self.put[place.index].is_all() && !self.held.contains_key(&place.index);
-        if place.index < self.kept.0 || is_in_stream && is_written {
-            let message = "it is written already".to_owned();
-            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
-        }
-        let packed = convert(&place.datatype)?;
-        let row = self.table.rows()[place.index];
-        let Some(strided) = place.strided else {
-            let bytes = self.encode(row, &place.datatype, &place.shape, packed)?;
-            self.put[place.index].add(Vec::new());
-            return self.store(place.index, bytes);
-        };
-        let is_whole = place.inside.is_empty();
-        if is_whole && place.datatype.as_scalar().is_some() {
-            self.put[place.index].add(Vec::new());
-            return self.store(place.index, packed);
-        }
-        let mut bytes = self.take(place.index)?;
-        let len = packed.len() as u64;
-        let itemsize = place.datatype.itemsize();
-        let whole = Strided::packed(place.shape, array::Order::C, 0, itemsize, len);
-        let whole = whole.map_err(binio::Error::from)?;
-        let packed = array::Array::new(Bytes::from(packed), place.datatype, whole, self.limits);
-        put_fields(&strided, &packed.map_err(binio::Error::from)?, &mut bytes)?;
-        self.put[place.index].add(place.inside);
-        self.store(place.index, bytes)
-    }
-
     /// Compresses an array. Returns the count followed by the compressed bytes.
-    fn encode(
+    pub(super) fn encode(
         &self,
         row: Row,
         datatype: &Datatype,
         shape: &[u64],
-        packed: Vec<u8>,
-    ) -> Result<Vec<u8>, Error> {
-        if packed.is_empty() {
-            return Ok(packed);
-        }
+        packed: &[u8],
+    ) -> Result<Bytes, Error> {
         let found = self.table.entry(row);
-        let Some(filter) = found.filter() else { return Ok(packed) };
+        let Some(filter) = found.filter().filter(|_| !packed.is_empty()) else {
+            return Ok(Bytes::new());
+        };
         let (len, arguments) = (packed.len() as u64, &*filter.arguments);
         let declared = Declared { datatype, shape, arguments, len };
-        let encoded = self.filters.encode(&filter.name, &declared, &packed);
+        let encoded = self.filters.encode(&filter.name, &declared, packed);
         let encoded = encoded.map_err(|error| ErrorKind::Filter {
             path: found.path(),
             filter: filter.name.clone(),
@@ -295,13 +152,13 @@ impl<'w> Writer<'w> {
             Order::Big => count.iter().rev().copied().collect(),
         };
         bytes.extend(encoded);
-        Ok(bytes)
+        Ok(bytes.into())
     }
 
     /// Returns the bytes of a row as put so far.
-    fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
+    pub(super) fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
-            return Ok(bytes);
+            return Ok(bytes.into());
         }
         let row = self.table.rows()[index];
         let nbytes = row.nbytes().unwrap_or_default();
@@ -323,17 +180,39 @@ impl<'w> Writer<'w> {
     }
 
     /// Writes the bytes of a row, or holds them until they can be written.
-    fn store(&mut self, index: usize, bytes: Vec<u8>) -> Result<(), Error> {
-        let row = self.table.rows()[index];
+    pub(super) fn store(&mut self, index: usize, bytes: Packed<'_>) -> Result<(), Error> {
         // A compressed array may be put again until the file is finished, because its length is not final
         // before.
-        if let (Some(target), Some(address), Some(_)) =
-            (self.target.at(), row.address(), row.nbytes())
-        {
+        if let Some((target, address)) = self.target_of(index) {
             return Ok(target.write_all_at(&bytes, address)?);
         }
-        self.held.insert(index, bytes);
+        if let Target::Stream(stream) = &mut self.target {
+            if stream.next() == Some(index) && self.put[index].is_all() {
+                self.held.remove(&index);
+                stream.write(self.table.rows()[index], Some(&bytes))?;
+                return self.advance(false);
+            }
+        }
+        self.held.insert(index, bytes.into_bytes());
         self.advance(false)
+    }
+
+    /// Returns the target and the address of a row, if the row can be written immediately.
+    pub(super) fn target_of(&mut self, index: usize) -> Option<(&mut dyn WriteAt, u64)> {
+        let row = self.table.rows()[index];
+        let address = row.address().filter(|_| row.nbytes().is_some())?;
+        Some((self.target.at()?, address))
+    }
+
+    /// Fails if the bytes of a row can no longer be changed.
+    pub(super) fn check_unwritten(&self, path: &str, index: usize) -> Result<(), Error> {
+        let is_in_stream = matches!(self.target, Target::Stream(_));
+        let is_written = self.put[index].is_all() && !self.held.contains_key(&index);
+        if index < self.kept.0 || is_in_stream && is_written {
+            let message = "it is written already".to_owned();
+            return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
+        }
+        Ok(())
     }
 
     /// Begins the file: writes the values of parameters and, in a stream, the signature if possible.
@@ -361,7 +240,7 @@ impl<'w> Writer<'w> {
                 path: self.layout.subject_path(id.into()),
                 message: format!("{value} is not a valid {integer}"),
             })?;
-            self.store(index, bytes)?;
+            self.store(index, Packed::Kept(bytes.into()))?;
         }
         Ok(())
     }
@@ -390,7 +269,7 @@ impl<'w> Writer<'w> {
                     let len = array::byte_size(&shape, datatype.itemsize()).unwrap_or(u64::MAX);
                     self.limits.check_alloc("an item", len)?;
                     let zeros = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
-                    let bytes = self.encode(row, &datatype, &shape, zeros)?;
+                    let bytes = self.encode(row, &datatype, &shape, &zeros)?;
                     self.held.insert(index, bytes);
                 }
                 let held = self.held.get(&index).map(|bytes| bytes.len() as u64);
@@ -402,7 +281,7 @@ impl<'w> Writer<'w> {
             } else if self.put[index].is_nothing() && self.has_params(row) {
                 let bytes = self.take(index)?;
                 self.put[index].add(Vec::new());
-                self.store(index, bytes)?;
+                self.store(index, Packed::Kept(bytes.into()))?;
             }
         }
         if is_unknown {
@@ -499,13 +378,8 @@ impl<'w> Writer<'w> {
             if !self.put[index].is_all() && !is_last {
                 break;
             }
-            let row = self.table.rows()[index];
             let bytes = self.held.remove(&index);
-            stream.write(
-                row.address().unwrap_or_default(),
-                row.nbytes().unwrap_or_default(),
-                bytes,
-            )?;
+            stream.write(self.table.rows()[index], bytes.as_deref())?;
         }
         Ok(())
     }
@@ -561,31 +435,14 @@ impl<'w> Writer<'w> {
         let new = rows[self.kept.0..].iter().filter(|row| row.nbytes() != Some(0));
         let end = self.data_end();
         let start = new.filter_map(Row::address).min().unwrap_or(end);
-        let at = |(index, bytes): (usize, Vec<u8>)| Some((rows[index].address()?, bytes));
+        let at = |(index, bytes): (usize, Bytes)| Some((rows[index].address()?, bytes));
         let held = self.held.into_iter().filter_map(at).collect();
         Ok((held, start..end, missing))
     }
 }
 
 /// The addresses and bytes of rows, the range of all new rows, and the paths of missing data.
-pub(super) type NewRows = (Vec<(u64, Vec<u8>)>, Range<u64>, Vec<String>);
-
-/// Packed elements in C order.
-struct Given {
-    datatype: Datatype,
-    shape: Vec<u64>,
-    data: Bytes,
-}
-
-/// Returns the number of values of a Rust type that make up one element. It exceeds 1 only for text.
-fn bytes_per_element<T: Element>(datatype: &Datatype) -> u64 {
-    match datatype.as_scalar() {
-        Some(scalar) if scalar.is_text() => {
-            scalar.size().checked_div(Datatype::of::<T>().itemsize()).unwrap_or(1)
-        }
-        _ => 1,
-    }
-}
+pub(super) type NewRows = (Vec<(u64, Bytes)>, Range<u64>, Vec<String>);
 
 /// Returns the text of a layout as it is appended to a file, with a newline at the end.
 pub(super) fn layout_text(layout: &Layout) -> String {

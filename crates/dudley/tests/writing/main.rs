@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod interrupted;
+mod memory;
 mod random;
 
 use binio::write::MemoryStorage;
@@ -225,10 +226,12 @@ fn numbers_are_converted_if_they_keep_their_values() {
     assert_eq!(put("x = u1[2]", &|w| w.put("x", &[true, false])).unwrap(), [1, 0]);
     assert_eq!(put("x = S1[2, 3]", &|w| w.put_strings("x", &["ab", "c"])).unwrap(), b"ab\0c\0\0");
     assert_eq!(put("x = U2[2]", &|w| w.put_strings("x", &["é"])).unwrap(), hex("00e9 0000"));
+    assert_eq!(put("x = U2[2]", &|w| w.put("x", &[0xe9_u16, 1])).unwrap(), hex("00e9 0001"));
     for (outcome, message) in [
         (put("x = i1[1]", &|w| w.put("x", &[200_u8])), "200 is not a valid |i1"),
         (put("x = i1[1]", &|w| w.put("x", &[0.5])), "0.5 is not an integer"),
         (put("x = i1[2]", &|w| w.put("x", &[1_i8])), "expected [2], found 1 element"),
+        (put("x = S1[8]", &|w| w.put("x", &[1.0])), "elements are <f8, expected |S8"),
         (
             put("x = S1[2]", &|w| w.put_strings("x", &["abc"])),
             "needs 3 bytes, but the type has only 2",
