@@ -163,7 +163,10 @@ fn main() -> Outcome {
         }
         "copy" => {
             let file = one.first().ok_or("a file is missing")?;
-            let file = OpenOptions::new().mmap(true).layout(layout).open(file)?;
+            let options = OpenOptions::new();
+            #[cfg(feature = "mmap")]
+            let options = options.mmap(true);
+            let file = options.layout(layout).open(file)?;
             let array = file.get("/x")?;
             let mut out = vec![1.0_f64; usize::try_from(array.len())?];
             array.read_into(&mut out)?;

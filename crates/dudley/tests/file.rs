@@ -65,8 +65,12 @@ fn a_native_file_is_read_with_a_layout_of_its_own() {
 fn files_on_disk_are_read_by_position_or_mapped() {
     let mut on_disk = tempfile::NamedTempFile::new().unwrap();
     on_disk.write_all(&appended()).unwrap();
-    let options = OpenOptions::new();
-    for options in [options.clone(), options.mmap(true)] {
+    let by_position = OpenOptions::new();
+    #[cfg(feature = "mmap")]
+    let all = [by_position.clone(), by_position.mmap(true)];
+    #[cfg(not(feature = "mmap"))]
+    let all = [by_position];
+    for options in all {
         let file = options.open(on_disk.path()).unwrap();
         let x = file.get("x").unwrap();
         assert_eq!(x.read::<f64>().unwrap(), [1.0, 2.0, -0.5]);

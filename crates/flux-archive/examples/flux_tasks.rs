@@ -143,7 +143,9 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
     // Mapped, as the command line maps large archives.
-    let options = OpenOptions::new().mmap(true);
+    let options = OpenOptions::new();
+    #[cfg(feature = "mmap")]
+    let options = options.mmap(true);
     let document = options.read(source)?;
     let archive = options.parse(&document)?;
     let report = Extractor::new(target)?.store(store).run(&archive)?;

@@ -36,6 +36,7 @@ pub struct OpenOptions {
     compiled: Option<CompiledLayout>,
     parse: ParseOptions,
     rules: Rules,
+    #[cfg(feature = "mmap")]
     mmap: bool,
     limits: binio::Limits,
     filters: FilterRegistry,
@@ -88,14 +89,20 @@ impl OpenOptions {
         /// Sets the rules for finding addresses. They may also provide the values of parameters that the file
         /// does not store.
         rules: Rules;
-        /// Sets whether files are mapped into memory, which makes views of arrays free. If another program
-        /// truncates a mapped file, the operating system ends this process. Default: `false`; parts of the file
-        /// are read when needed. Has no effect without the feature `mmap`.
-        mmap: bool;
         /// Sets the limits for reading arrays.
         limits: binio::Limits;
         /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
         filters: FilterRegistry;
+    }
+
+    /// Sets whether files are mapped into memory, which makes views of arrays free. If another program truncates
+    /// a mapped file, the operating system ends this process. Default: `false`; parts of the file are read when
+    /// needed.
+    #[cfg(feature = "mmap")]
+    #[must_use]
+    pub fn mmap(mut self, mmap: bool) -> Self {
+        self.mmap = mmap;
+        self
     }
 
     /// Opens a file.

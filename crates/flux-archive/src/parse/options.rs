@@ -22,6 +22,7 @@ pub struct OpenOptions {
     pub(crate) profile: Profile,
     pub(crate) limits: Limits,
     pub(super) pointer: Option<String>,
+    #[cfg(feature = "mmap")]
     mmap: bool,
 }
 
@@ -42,16 +43,21 @@ impl OpenOptions {
         /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
         /// document, or the files of a jobspec.
         pointer: impl Into<String> => Some(pointer.into());
-
-        /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives larger than
-        /// memory. Needs the feature `mmap`; without it, the file is read. Default: no.
-        ///
-        /// If another program truncates a file while it is mapped, the system kills this process (`SIGBUS`). If another
-        /// program overwrites it, checked bytes may have changed when they are used.
-        mmap: bool;
     }
 
-    /// Reads the document of a file, or maps it if [`mmap`](Self::mmap) is set.
+    /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives larger than
+    /// memory. Default: no.
+    ///
+    /// If another program truncates a file while it is mapped, the system kills this process (`SIGBUS`). If another
+    /// program overwrites it, checked bytes may have changed when they are used.
+    #[cfg(feature = "mmap")]
+    #[must_use]
+    pub fn mmap(mut self, mmap: bool) -> Self {
+        self.mmap = mmap;
+        self
+    }
+
+    /// Reads the document of a file, or maps it if `mmap` is set.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
