@@ -49,7 +49,7 @@ pub(super) fn superseded(
         Ok(())
     };
     if options.entries(document)?.form() == Some(Form::Dict) {
-        by(&mut |raw| Text::from_json(raw.key()?).map(|key| key.to_string()).ok())?;
+        by(&mut |raw| Text::from_json(&raw.key()?).map(|key| key.to_string()).ok())?;
     }
     by(&mut |raw| place(raw).filter(|_| sound(raw)))?;
     Ok(replaced)
@@ -57,7 +57,7 @@ pub(super) fn superseded(
 
 /// Returns the normalised path, followed by `/` for a directory.
 fn place(raw: &RawEntry<'_>) -> Option<String> {
-    let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
+    let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
     let (path, _) = ArchivePath::normalise(&raw.path()?.decode()).ok()?;
     let is_directory = Mode::from_u32(mode)?.file_type() == FileType::Directory;
     Some(format!("{path}{}", if is_directory { "/" } else { "" }))

@@ -38,8 +38,8 @@ pub struct LongLine<'a> {
 impl<'a> LongLine<'a> {
     /// Creates the line of an entry as written in the document. Returns `None` if it has no path or mode.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
-        let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
-        let size = raw.get("size").map_or(Some(0), integer)?;
+        let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
+        let size = raw.get("size").map_or(Some(0), |size| integer(&size))?;
         let letter = Mode::from_u32(mode).map_or('?', |mode| mode.file_type().letter());
         let path = raw.path()?.into_decoded();
         Some(Self { letter, permissions: mode & 0o777, size, path })

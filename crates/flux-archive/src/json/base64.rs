@@ -80,6 +80,11 @@ impl<'a> Base64<'a> {
         self.tidy
     }
 
+    /// Returns the data with its own copy of the text.
+    pub fn into_owned(self) -> Base64<'static> {
+        Base64 { text: Cow::Owned(self.text.into_owned()), ..self }
+    }
+
     /// Returns the decoded data.
     pub fn decode(&self) -> Vec<u8> {
         let mut data = Vec::new();

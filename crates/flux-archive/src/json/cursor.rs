@@ -1,6 +1,8 @@
 //! A cursor over JSON text. It borrows from the text, knows its offset, and does not recurse: it reads punctuation and
 //! strings itself, and skips other values with `serde_json`, which does not recurse either.
 
+use std::borrow::Cow;
+
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
@@ -15,9 +17,9 @@ use super::escape::{self, Measure};
 /// assert_eq!(value.get(), r#"{"k": 2.50}"#);
 /// # Ok::<(), flux_archive::json::JsonError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Json<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     /// The length of a string and more, found with its end.
     string: Option<Measure>,
 }
@@ -36,14 +38,25 @@ impl<'a> Json<'a> {
     }
 
     /// Returns the text of the value.
-    pub fn get(self) -> &'a str {
-        self.text
+    pub fn get(&self) -> &str {
+        &self.text
     }
 
-    /// Returns the text between the quotes of a string, or `None` for other values.
-    pub(crate) fn string(self) -> Option<(&'a str, Measure)> {
+    /// Returns the text between the quotes of a string, or `None` for other values. It is borrowed from the document
+    /// if the value is.
+    pub(crate) fn string(&self) -> Option<(Cow<'a, str>, Measure)> {
         let measure = self.string?;
-        Some((&self.text[1..self.text.len() - 1], measure))
+        let inner = 1..self.text.len() - 1;
+        let text = match &self.text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[inner]),
+            Cow::Owned(text) => Cow::Owned(text[inner].to_owned()),
+        };
+        Some((text, measure))
+    }
+
+    /// Returns the value with its own copy of the text.
+    pub fn into_owned(self) -> Json<'static> {
+        Json { text: Cow::Owned(self.text.into_owned()), string: self.string }
     }
 }
 
@@ -143,7 +156,8 @@ impl<'a> Cursor<'a> {
             // A malformed string is left to `serde_json`, which reports what is wrong with it.
             if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
                 self.position += end + 2;
-                return Ok(Json { text: &rest[..end + 2], string: Some(measure) });
+                let text = Cow::Borrowed(&rest[..end + 2]);
+                return Ok(Json { text, string: Some(measure) });
             }
         }
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
@@ -155,7 +169,7 @@ impl<'a> Cursor<'a> {
         match values.next() {
             Some(Ok(value)) => {
                 self.position += values.byte_offset();
-                Ok(Json { text: value.get(), string: None })
+                Ok(Json { text: Cow::Borrowed(value.get()), string: None })
             }
             Some(Err(error)) => Err(self.failed(text, &error)),
             None => Err(self.unexpected("a value")),
@@ -188,7 +202,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// The integer of a JSON number without fraction or exponent, if it fits in 64 bits.
-pub(crate) fn integer(value: Json<'_>) -> Option<i64> {
+pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
 
@@ -232,7 +246,7 @@ mod tests {
 
     #[test]
     fn numbers_with_fraction_or_exponent_are_not_integers() {
-        let integer = |text: &str| integer(Cursor::new(text).value().unwrap());
+        let integer = |text: &str| integer(&Cursor::new(text).value().unwrap());
         assert_eq!(integer("-0"), Some(0));
         assert_eq!(integer("9223372036854775807"), Some(i64::MAX));
         for other in ["9223372036854775808", "1.0", "1e2", "\"1\"", "null", "true", "[1]"] {

@@ -66,12 +66,12 @@ impl<'a> Text<'a> {
     ///
     /// Fails with [`TextError::NoString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if an
     /// escape is half of a surrogate pair.
-    pub fn from_json(value: Json<'a>) -> Result<Self, TextError> {
+    pub fn from_json(value: &Json<'a>) -> Result<Self, TextError> {
         let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
         if measure.lone_surrogate {
             return Err(TextError::LoneSurrogate);
         }
-        Ok(Self { escaped: Cow::Borrowed(escaped), len: measure.len, nul: measure.nul })
+        Ok(Self { escaped, len: measure.len, nul: measure.nul })
     }
 
     /// Returns the escaped text, which is between the quotes of the JSON string.
@@ -120,6 +120,11 @@ impl<'a> Text<'a> {
             return self.escaped;
         }
         Cow::Owned(self.decode().into_owned())
+    }
+
+    /// Returns the text with its own copy of the escaped form.
+    pub fn into_owned(self) -> Text<'static> {
+        Text { escaped: Cow::Owned(self.escaped.into_owned()), len: self.len, nul: self.nul }
     }
 
     /// Writes the decoded text through a small buffer.
@@ -194,7 +199,7 @@ mod tests {
     #[test]
     fn every_escape_decodes() {
         let json = raw(r#""\"\\\/\b\f\n\r\t\u0041\u00e9\uffff\ud83d\ude00\uD83D\uDE00é""#);
-        let text = Text::from_json(json).unwrap();
+        let text = Text::from_json(&json).unwrap();
         let plain = "\"\\/\u{8}\u{c}\n\r\tAé\u{ffff}😀😀é";
         assert_eq!(text.decode(), plain);
         assert_eq!(text.len(), plain.len() as u64);
@@ -204,7 +209,7 @@ mod tests {
     #[test]
     fn other_values_are_not_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
-            assert_eq!(Text::from_json(raw(json)), Err(TextError::NoString), "{json}");
+            assert_eq!(Text::from_json(&raw(json)), Err(TextError::NoString), "{json}");
         }
     }
 
@@ -222,7 +227,7 @@ mod tests {
         fn escaping_and_decoding_are_inverse(plain in ".{0,40}|[\0-\u{7f}é😀]{0,40}") {
             let text = Text::new(&plain);
             let json = format!("\"{}\"", text.escaped());
-            let parsed = Text::from_json(raw(&json)).unwrap();
+            let parsed = Text::from_json(&raw(&json)).unwrap();
             prop_assert_eq!(parsed.decode(), plain.as_str());
             prop_assert_eq!(&parsed, &text);
             prop_assert_eq!(parsed.has_nul(), plain.contains('\0'));

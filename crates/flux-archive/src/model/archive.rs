@@ -15,7 +15,7 @@ pub enum Form {
     Objects,
 }
 
-/// An archive, which borrows from its JSON text.
+/// An archive, which borrows from its JSON text. [`into_owned`](Self::into_owned) copies what it borrows.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
     pub(crate) form: Form,
@@ -70,6 +70,27 @@ impl<'a> Archive<'a> {
     /// ```
     pub fn get(&self, path: &str) -> Option<&Entry<'a>> {
         self.entries.iter().find(|entry| entry.path.as_str() == path)
+    }
+
+    /// Returns the archive with its own copy of the parts that it borrows from the document, which can then be dropped.
+    /// [`OpenOptions::open`](crate::OpenOptions::open) does this for a file.
+    ///
+    /// ```
+    /// use flux_archive::{Archive, Error, Profile};
+    ///
+    /// fn archive_of(script: &str) -> Result<Archive<'static>, Error> {
+    ///     let json = format!(r#"{{"run":{{"mode":33261,"encoding":"utf-8","data":{script:?}}}}}"#);
+    ///     Ok(Archive::parse(json.as_bytes(), Profile::Flux)?.into_owned())
+    /// }
+    ///
+    /// let archive = archive_of("true\n")?;
+    /// assert_eq!(archive.get("run").unwrap().len(), 5);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    pub fn into_owned(self) -> Archive<'static> {
+        let Self { form, pointer, entries, diagnostics, more_diagnostics } = self;
+        let entries = entries.into_iter().map(Entry::into_owned).collect();
+        Archive { form, pointer, entries, diagnostics, more_diagnostics }
     }
 
     /// Returns the blobs of all files. A blob that occurs twice is returned twice.

@@ -116,6 +116,14 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// Returns the entry with its own copy of the parts that it borrows from the document.
+    pub fn into_owned(self) -> Entry<'static> {
+        let Self { index, path, mode, size, mtime, ctime, content, extra } = self;
+        let extra = extra.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
+        let (content, extra) = (content.into_owned(), extra.collect());
+        Entry { index, path, mode, size, mtime, ctime, content, extra }
+    }
+
     /// Returns the members that RFC 37 does not define, with their values.
     pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
@@ -161,6 +169,19 @@ impl Content<'_> {
             Self::Base64(_) => Some("base64"),
             Self::Blobvec(_) => Some("blobvec"),
             Self::Directory | Self::Symlink(_) | Self::Empty | Self::Json(_) => None,
+        }
+    }
+
+    /// Returns the content with its own copy of the text that it borrows from the document.
+    pub fn into_owned(self) -> Content<'static> {
+        match self {
+            Self::Directory => Content::Directory,
+            Self::Symlink(target) => Content::Symlink(Cow::Owned(target.into_owned())),
+            Self::Empty => Content::Empty,
+            Self::Json(json) => Content::Json(json.into_owned()),
+            Self::Text(text) => Content::Text(text.into_owned()),
+            Self::Base64(data) => Content::Base64(data.into_owned()),
+            Self::Blobvec(regions) => Content::Blobvec(regions),
         }
     }
 

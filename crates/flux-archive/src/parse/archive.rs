@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::error::{ErrorKind, Result};
 use crate::json::{Json, Text};
 use crate::model::{Archive, ArchivePath, Entry, FileType, Form, Profile};
-use binio::check_limit;
+use binio::{ReadAt, check_limit};
 
 impl OpenOptions {
     /// Parses an archive. Of several entries with the same path, only the last one is kept.
@@ -40,7 +40,7 @@ impl OpenOptions {
         let (mut entries, mut written) = (Vec::new(), Vec::new());
         self.each_entry(document, raw_entries, &mut report, |raw, entry, _| {
             if let Some(entry) = entry {
-                written.push((raw.key, raw.path()));
+                written.push((raw.key(), raw.path()));
                 entries.push(entry);
             }
             Ok(())
@@ -48,14 +48,14 @@ impl OpenOptions {
         let items = entries.iter().zip(&written);
         let items = items.map(|(entry, (key, _))| Item {
             index: entry.index,
-            key: *key,
+            key: key.as_ref(),
             path: &entry.path,
             file_type: entry.file_type(),
         });
         let Relations { superseded, conflicts } = Relations::of(&items.collect::<Vec<_>>());
         for Conflict { item, code, message } in conflicts {
             let (key, path) = &written[item];
-            report.enter_at(entries[item].index, *key, path.clone());
+            report.enter_at(entries[item].index, key.clone(), path.clone());
             report.entry(code, "", || message);
         }
         let mut superseded = superseded.into_iter();
@@ -68,6 +68,37 @@ impl OpenOptions {
             return Err(ErrorKind::Refused(diagnostics).into());
         }
         Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
+    }
+
+    /// Opens an archive in a file. The archive does not borrow from anything, so it can be kept and passed on; to parse
+    /// without copying the content, [`read`](Self::read) the document and [`parse`](Self::parse) it.
+    ///
+    /// ```
+    /// use flux_archive::{Archive, OpenOptions};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.json");
+    /// std::fs::write(&path, r#"[{"path":"d","mode":16877}]"#)?;
+    /// let archive: Archive<'static> = OpenOptions::new().open(&path)?;
+    /// assert!(archive.get("d").is_some());
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`read`](Self::read) and [`parse`](Self::parse).
+    #[cfg(any(unix, windows))]
+    pub fn open(&self, path: impl AsRef<std::path::Path>) -> Result<Archive<'static>> {
+        Ok(self.parse(&self.read(path)?)?.into_owned())
+    }
+
+    /// Opens an archive in any source of bytes, like [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// Same as [`open`](Self::open).
+    pub fn from_source(&self, source: impl ReadAt) -> Result<Archive<'static>> {
+        Ok(self.parse(&self.read_source(source)?)?.into_owned())
     }
 
     /// Returns all differences from RFC 37 that the profile reports or refuses, in the order of the document.
@@ -115,13 +146,13 @@ impl OpenOptions {
             report.take();
             placed.extend(entry.map(|entry| {
                 let file_type = entry.file_type();
-                (raw.index, raw.key, entry.path, file_type)
+                (raw.index, raw.key(), entry.path, file_type)
             }));
             Ok(())
         })?;
         let items = placed.iter().map(|(index, key, path, file_type)| Item {
             index: *index,
-            key: *key,
+            key: key.as_ref(),
             path,
             file_type: *file_type,
         });
@@ -210,7 +241,7 @@ fn offset_in(document: &[u8], part: &str) -> u64 {
 /// The properties of an entry that relate it to others.
 struct Item<'e> {
     index: u64,
-    key: Option<Json<'e>>,
+    key: Option<&'e Json<'e>>,
     path: &'e ArchivePath,
     file_type: FileType,
 }

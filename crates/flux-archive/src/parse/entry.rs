@@ -43,11 +43,11 @@ pub(crate) fn decode<'a>(
         return Ok(None);
     };
     let mut members = Members::sort(members, report);
-    let path = path(raw.key, &members, limits, report)?;
+    let path = path(raw.key.as_ref(), &members, limits, report)?;
     let mode = mode(&members, report);
     let size = size(&members, report);
-    let mtime = time("mtime", members.mtime, report);
-    let ctime = time("ctime", members.ctime, report);
+    let mtime = time("mtime", members.mtime.as_ref(), report);
+    let ctime = time("ctime", members.ctime.as_ref(), report);
     let old = members.old_dialect(profile, report);
     let (Some(mode), false) = (mode, old && profile != Profile::Legacy) else { return Ok(None) };
     let size_or_none = size.unwrap_or_default();
@@ -92,18 +92,18 @@ impl<'a> Members<'a> {
     fn sort(written: &[Member<'a>], report: &mut Report<'a>) -> Self {
         let mut members = Self::default();
         let mut places = HashMap::new();
-        for &Member { key, value } in written {
+        for Member { key, value } in written {
             let Ok(name) = Text::from_json(key) else { continue };
             let name_text = name.decode();
             let before = match &*name_text {
-                "path" => members.path.replace(value).is_some(),
-                "mode" => members.mode.replace(value).is_some(),
-                "size" => members.size.replace(value).is_some(),
-                "mtime" => members.mtime.replace(value).is_some(),
-                "ctime" => members.ctime.replace(value).is_some(),
-                "encoding" => members.encoding.replace(value).is_some(),
-                "data" => members.data.replace(value).is_some(),
-                unknown => members.add_extra(unknown, &name, value, &mut places),
+                "path" => members.path.replace(value.clone()).is_some(),
+                "mode" => members.mode.replace(value.clone()).is_some(),
+                "size" => members.size.replace(value.clone()).is_some(),
+                "mtime" => members.mtime.replace(value.clone()).is_some(),
+                "ctime" => members.ctime.replace(value.clone()).is_some(),
+                "encoding" => members.encoding.replace(value.clone()).is_some(),
+                "data" => members.data.replace(value.clone()).is_some(),
+                unknown => members.add_extra(unknown, &name, value.clone(), &mut places),
             };
             if before {
                 let mut place = String::new();
@@ -135,8 +135,8 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn extra(&self, name: &str) -> Option<Json<'a>> {
-        self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| *value)
+    fn extra(&self, name: &str) -> Option<&Json<'a>> {
+        self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| value)
     }
 
     /// Whether the entry is in the dialect before RFC 37, and reports it. That dialect had no `encoding`; its
@@ -161,12 +161,12 @@ impl<'a> Members<'a> {
 
 /// The normalised path, from the member or the key.
 fn path<'a>(
-    key: Option<Json<'a>>,
+    key: Option<&Json<'a>>,
     members: &Members<'a>,
     limits: &Limits,
     report: &mut Report<'a>,
 ) -> Result<Option<ArchivePath>> {
-    let (written, place) = match (members.path, key) {
+    let (written, place) = match (members.path.as_ref(), key) {
         (Some(path), Some(_)) => {
             report.entry(Code::PathInDict, "/path", || "it overrides the key".to_owned());
             (path, "/path")
@@ -203,7 +203,7 @@ fn path<'a>(
 }
 
 fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
-    let Some(value) = members.mode else {
+    let Some(value) = &members.mode else {
         report.entry(Code::ModeType, "", || "mode is missing".to_owned());
         return None;
     };
@@ -227,7 +227,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
 struct Wrong;
 
 fn size<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Result<Option<u64>, Wrong> {
-    let Some(value) = members.size else { return Ok(None) };
+    let Some(value) = &members.size else { return Ok(None) };
     let size = integer(value).and_then(|size| u64::try_from(size).ok());
     if size.is_none() {
         report.entry(Code::SizeType, "/size", || {
@@ -237,10 +237,10 @@ fn size<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Result<Option<u64
     size.ok_or(Wrong).map(Some)
 }
 
-fn time<'a>(
+fn time(
     name: &str,
-    value: Option<Json<'a>>,
-    report: &mut Report<'a>,
+    value: Option<&Json<'_>>,
+    report: &mut Report<'_>,
 ) -> Result<Option<i64>, Wrong> {
     let Some(value) = value else { return Ok(None) };
     let seconds = integer(value);
@@ -253,7 +253,7 @@ fn time<'a>(
 }
 
 /// The start of a value, for a message.
-fn brief(value: Json<'_>) -> String {
+fn brief(value: &Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {
         None => text.to_owned(),
@@ -274,19 +274,19 @@ struct Context<'m, 'a> {
 impl<'a> Context<'_, 'a> {
     fn directory(&mut self) -> Content<'a> {
         let members = self.members;
-        self.needless("size", members.size);
-        self.needless("encoding", members.encoding);
-        self.needless("data", members.data);
+        self.needless("size", members.size.as_ref());
+        self.needless("encoding", members.encoding.as_ref());
+        self.needless("data", members.data.as_ref());
         Content::Directory
     }
 
     fn symlink(&mut self) -> Result<Option<Content<'a>>> {
         let members = self.members;
-        self.needless("encoding", members.encoding);
+        self.needless("encoding", members.encoding.as_ref());
         if !self.old {
-            self.needless("size", members.size);
+            self.needless("size", members.size.as_ref());
         }
-        let Some(data) = members.data else {
+        let Some(data) = &members.data else {
             self.report.entry(Code::LinkTarget, "", || "the target is missing".to_owned());
             return Ok(None);
         };
@@ -303,7 +303,7 @@ impl<'a> Context<'_, 'a> {
         Ok(None)
     }
 
-    fn needless(&mut self, name: &str, value: Option<Json<'_>>) {
+    fn needless(&mut self, name: &str, value: Option<&Json<'_>>) {
         if value.is_some() {
             let message = || format!("{name} has no meaning here");
             self.report.entry(Code::NeedlessMember, &format!("/{name}"), message);
@@ -311,8 +311,8 @@ impl<'a> Context<'_, 'a> {
     }
 
     fn regular(&mut self) -> Result<Option<Content<'a>>> {
-        let Some(encoding) = self.members.encoding else {
-            let data = self.members.data;
+        let Some(encoding) = &self.members.encoding else {
+            let data = self.members.data.as_ref();
             return Ok(if let Some(json) = data { self.json(json) } else { self.empty() });
         };
         let name = Text::from_json(encoding).map(Text::into_decoded).unwrap_or_default();
@@ -323,7 +323,7 @@ impl<'a> Context<'_, 'a> {
             });
             return Ok(None);
         }
-        let Some(data) = self.members.data else {
+        let Some(data) = &self.members.data else {
             self.report.entry(Code::DataMissing, "", || format!("encoding {name} without data"));
             return Ok(None);
         };
@@ -336,7 +336,7 @@ impl<'a> Context<'_, 'a> {
 
     /// A file of the dialect before RFC 37, with data in base64 or in regions.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
-        match (self.members.data, self.members.extra("blobvec")) {
+        match (&self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),
             (None, Some(regions)) if regions.get() != "[]" => self.blobvec(regions),
             (None, _) => Ok(self.empty()),
@@ -347,17 +347,17 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(0, true).then_some(Content::Empty)
     }
 
-    fn json(&mut self, json: Json<'a>) -> Option<Content<'a>> {
-        self.needless("size", self.members.size);
+    fn json(&mut self, json: &Json<'a>) -> Option<Content<'a>> {
+        self.needless("size", self.members.size.as_ref());
         let len = json.get().len() as u64;
         let fits = self.size.is_none_or(|size| size >= len);
         if !fits {
             self.size_below_data(len);
         }
-        fits.then_some(Content::Json(json))
+        fits.then(|| Content::Json(json.clone()))
     }
 
-    fn text(&mut self, data: Json<'a>) -> Option<Content<'a>> {
+    fn text(&mut self, data: &Json<'a>) -> Option<Content<'a>> {
         let text = self.string(data)?;
         if text.has_nul() {
             self.report.entry(Code::TextWithNul, "/data", || {
@@ -367,7 +367,7 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(text.len(), false).then_some(Content::Text(text))
     }
 
-    fn base64(&mut self, data: Json<'a>) -> Option<Content<'a>> {
+    fn base64(&mut self, data: &Json<'a>) -> Option<Content<'a>> {
         let text = self.string(data)?;
         let Some(data) = Base64::parse(text.into_decoded()) else {
             self.report.entry(Code::Base64, "/data", || "not base64".to_owned());
@@ -381,7 +381,7 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(data.len(), false).then_some(Content::Base64(data))
     }
 
-    fn blobvec(&mut self, data: Json<'a>) -> Result<Option<Content<'a>>> {
+    fn blobvec(&mut self, data: &Json<'a>) -> Result<Option<Content<'a>>> {
         if !data.get().starts_with('[') {
             self.report.entry(Code::DataType, "/data", || {
                 format!("expected an array of regions, found {}", brief(data))
@@ -395,7 +395,7 @@ impl<'a> Context<'_, 'a> {
     }
 
     /// The data, which must be a string.
-    fn string(&mut self, data: Json<'a>) -> Option<Text<'a>> {
+    fn string(&mut self, data: &Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
             Err(TextError::NoString) => {

@@ -76,11 +76,14 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
 pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     let text = text_of(document)?;
     let mut cursor = if pointer.is_empty() { Cursor::new(text) } else { follow(text, pointer)? };
-    let value = cursor.value()?;
+    cursor.peek();
+    let start = cursor.position();
+    cursor.value()?;
+    let value = cursor.since(start);
     if pointer.is_empty() {
         cursor.finish()?;
     }
-    Ok(value.get())
+    Ok(value)
 }
 
 /// A document as text.
@@ -118,7 +121,9 @@ fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
                 return Ok(if files.is_some() && !entry { Kind::Jobspec } else { Kind::Dict });
             }
             Some(b'{') => return Ok(Kind::Dict),
-            _ if is_one_of(&["mode", "size", "mtime", "ctime"]) && integer(value).is_some() => {
+            _ if is_one_of(&["mode", "size", "mtime", "ctime"])
+                && integer(&member.value).is_some() =>
+            {
                 return Ok(Kind::Entry);
             }
             _ => {}
@@ -153,7 +158,7 @@ fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> 
         let is_it = if array {
             token == index.to_string()
         } else {
-            Text::from_json(cursor.key()?).is_ok_and(|key| key.decode() == token)
+            Text::from_json(&cursor.key()?).is_ok_and(|key| key.decode() == token)
         };
         if is_it {
             found = Some(cursor.clone());

@@ -3,7 +3,7 @@
 use crate::json::{Json, Text};
 
 /// A member of an entry, as written in the document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Member<'a> {
     /// The key, a JSON string.
@@ -17,6 +17,7 @@ impl Member<'_> {
     pub fn is(&self, name: &str) -> bool {
         let key = self.key.get();
         key.len() == name.len() + 2 && &key[1..=name.len()] == name
-            || key.contains('\\') && Text::from_json(self.key).is_ok_and(|key| key.decode() == name)
+            || key.contains('\\')
+                && Text::from_json(&self.key).is_ok_and(|key| key.decode() == name)
     }
 }

@@ -25,7 +25,7 @@ impl<'a> RawEntry<'a> {
 
     /// Returns the key, if the archive is a dict.
     pub fn key(&self) -> Option<Json<'a>> {
-        self.key
+        self.key.clone()
     }
 
     /// Returns the members in order, or `None` if the item is not an object.
@@ -41,13 +41,13 @@ impl<'a> RawEntry<'a> {
     /// Returns the value of a key, or the last value of several equal keys.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
-        members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
+        members.iter().rev().find(|member| member.is(name)).map(|member| member.value.clone())
     }
 
     /// Returns the path as written in the member `path`, or else the key. The path has not been checked: do not open
     /// it.
     pub fn path(&self) -> Option<Text<'a>> {
-        Text::from_json(self.get("path").or(self.key)?).ok()
+        Text::from_json(&self.get("path").or_else(|| self.key())?).ok()
     }
 }
 
@@ -134,7 +134,7 @@ impl<'a> RawEntries<'a> {
         }
         check_limit("entries", self.max_entries, self.index + 1)?;
         let key = if self.form == Some(Form::Dict) { Some(self.cursor.key()?) } else { None };
-        let key_len = key.map_or(0, |key| key.get().len() as u64);
+        let key_len = key.as_ref().map_or(0, |key| key.get().len() as u64);
         check_limit("bytes of a key", self.max_key_len, key_len)?;
         self.cursor.peek();
         let start = self.cursor.position();

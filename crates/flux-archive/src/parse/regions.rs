@@ -12,12 +12,12 @@ const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// Parses all regions. Returns `None` if one of them has no meaning. `place` is the JSON pointer from the
 /// entry.
-pub(super) fn regions<'a>(
-    data: Json<'a>,
+pub(super) fn regions(
+    data: &Json<'_>,
     place: &str,
     size: Option<u64>,
     limits: &Limits,
-    report: &mut Report<'a>,
+    report: &mut Report<'_>,
 ) -> Result<Option<Vec<Region>>> {
     let mut cursor = Cursor::new(data.get());
     let mut regions = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn regions<'a>(
         check_limit("regions of a file", limits.max_regions, count + 1)?;
         let tuple = cursor.value()?;
         let mut at = Place { report: &mut *report, pointer: place, index: count };
-        match region(tuple, &mut at)? {
+        match region(&tuple, &mut at)? {
             Some(region) if size.is_some_and(|size| region.end() > size) => {
                 valid = false;
                 at.add(Code::Region, "", || {
@@ -67,8 +67,8 @@ impl Place<'_, '_> {
     }
 }
 
-fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
-    let mut members = [None; 3];
+fn region(tuple: &Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
+    let mut members = [const { None }; 3];
     let mut count = 0;
     let mut cursor = Cursor::new(tuple.get());
     if cursor.take(b'[') {
@@ -87,15 +87,15 @@ fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
     if count > 3 {
         at.add(Code::UntidyRegions, "", || format!("expected 3 members, found {count}"));
     }
-    let mut number = |value, place, what| {
+    let mut number = |value: &Json<'_>, place, what| {
         let number = integer(value).and_then(|number| u64::try_from(number).ok());
         if number.is_none() {
             at.add(Code::Region, place, || format!("expected a non-negative integer as {what}"));
         }
         number
     };
-    let (offset, size) = (number(offset, "/0", "offset"), number(size, "/1", "size"));
-    let blobref = blobref_of(blobref, at);
+    let (offset, size) = (number(&offset, "/0", "offset"), number(&size, "/1", "size"));
+    let blobref = blobref_of(&blobref, at);
     let (Some(offset), Some(size), Some(blobref)) = (offset, size, blobref) else {
         return Ok(None);
     };
@@ -112,7 +112,7 @@ fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
     Ok(Some(Region { offset, size, blobref }))
 }
 
-fn blobref_of(value: Json<'_>, at: &mut Place<'_, '_>) -> Option<BlobRef> {
+fn blobref_of(value: &Json<'_>, at: &mut Place<'_, '_>) -> Option<BlobRef> {
     let Ok(text) = Text::from_json(value) else {
         at.add(Code::Region, "/2", || "expected a string as blobref".to_owned());
         return None;

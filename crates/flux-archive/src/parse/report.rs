@@ -42,7 +42,7 @@ impl<'a> Report<'a> {
 
     /// Sets the entry that the next diagnostics are about.
     pub(crate) fn enter(&mut self, raw: &RawEntry<'a>) {
-        self.enter_at(raw.index, raw.key, raw.path());
+        self.enter_at(raw.index, raw.key(), raw.path());
     }
 
     /// Sets the entry by index, key and path.
@@ -68,7 +68,7 @@ impl<'a> Report<'a> {
     pub(crate) fn entry(&mut self, code: Code, below: &str, message: impl FnOnce() -> String) {
         let Some(severity) = self.add(code) else { return };
         let mut pointer = self.archive.clone();
-        match self.key {
+        match &self.key {
             None => pointer::push(&mut pointer, &self.index.to_string()),
             Some(key) => push_key(&mut pointer, key),
         }
@@ -113,7 +113,7 @@ impl<'a> Report<'a> {
 }
 
 /// Appends a key to a JSON pointer; a key that is not Unicode is appended as it is written.
-fn push_key(pointer: &mut String, key: Json<'_>) {
+fn push_key(pointer: &mut String, key: &Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => pointer::push(pointer, &key.decode()),
         Err(_) => pointer::push(pointer, key.get()),

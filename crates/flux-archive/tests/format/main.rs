@@ -6,5 +6,6 @@ mod diagnostics;
 mod document;
 mod forms;
 mod hostile;
+mod owned;
 mod properties;
 mod writing;
