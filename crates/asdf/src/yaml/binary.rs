@@ -1,25 +1,27 @@
-//! Base 64, as `!!binary` has it: the standard alphabet, padded, blanks and line breaks anywhere.
+//! Base64 as used by `!!binary`: the standard alphabet with padding; spaces, tabs and line breaks
+//! may appear anywhere.
 
 use std::io::{self, Write};
 
 use base64_simd::{STANDARD, forgiving_decode_to_vec};
 
-/// Bytes that are encoded at a time; a multiple of three, so that there is no padding inside.
+/// Number of bytes to encode at a time. It is a multiple of three, so that only the last chunk is
+/// padded.
 const PIECE: usize = 3 << 12;
 
-/// The bytes that a text stands for, if it is base 64. Bits after the last whole byte are ignored,
-/// as Python does.
+/// Decodes Base64 text. Returns `None` if the text is not valid Base64. Like Python, ignores excess
+/// bits after the last whole byte.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     let digits: Vec<u8> = text.bytes().filter(|byte| !is_blank(byte)).collect();
-    // The decoder accepts missing padding and form feeds.
+    // The decoder would accept missing padding and form feeds.
     if digits.len() % 4 != 0 || digits.contains(&b'\x0c') {
         return None;
     }
     forgiving_decode_to_vec(&digits).ok()
 }
 
-/// Writes bytes as base 64 on one line.
+/// Writes bytes as Base64 on a single line.
 pub(crate) fn encode(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     bytes
         .chunks(PIECE)
@@ -31,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vectors_of_rfc_4648() {
+    fn rfc_4648_vectors_are_encoded_and_decoded() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),
@@ -47,7 +49,7 @@ mod tests {
             assert_eq!(encoded, text.as_bytes());
         }
         assert_eq!(decode("+/\n +/ +/8="), Some(vec![0xfb, 0xff, 0xbf, 0xfb, 0xff]));
-        assert_eq!(decode("Zh=="), Some(vec![b'f']), "bits after the last byte are ignored");
+        assert_eq!(decode("Zh=="), Some(vec![b'f']), "excess bits are ignored");
         let long: Vec<u8> = (0..=250).cycle().take(2 * PIECE + 1).collect();
         let mut encoded = Vec::new();
         encode(&long, &mut encoded).unwrap();
@@ -55,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_rejected() {
+    fn malformed_base64_is_rejected() {
         for text in ["Zg", "Zg=", "Z", "Zg==Zg==", "Zm9v=", "====", "Z!==", "Zm8-"] {
             assert_eq!(decode(text), None, "{text}");
         }

@@ -1,7 +1,7 @@
-//! From events to the arena.
+//! Building the arena from events.
 //!
-//! One loop over the events with a stack of open collections. Children wait in one list until their
-//! collection ends and then move to the arena in one piece.
+//! A loop over the events keeps a stack of open collections. The children of open collections wait
+//! in one list; when a collection ends, its children move to the arena together.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -19,18 +19,19 @@ use super::timestamp::{self, Timestamp};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 
-/// A longer text might hold more text than 32 bits can count: a text may be followed by scalars
-/// that are half as long again, since an escape of two bytes may stand for three.
+/// Maximum length of the text in bytes, so that 32-bit offsets suffice. The unescaped scalars are
+/// stored after the text, and can be half as long again, because a two-byte escape can produce
+/// three bytes.
 const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 
-/// The most bytes of distinct tags.
+/// Maximum total length of the distinct tags in bytes.
 const MAX_TAGS: u64 = 64 << 20;
 
-/// A tag whose scalars are resolved as if they had none. This is the only tag of ASDF that the reader
-/// of YAML knows, because its default options are those for ASDF.
+/// A tag whose scalars are resolved as if they had no tag. This is the only ASDF tag known to the
+/// YAML reader, because the reader's default options are meant for ASDF.
 pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 
-/// YAML's own tags.
+/// Prefix of the tags that YAML itself defines.
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 
 pub(super) fn parse(
@@ -63,7 +64,7 @@ thread_local! {
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Builds the document of a text from its events.
+/// Builds the document from the events of its text.
 pub(super) fn build(
     text: &str,
     parser: Parser<'_>,
@@ -86,7 +87,7 @@ pub(super) fn build(
         nodes: 0,
         reported: Vec::new(),
         document: Document {
-            // Few trees have more than a node in eight bytes.
+            // Few trees have more than one node per eight bytes.
             records: Vec::with_capacity(text.len() / 8),
             written: text.into(),
             changed: String::new(),
@@ -107,11 +108,11 @@ pub(super) fn build(
     builder.run()
 }
 
-/// A collection whose end has not come.
+/// A collection whose end has not been reached.
 struct Open {
     record: u32,
     is_mapping: bool,
-    /// Where its children begin among those that wait.
+    /// Index of its first child in `pending`.
     children: usize,
 }
 
@@ -121,22 +122,24 @@ struct Builder<'a, 't> {
     options: &'a ParseOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     stack: Vec<Open>,
-    /// Children of the open collections.
+    /// Children of all open collections.
     pending: Vec<u32>,
-    /// Entries of the mapping that ends, kept for its memory.
+    /// Entries of the mapping that is being finished. The buffer is reused for each mapping.
     own: Vec<u32>,
-    /// The last node of each anchor.
+    /// The last node with each anchor.
     anchored: HashMap<&'t str, u32>,
-    /// Numbers of tags as they are written; 0 for `!`.
+    /// Tag numbers by the tag as written; 0 for `!`.
     written_tags: HashMap<&'t str, u32>,
-    /// The one met last: many nodes in turn have the same.
+    /// The tag that was looked up last, and its number. Often, many consecutive nodes have the same
+    /// tag.
     last_tag: (&'t str, u32),
     tag_numbers: HashMap<Box<str>, u32>,
-    /// Bytes of all distinct tags.
+    /// Total length of the distinct tags in bytes.
     tags_len: u64,
-    /// Records and elements so far.
+    /// Number of records and elements so far.
     nodes: u64,
-    /// Diagnostics about nodes, whose pointers are known at the end.
+    /// Indices of the diagnostics about nodes, with the node of each. The pointers of these nodes
+    /// are filled in at the end.
     reported: Vec<(usize, u32)>,
     document: Document,
 }
@@ -151,7 +154,7 @@ impl Builder<'_, '_> {
                 Event::StreamEnd => break,
                 Event::DocumentEnd { is_explicit: true } if !self.options.is_whole_text => break,
                 Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
-                    return Err(self.error_at("a second document, expected `...`", offset));
+                    return Err(self.error_at("a second document begins here, but a tree must end with `...` after the first", offset));
                 }
                 Event::DocumentStart { .. } | Event::DocumentEnd { .. } => {}
                 Event::End(end) => self.end(end),
@@ -192,7 +195,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// An empty document is an empty mapping.
+    /// Turns an empty document into an empty mapping.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -224,7 +227,8 @@ impl Builder<'_, '_> {
         let scalar = self.parser.text(text);
         let rules = self.options.scalars;
         let (kind, by_tag, code) = kind_of(scalar, resolved_as, full_tag.map(|tag| &**tag), rules);
-        // As a key it is a merge key, unless the mapping's end shows otherwise.
+        // A `<<` key is a merge key, unless its value turns out to be unsuitable when the mapping
+        // ends.
         let code = code.filter(|_| !(is_key && scalar == "<<"));
         let irregular = code.map(|code| (code, irregularity(code, scalar)));
         let record = Record { by_tag, tag, ..record(Class::Node(kind), style, node, end) };
@@ -258,7 +262,7 @@ impl Builder<'_, '_> {
         let name = self.text.get(span.range()).and_then(|text| text.strip_prefix('*'));
         let name = name.unwrap_or_default();
         let Some(&target) = self.anchored.get(name) else {
-            let message = format!("no anchor `{name}` before this alias");
+            let message = format!("no anchor `{name}` is defined before this alias");
             return Err(self.error_at(message, span.start));
         };
         let place = NodePlace { start: span.start, content: span.start, ..NodePlace::default() };
@@ -267,9 +271,10 @@ impl Builder<'_, '_> {
         self.push(alias, Span::default()).map(drop)
     }
 
-    /// Counts nodes.
+    /// Adds to the number of nodes. Fails if the limit is exceeded.
     fn count(&mut self, nodes: u64) -> Result<()> {
-        // Twice as many children as nodes must fit into 32 bits, and elements have a bit of their own.
+        // The number of children can be twice the number of nodes and must fit into 32 bits, and
+        // one bit distinguishes elements from records.
         let limit = self.options.limits.max_items.min(1 << 30);
         self.nodes += nodes;
         if self.nodes > limit {
@@ -278,7 +283,7 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Adds a record, which may have an anchor, and makes it a child of the open collection.
+    /// Adds a record with an optional anchor, as a child of the innermost open collection.
     fn push(&mut self, record: Record, anchor: Span) -> Result<u32> {
         self.count(1)?;
         let id = index(self.document.records.len());
@@ -299,14 +304,14 @@ impl Builder<'_, '_> {
         if let Some(first) = self.anchored.insert(name, id) {
             let first = self.document.position(first);
             let message = format!(
-                "anchor `{name}` once more: first at line {}, column {}",
+                "anchor `{name}` is already defined at line {}, column {}",
                 first.line, first.column
             );
             self.report(Code::AnchorRedefined, id, message);
         }
     }
 
-    /// The number of a tag as written; 0 for none and for `!`.
+    /// Returns the number of a tag as written, or 0 if there is no tag or the tag is `!`.
     fn tag(&mut self, span: Span) -> Result<u32> {
         if span.is_empty() {
             return Ok(0);
@@ -331,7 +336,7 @@ impl Builder<'_, '_> {
         Ok(number)
     }
 
-    /// Adds a tag that was not met before. A short text can spell very long ones.
+    /// Adds a new tag. Limits the total length, because a short text can produce very long tags.
     fn add_tag(&mut self, tag: Box<str>) -> Result<u32> {
         self.tags_len = self.tags_len.saturating_add(tag.len() as u64);
         if self.tags_len > MAX_TAGS {
@@ -354,14 +359,15 @@ impl Builder<'_, '_> {
             (record.data, record.len, record.end) = (index(start), index(len), end);
         }
         if is_mapping {
-            // Keys may have texts that the scanner holds.
+            // The text of a key may still be stored in the scanner.
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
             self.arrange(record);
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
         }
     }
 
-    /// Finds merge keys and duplicates in a mapping that is complete, and indexes a large one.
+    /// Finds merge keys and duplicate keys in a complete mapping, and indexes the keys of a large
+    /// mapping.
     fn arrange(&mut self, mapping: u32) {
         let mut own = std::mem::take(&mut self.own);
         own.clear();
@@ -377,7 +383,7 @@ impl Builder<'_, '_> {
                     merges.push(value);
                     continue;
                 }
-                let message = "`<<` has no mapping to merge and is a key like others";
+                let message = "`<<` is treated as an ordinary key, because its value is not a mapping or a list of mappings";
                 self.report(Code::SpecialScalar, key, message.to_owned());
             }
             self.check_key_type(key);
@@ -403,7 +409,7 @@ impl Builder<'_, '_> {
         self.own = own;
     }
 
-    /// The entry that has a key already; if none has, the key goes into the index.
+    /// Finds an earlier entry with the same key. If there is none, adds the key to the index.
     fn find_duplicate(
         &self,
         key: u32,
@@ -426,8 +432,9 @@ impl Builder<'_, '_> {
         None
     }
 
-    /// Whether a value is a mapping or a list of them. A list that is still open is included: it holds
-    /// this very mapping.
+    /// Returns `true` if the value of a merge key can be merged: a mapping, or a sequence that
+    /// contains only mappings. A sequence that is still open counts too, because the mapping being
+    /// built is one of its items.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));
@@ -442,7 +449,9 @@ impl Builder<'_, '_> {
         let message = match self.document.kind(self.document.resolve(key)) {
             NodeKind::Int | NodeKind::String | NodeKind::Bool => return,
             NodeKind::Sequence | NodeKind::Mapping => "a collection cannot be a key".to_owned(),
-            kind => format!("a key of type {kind:?}, the standard has strings, integers, booleans"),
+            kind => format!(
+                "a key has the type {kind:?}, but the standard allows only strings, integers and booleans"
+            ),
         };
         self.report(Code::KeyType, key, message);
     }
@@ -452,7 +461,7 @@ impl Builder<'_, '_> {
         let name = self.document.key_text(key).unwrap_or_default();
         let name: String = name.chars().take(80).collect();
         let message = format!(
-            "key `{name}` at line {}, column {} is also at line {}, column {}: the last value is used",
+            "key `{name}` at line {}, column {} repeats the key at line {}, column {}: the last value is used",
             at.line, at.column, first.line, first.column
         );
         self.report(Code::DuplicateKey, key, message);
@@ -472,25 +481,26 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Gives back room that is not needed, if it is worth the copy.
+/// Releases unused capacity if there is enough of it to justify copying the list.
 fn shrink<T>(list: &mut Vec<T>) {
     if list.capacity() - list.len() > list.len() / 2 {
         list.shrink_to_fit();
     }
 }
 
-/// A record without a tag, which stands for nothing yet.
+/// Creates a record without a tag and without content.
 fn record(class: Class, style: NodeStyle, node: NodePlace, end: u32) -> Record {
     let NodePlace { start, content, .. } = node;
     Record { class, style, by_tag: false, tag: 0, data: 0, len: 0, start, content, end }
 }
 
-/// A count that the limits on text and nodes keep below 2³².
+/// Converts a count to `u32`. The limits on text and nodes keep all counts below 2³².
 fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The kind of a scalar, whether its tag decides it, and what is irregular about it.
+/// Returns the kind of a scalar, whether its tag determines the kind, and the code of any
+/// irregularity.
 fn kind_of(
     text: &str,
     style: NodeStyle,
@@ -514,7 +524,7 @@ fn kind_of(
             Some(Timestamp::Date(_)) => NodeKind::Date,
             _ => NodeKind::DateTime,
         },
-        // A scalar is none of these, which shows when its value is asked for.
+        // These tags do not apply to scalars. Requesting the value will fail.
         Some("seq" | "map" | "set" | "omap" | "pairs") => NodeKind::String,
         _ => return (NodeKind::String, false, None),
     };
@@ -525,10 +535,14 @@ fn irregularity(code: Code, text: &str) -> String {
     let text: String = text.chars().take(80).collect();
     match code {
         Code::LargeInteger => {
-            format!("`{text}` is outside the range of literals, -(2^63-2) to 2^63-1")
+            format!("`{text}` is outside the range of integer literals, -(2^63-2) to 2^63-1")
         }
-        Code::EmptyNumber => format!("`{text}` is a number without digits, kept as a string"),
-        Code::ImpossibleDate => format!("`{text}` is not a valid date or time, kept as a string"),
-        _ => format!("`{text}` has no special meaning here and is a string"),
+        Code::EmptyNumber => {
+            format!("`{text}` looks like a number but has no digits, so it is read as a string")
+        }
+        Code::ImpossibleDate => {
+            format!("`{text}` looks like a date or time but is invalid, so it is read as a string")
+        }
+        _ => format!("`{text}` has no special meaning here, so it is read as a string"),
     }
 }

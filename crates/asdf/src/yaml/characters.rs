@@ -1,28 +1,29 @@
-//! Which characters a tree may hold, before the YAML parser sees it.
+//! Rejecting characters that a tree must not contain, before the YAML parser sees them.
 //!
-//! YAML 1.1 allows tab, line feed, carriage return, NEL and everything printable. The scanner
-//! takes a NUL for the end of the text, so this comes first.
+//! YAML 1.1 allows tab, line feed, carriage return, NEL and all printable characters. The scanner
+//! treats NUL as the end of the text, so this check must come first.
 
-/// The first bytes that no tree may hold.
+/// The first invalid byte or character of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BadCharacter {
-    /// Offset in the text.
+    /// Offset of the byte or character in the text.
     pub(super) offset: usize,
-    /// What it is.
+    /// Description of the problem.
     pub(super) message: String,
 }
 
-/// Bytes that are looked at together.
+/// Number of bytes to test at a time.
 const CHUNK: usize = 64;
 
-/// A text as `str`, if it is UTF-8 and every character is one that YAML 1.1 allows.
+/// Returns the text as `str` if it is valid UTF-8 and contains only characters that YAML 1.1
+/// allows.
 pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
     let checked = match std::str::from_utf8(text) {
         Ok(checked) => checked,
         Err(error) => {
             let offset = error.valid_up_to();
             let byte = text.get(offset).copied().unwrap_or_default();
-            // Something wrong may stand before it.
+            // A forbidden character may come before the invalid byte.
             let before = text.get(..offset).and_then(|text| std::str::from_utf8(text).ok());
             reject_controls(before.unwrap_or_default())?;
             return Err(BadCharacter {
@@ -37,7 +38,8 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
 
 fn reject_controls(text: &str) -> Result<(), BadCharacter> {
     for (number, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
-        // Nearly all chunks end here. The fold has no branch, so the compiler tests many bytes at a time.
+        // Most chunks contain nothing suspect. The fold has no branches, so the compiler tests many
+        // bytes at a time.
         if !chunk.iter().fold(false, |found, &byte| found | is_suspect(byte)) {
             continue;
         }
@@ -53,8 +55,8 @@ fn reject_controls(text: &str) -> Result<(), BadCharacter> {
     Ok(())
 }
 
-/// Whether a byte is a control character or may begin a forbidden one. Line feeds are not among
-/// them: they are in most chunks.
+/// Returns `true` if a byte is a control character or may begin a forbidden character. Line feeds
+/// are excluded, because most chunks contain one.
 fn is_suspect(byte: u8) -> bool {
     (byte < b' ' && byte != b'\n') || matches!(byte, 0x7f | 0xc2 | 0xef)
 }
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn controls_are_rejected_at_their_offset() {
+    fn control_characters_are_rejected_with_their_offset() {
         for byte in (0u8..=0x1f).chain([0x7f]).filter(|b| !b"\t\n\r".contains(b)) {
             assert_eq!(offset_of(&[b'a', b':', byte]), 2, "{byte:#x}");
         }
@@ -88,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_unicode_passes() {
+    fn characters_that_yaml_allows_are_accepted() {
         let text = "\t\r\n ~é\u{85}\u{a0}\u{2028}\u{feff}\u{fffd}\u{1f600}\u{10ffff}";
         assert_eq!(check(text.as_bytes()), Ok(text));
     }
 
     #[test]
-    fn invalid_utf8_is_rejected_at_its_first_byte() {
+    fn invalid_utf8_is_rejected_with_the_offset_of_its_first_byte() {
         assert_eq!(offset_of(b"a\xffb"), 1);
         assert_eq!(offset_of(b"ab\xe2\x80"), 2);
         assert_eq!(offset_of(b"\xed\xa0\x80"), 0, "a surrogate");

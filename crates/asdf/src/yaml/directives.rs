@@ -1,12 +1,13 @@
-//! The directive lines before `---`.
+//! Reading the directive lines before `---`.
 //!
 //! ```text
-//! %YAML 1.1                          the version
+//! %YAML 1.1                          version of YAML
 //! %TAG ! tag:stsci.edu:asdf/         the handle `!` stands for this prefix
 //! %TAG !x! tag:example.com,2026:     and so does `!x!`
 //! ```
 //!
-//! Each document has its own. Without any, `!` is local and `!!` YAML's own.
+//! Each document has its own directives. Without any, `!` stands for local tags, and `!!` for
+//! YAML's own tags.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,8 @@ use binio::pointer::percent_decode;
 use super::scan::{Fault, fault};
 use crate::diagnostic::Code;
 
-/// The longest prefix, in bytes: it is repeated in each tag.
+/// Maximum length of a tag prefix in bytes. It is limited because every tag with its handle repeats
+/// the prefix.
 const MAX_PREFIX: usize = 4096;
 
 /// The directives of one document.
@@ -23,12 +25,12 @@ const MAX_PREFIX: usize = 4096;
 pub(super) struct Directives {
     /// Prefixes by handle: `!`, `!!` or `!name!`.
     handles: HashMap<String, String>,
-    /// Offset in the text of what follows the directives.
+    /// Offset in the text of the `---` after the directives.
     pub(super) content: usize,
 }
 
 impl Directives {
-    /// Reads the directive lines, of which the first is at `start`; `report` is called for each
+    /// Reads the directive lines from `start`, the offset of the first. Calls `report` for each
     /// irregularity, with its offset.
     pub(super) fn read(
         text: &str,
@@ -47,7 +49,12 @@ impl Directives {
                 let end = directive.find([' ', '\t']).unwrap_or(directive.len());
                 let (name, parameters) = directive.split_at(end);
                 match name {
-                    "YAML" if version_seen => return fault(offset, "a second %YAML directive"),
+                    "YAML" if version_seen => {
+                        return fault(
+                            offset,
+                            "a second %YAML directive, but a document may have only one",
+                        );
+                    }
                     "YAML" => {
                         version_seen = true;
                         if let Some(message) = check_version(parameters).map_err(fail)? {
@@ -56,7 +63,11 @@ impl Directives {
                     }
                     "TAG" => directives.add_handle(parameters).map_err(fail)?,
                     "" => return fault(offset, "expected the name of a directive after `%`"),
-                    _ => report(offset, Code::UnknownDirective, format!("directive `%{name}`")),
+                    _ => report(
+                        offset,
+                        Code::UnknownDirective,
+                        format!("unknown directive `%{name}`, expected `%YAML` or `%TAG`"),
+                    ),
                 }
             } else {
                 let content = line.trim_start_matches([' ', '\t']);
@@ -79,7 +90,7 @@ impl Directives {
         Ok(directives)
     }
 
-    /// `HANDLE PREFIX` of a `%TAG` line.
+    /// Parses the `HANDLE PREFIX` parameters of a `%TAG` line.
     fn add_handle(&mut self, parameters: &str) -> Result<(), String> {
         let (handle, rest) = split_word(parameters);
         let (prefix, rest) = split_word(rest);
@@ -91,17 +102,18 @@ impl Directives {
         }
         if prefix.len() > MAX_PREFIX {
             let len = prefix.len();
-            return Err(format!("a tag prefix of {len} bytes, the limit is {MAX_PREFIX}"));
+            return Err(format!("the tag prefix has {len} bytes, but the limit is {MAX_PREFIX}"));
         }
         let prefix = percent_decode(prefix)
-            .ok_or_else(|| format!("`{prefix}` has a `%` that escapes no UTF-8"))?;
+            .ok_or_else(|| format!("the `%` escapes in `{prefix}` do not form valid UTF-8"))?;
         match self.handles.insert(handle.to_owned(), prefix.into_owned()) {
             Some(_) => Err(format!("a second %TAG directive for the handle `{handle}`")),
             None => Ok(()),
         }
     }
 
-    /// What a tag as written stands for; `None` for `!`. Its form was checked by the scanner.
+    /// Resolves a tag as written to the full tag, or to `None` for `!`. The scanner has already
+    /// checked the syntax of the tag.
     pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
         if let Some(whole) = written.strip_prefix("!<") {
             let whole = whole.strip_suffix('>').and_then(percent_decode).unwrap_or_default();
@@ -118,31 +130,35 @@ impl Directives {
             Some(prefix) => prefix,
             None if handle == "!!" => "tag:yaml.org,2002:",
             None if handle == "!" => "!",
-            None => return Err(format!("no %TAG declares the tag handle `{handle}`")),
+            None => {
+                return Err(format!(
+                    "the tag handle `{handle}` is not declared by a %TAG directive"
+                ));
+            }
         };
         let suffix = percent_decode(suffix).unwrap_or_default();
         Ok(Some([prefix, &suffix].concat()))
     }
 }
 
-/// What ends a line in YAML 1.1.
+/// Returns `true` if a character ends a line in YAML 1.1.
 pub(super) fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// What names of handles are made of.
+/// Returns `true` if a character is allowed in the name of a tag handle.
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// The first word of a text and what follows it and the blanks after it.
+/// Splits off the first word. Also skips the spaces and tabs around it.
 fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find([' ', '\t']).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start_matches([' ', '\t']))
 }
 
-/// Checks `MAJOR.MINOR`; returns what is irregular about it.
+/// Checks a version `MAJOR.MINOR`. Returns a message if it is irregular but readable.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
     let parameters = parameters.trim_start_matches([' ', '\t']);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -156,9 +172,10 @@ fn check_version(parameters: &str) -> Result<Option<String>, String> {
         return Err(format!("`{found}` is not a YAML version, expected `1.1`"));
     };
     if major.trim_start_matches('0') != "1" {
-        return Err(format!("YAML {version} cannot be read, expected 1.1"));
+        return Err(format!("YAML {version} is not supported, expected 1.1"));
     }
-    Ok((minor.trim_start_matches('0') != "1").then(|| format!("YAML {version}, expected 1.1")))
+    Ok((minor.trim_start_matches('0') != "1")
+        .then(|| format!("the document declares YAML {version}, expected 1.1")))
 }
 
 fn is_handle(handle: &str) -> bool {
@@ -181,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn several_handles_are_kept() {
+    fn each_declared_tag_handle_resolves_to_its_own_prefix() {
         let text = "%YAML 1.1\n%TAG ! tag:a/\n%TAG !e! tag:b/ # why\n%TAG !! tag:c/\n--- 1\n";
         let (directives, found) = read(text).unwrap();
         assert_eq!(found, []);
@@ -195,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn undeclared_handles_are_local_or_yamls_own() {
+    fn undeclared_handles_stand_for_local_tags_or_those_of_yaml() {
         let directives = Directives::default();
         let resolve = |tag| directives.resolve(tag).unwrap();
         assert_eq!(resolve("!foo").as_deref(), Some("!foo"));
@@ -206,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_1_x_pass_and_others_do_not() {
+    fn only_versions_1_x_of_yaml_are_accepted() {
         assert_eq!(read("%YAML 1.1 # x\n---").unwrap().1, []);
         assert_eq!(read("%YAML 1.1#x\n---").unwrap().1, []);
         assert_eq!(read("%YAML 1.2\r\n---").unwrap().1, [(0, Code::YamlVersion)]);
@@ -216,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_errors_at_the_second() {
+    fn a_repeated_directive_is_an_error_at_the_second_one() {
         assert_eq!(read("%YAML 1.1\n%YAML 1.1\n---").unwrap_err(), "10: a second %YAML directive");
         assert_eq!(
             read("%TAG ! a\n%TAG ! a\n---").unwrap_err(),
@@ -225,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handle_ends_with_an_exclamation_mark() {
+    fn a_tag_handle_without_its_final_exclamation_mark_is_rejected() {
         for bad in ["!foo", "foo", "!f.o!", "!é!", ""] {
             assert!(read(&format!("%TAG {bad} tag:x\n---")).is_err(), "{bad}");
         }
@@ -233,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn unknown_directives_are_odd() {
+    fn an_unknown_directive_is_reported_but_not_an_error() {
         assert_eq!(read("%FOO bar\n---").unwrap().1, [(0, Code::UnknownDirective)]);
         assert!(read("% FOO\n---").is_err());
     }
 
     #[test]
-    fn directives_need_a_document_start() {
+    fn directives_must_be_followed_by_a_document_start() {
         assert_eq!(
             read("%YAML 1.1\na: 1\n").unwrap_err(),
             "10: expected `---` after the directives"

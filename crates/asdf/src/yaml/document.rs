@@ -1,12 +1,13 @@
-//! The arena: all nodes of a document in one list, with the text of the tree.
+//! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! A node is a record of 28 bytes. Scalars point into the text, or, where escapes and folded lines
-//! make them another text, into a string of such texts. Collections point into the list of children
-//! (a mapping's are key, value, key, value, ..), aliases at their node. So a document is a
-//! handful of allocations whatever its size, drops without recursion, and may hold cycles.
+//! A node is a 28-byte record. A scalar refers to its text: usually a part of the tree's text, or,
+//! if escapes or folded lines change the text, a part of a separate string. A collection refers to
+//! its range in the list of children (for a mapping: key, value, key, value, ..), and an alias to
+//! its node. A document of any size therefore consists of a handful of allocations, is dropped
+//! without recursion, and may contain cycles.
 //!
-//! The numbers of a flow sequence that holds nothing else, the *elements*, have no records: four
-//! bytes say where each begins, and the rest is found in the text when somebody asks.
+//! The items of a flow sequence that contains only numbers, called *elements*, have no records.
+//! Four bytes store where each element begins; everything else is derived from the text on request.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -26,7 +27,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diagnostic::Place;
 use crate::error::Result;
 
-/// The number of a node in its [`Document`], which is stable for the lifetime of the document.
+/// Identifies a node in its [`Document`]. An id is stable for the lifetime of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(super) u32);
 
@@ -55,7 +56,7 @@ pub struct ParseOptions {
     pub limits: Limits,
     /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
-    /// Fails if anything but blanks and comments follows `...`.
+    /// Fails if anything but white space and comments follows `...`.
     pub(crate) is_whole_text: bool,
 }
 
@@ -75,7 +76,8 @@ impl ParseOptions {
         self
     }
 
-    /// A place in the text, line and column from 0, as one in the file.
+    /// Converts a position in the text, with line and column counted from 0, to a position in the
+    /// file.
     pub(super) fn position(&self, line: usize, column: usize, offset: usize) -> Position {
         Position {
             line: self.line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)),
@@ -119,16 +121,17 @@ pub struct Document {
     pub(super) records: Vec<Record>,
     /// The text of the tree.
     pub(super) written: Box<str>,
-    /// Texts of scalars that are not as written. Their offsets go on after those of the text.
+    /// Texts of scalars that differ from what is written. Their offsets continue after the end of
+    /// `written`.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,
-    /// Offsets of the elements of number lists.
+    /// Offsets in the text of the elements of number lists.
     pub(super) elements: Vec<u32>,
-    /// Lists of numbers, by their first element.
+    /// Lists of numbers, sorted by their first element.
     pub(super) lists: Vec<NumberList>,
-    /// Distinct tags; a record's tag is an index from 1.
+    /// Distinct tags. The tag of a record is an index into this list, counted from 1.
     pub(super) tags: Vec<Box<str>>,
-    /// Anchors by node, in the order of nodes.
+    /// Nodes with an anchor and the names of the anchors, in the order of the text.
     pub(super) anchors: Vec<(u32, Box<str>)>,
     /// Mappings with merge keys or duplicate keys.
     pub(super) rearranged: HashMap<u32, Rearranged>,
@@ -137,24 +140,24 @@ pub struct Document {
     pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
-    /// The collection that each record is in; made when the first pointer is asked for.
+    /// The collection that contains each record. Computed when a pointer is first requested.
     pub(super) parents: OnceLock<Vec<u32>>,
-    /// Made when the first position is asked for.
+    /// Computed when a position is first requested.
     pub(super) lines: OnceLock<Lines>,
 }
 
-/// The bit that tells the number of an element from that of a record.
+/// The bit that distinguishes the id of an element from the id of a record.
 pub(super) const ELEMENT: u32 = 1 << 31;
 
 /// A flow sequence of plain numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberList {
-    /// The first of its elements.
+    /// Index of its first element.
     pub(super) first: u32,
     pub(super) record: u32,
 }
 
-/// The records of a collection, as written: a part of the list of children, or a range of elements.
+/// The children of a collection as written: a part of the list of children, or a range of elements.
 #[derive(Clone, Debug)]
 pub(super) enum Children<'a> {
     Records(&'a [u32]),
@@ -176,7 +179,8 @@ impl Children<'_> {
         }
     }
 
-    /// The place of a child, if it is one. Children are numbered in the order of the text.
+    /// Returns the index of a child, or `None` if the node is not one of the children. Ids increase
+    /// in the order of the text.
     pub(super) fn place_of(&self, id: u32) -> Option<usize> {
         match self {
             Self::Records(records) => records.binary_search(&id).ok(),
@@ -231,41 +235,41 @@ impl DoubleEndedIterator for Children<'_> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-/// What a record is: a [`NodeKind`], or the mention of another node.
+/// The class of a record: a [`NodeKind`], or a reference to another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Node(NodeKind),
     Alias,
-    /// A sequence whose items are elements; whether one of them is a float.
+    /// A sequence whose items are elements. `floats` is true if any item is a float.
     Numbers {
         floats: bool,
     },
 }
 
-/// One node.
+/// A node of the document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) class: Class,
     pub(super) style: NodeStyle,
-    /// Whether the type comes from a tag, so that the text need not fit it.
+    /// True if a tag determines the type, in which case the text need not fit the type.
     pub(super) by_tag: bool,
-    /// Index into the tags from 1; 0 is none.
+    /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
-    /// Scalar: start in the text. Collection: start in the children. Numbers: start in the
-    /// elements. Alias: the node.
+    /// For a scalar, the start of its text. For a collection, the start of its children. For
+    /// numbers, the start of the elements. For an alias, the id of the node.
     pub(super) data: u32,
-    /// Scalar: bytes. Collection: number of records.
+    /// For a scalar, the length of its text in bytes. For a collection, the number of children.
     pub(super) len: u32,
-    /// Offset in the text of the tree of its anchor, tag or content, whichever is first.
+    /// Offset in the text of the tree of the anchor, tag or content, whichever comes first.
     pub(super) start: u32,
-    /// Offset of its content.
+    /// Offset of the content.
     pub(super) content: u32,
-    /// Offset of the end of its content.
+    /// Offset of the end of the content.
     pub(super) end: u32,
 }
 
 impl Record {
-    /// The same for what is at a part of the text, or of the elements.
+    /// Sets the part of the text, or of the elements, to which the record refers.
     pub(super) fn of(self, part: Span) -> Self {
         Self { data: part.start, len: part.end - part.start, ..self }
     }
@@ -341,7 +345,8 @@ impl Document {
         })
     }
 
-    /// A measure of the length of the text.
+    /// Returns a measure of the size of the document, for limiting work: the length of its text in
+    /// bytes plus the number of nodes.
     pub(crate) fn text_len(&self) -> u64 {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }
@@ -364,18 +369,19 @@ impl Document {
         tags.filter_map(|(tag, id)| Some((&**tag, YamlNode::new(self, id?)))).collect()
     }
 
-    /// The node of a record, the aliased one for an alias.
+    /// Returns the node of a record. Follows an alias.
     pub(super) fn node_at(&self, id: u32) -> YamlNode<'_> {
         YamlNode::new(self, self.resolve(id))
     }
 
-    /// Follows an alias. An alias never points at another one.
+    /// Returns the id of the node to which an alias refers, or the id itself for any other record.
+    /// An alias never refers to another alias.
     pub(super) fn resolve(&self, id: u32) -> u32 {
         let record = self.record(id);
         if record.class == Class::Alias { record.data } else { id }
     }
 
-    /// All numbers come from the builder, which made the records and elements before.
+    /// Returns the record of a node. All ids come from the builder, so the record exists.
     pub(super) fn record(&self, id: u32) -> Record {
         match id.checked_sub(ELEMENT) {
             Some(element) => self.element(element as usize),
@@ -383,7 +389,7 @@ impl Document {
         }
     }
 
-    /// What a number in a list of numbers would have as its record.
+    /// Creates a record for an element of a number list.
     fn element(&self, element: usize) -> Record {
         let start = self.elements.get(element).copied().unwrap_or(0);
         let number = number_end(self.written.as_bytes(), start as usize);
@@ -406,12 +412,12 @@ impl Document {
         match self.record(id).class {
             Class::Node(kind) => kind,
             Class::Numbers { .. } => NodeKind::Sequence,
-            // `resolve` was not called: show what the alias is to a reader, a mention by name.
+            // `resolve` was not called. Show an alias to the reader as a name.
             Class::Alias => NodeKind::String,
         }
     }
 
-    /// Text of a scalar; empty for others.
+    /// Returns the text of a scalar, or an empty string for any other node.
     pub(super) fn scalar_text(&self, id: u32) -> &str {
         let record = self.record(id);
         match record.class {
@@ -423,7 +429,7 @@ impl Document {
         }
     }
 
-    /// Records of a collection as written; none for others.
+    /// Returns the children of a collection as written. Other nodes have none.
     pub(super) fn written_children(&self, id: u32) -> Children<'_> {
         let record = self.record(id);
         match record.class {
@@ -438,13 +444,14 @@ impl Document {
         }
     }
 
-    /// A part of the list of children.
+    /// Returns a part of the list of children.
     pub(super) fn children_at(&self, start: u32, len: u32) -> &[u32] {
         let start = start as usize;
         self.children.get(start..start + len as usize).unwrap_or_default()
     }
 
-    /// Where the content of a node begins; of a block scalar its text.
+    /// Returns the position at which the content of a node begins. For a block scalar, this is the
+    /// start of its text after the header.
     pub(super) fn position(&self, id: u32) -> Position {
         let record = self.record(id);
         let is_block_scalar = matches!(record.style, NodeStyle::Literal | NodeStyle::Folded);
@@ -455,21 +462,22 @@ impl Document {
         })
     }
 
-    /// Completes the place of a node, which begins at its position: how long it is, and its pointer.
+    /// Completes a place that begins at the position of a node: adds the length and the pointer of
+    /// the node.
     pub(super) fn point(&self, id: u32, place: &mut Place) {
         let end = self.options.offset.saturating_add(self.record(id).end.into());
         place.len = place.offset.map(|offset| end.saturating_sub(offset));
         place.pointer = self.pointer_of(id);
     }
 
-    /// The place of an offset in the text.
+    /// Returns the position of an offset in the text.
     pub(super) fn position_at(&self, offset: usize) -> Position {
         let lines = self.lines.get_or_init(|| Lines::new(&self.written));
         let (line, column) = lines.line_and_column(&self.written, offset);
         self.options.position(line, column, offset)
     }
 
-    /// Where the text of a block scalar begins, or else the scalar.
+    /// Returns the offset of the text of a block scalar, or of the scalar itself if it has no text.
     fn block_text_start(&self, record: Record) -> usize {
         let (start, end) = (record.content as usize, record.end as usize);
         let written = self.written.get(start..end).unwrap_or_default();
@@ -485,7 +493,8 @@ impl Document {
     }
 
     pub(super) fn anchor_of(&self, id: u32) -> Option<&str> {
-        // Elements have none, and their numbers are above all records.
+        // Elements have no anchors, and their ids are greater than those of all records, so the
+        // search finds nothing.
         let at = self.anchors.binary_search_by_key(&id, |(node, _)| *node).ok()?;
         self.anchors.get(at).map(|(_, name)| &**name)
     }

@@ -1,4 +1,4 @@
-//! Equality of nodes by value.
+//! Comparing nodes by value.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,23 +7,24 @@ use std::ptr;
 use super::node::{Content, YamlNode};
 use super::scalar::NodeKind;
 
-/// Longer texts are compared once, however often aliases mention them.
+/// Maximum length of a scalar that may be compared repeatedly. Longer scalars are compared only
+/// once, no matter how many aliases refer to them.
 const SHORT_TEXT: usize = 64;
 
-/// Tags of YAML's own that only say which kind a node has.
+/// Suffixes of the YAML tags that merely state the kind of a node.
 const KIND_TAGS: [&str; 9] =
     ["null", "bool", "int", "float", "str", "timestamp", "binary", "seq", "map"];
 
 /// Nodes are equal if they have the same [`NodeKind`], tag and value. They may belong to different documents.
 ///
-/// - The order of a mapping's entries does not matter; merge keys are applied. Keys are the same if
-///   they have the same kind and text, numbers and booleans whatever their spelling.
+/// - The order of a mapping's entries does not matter; merge keys are applied. Keys are equal if
+///   they have the same kind and value, regardless of how numbers and booleans are spelled.
 /// - Numbers are equal by value, but an integer never equals a float. NaN equals NaN, so that every
 ///   node equals itself; the sign of a zero is ignored.
-/// - A tag that only says the kind, such as `!!str` or `!!map`, is the same as none.
-/// - Scalars that do not fit their tag are equal if their texts are.
-/// - Aliases are followed: an alias equals a copy. Nodes that hold themselves are equal if no path
-///   leads to a difference. The time is about linear in the size of both documents.
+/// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
+/// - Scalars that do not fit their tag are equal if their texts are equal.
+/// - Aliases are followed: an alias equals a copy. Nodes that contain themselves are equal if no
+///   path leads to a difference. The time is roughly linear in the size of both documents.
 /// - Style, anchors, comments and positions do not matter.
 ///
 /// ```
@@ -69,7 +70,7 @@ impl PartialEq for YamlNode<'_> {
 
 impl Eq for YamlNode<'_> {}
 
-/// The tag of a node, unless it only says the kind.
+/// Returns the tag of a node, unless the tag merely states the kind of the node.
 fn tag(node: YamlNode<'_>) -> Option<&str> {
     node.tag().filter(|tag| {
         let own = tag.strip_prefix("tag:yaml.org,2002:");
@@ -77,7 +78,7 @@ fn tag(node: YamlNode<'_>) -> Option<&str> {
     })
 }
 
-#[allow(clippy::float_cmp, reason = "equal values are what is asked for")]
+#[allow(clippy::float_cmp, reason = "the comparison must be exact")]
 fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     match (a.value(), b.value()) {
         (Ok(Content::Float(a)), Ok(Content::Float(b))) => a == b || (a.is_nan() && b.is_nan()),
@@ -87,7 +88,7 @@ fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     }
 }
 
-/// Adds the keys and values that must be equal; returns whether the keys are the same.
+/// Adds the pairs of keys and values that must be equal. Returns `false` if the keys differ.
 fn match_entries<'a>(
     a: YamlNode<'a>,
     b: YamlNode<'a>,
@@ -98,7 +99,8 @@ fn match_entries<'a>(
         return false;
     }
     let mut named: HashMap<(NodeKind, Cow<'_, str>), (YamlNode<'_>, YamlNode<'_>)> = HashMap::new();
-    // Collections as keys have no name: they are taken in their order.
+    // A key that is a collection has no name. Match such keys in the order in which they are
+    // written.
     let mut unnamed = Vec::new();
     for entry in of_b {
         match entry.0.to_key() {
@@ -118,18 +120,19 @@ fn match_entries<'a>(
     true
 }
 
-/// A node, and whether it is of the second document.
+/// A node, preceded by `true` if the node belongs to the second document.
 type Key = (bool, super::NodeId);
 
-/// Sets of nodes that are equal unless a difference is found elsewhere. Two nodes of one set need no
-/// look, so that a comparison ends, in about as many steps as there are nodes.
+/// Sets of nodes that are assumed to be equal until a difference is found. Two nodes in the same
+/// set are not compared again, so comparing cyclic documents ends, after about as many steps as
+/// there are nodes.
 #[derive(Default)]
 struct EqualSets {
     parents: HashMap<Key, Key>,
 }
 
 impl EqualSets {
-    /// Joins the sets of two nodes; returns whether they were different sets.
+    /// Joins the sets of two nodes. Returns `false` if they were already in the same set.
     fn join(&mut self, a: Key, b: Key) -> bool {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
@@ -139,10 +142,10 @@ impl EqualSets {
         true
     }
 
-    /// The node that stands for the set of a node.
+    /// Returns the node that represents the set of a node.
     fn find(&mut self, mut node: Key) -> Key {
         while let Some(&parent) = self.parents.get(&node) {
-            // Halve the way for the next search.
+            // Halve the path for the next search.
             if let Some(&above) = self.parents.get(&parent) {
                 self.parents.insert(node, above);
             }
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn style_order_and_spelling_do_not_matter() {
+    fn nodes_that_differ_only_in_style_order_or_spelling_are_equal() {
         for (a, b) in [
             ("[a, 'b', \"c\"]", "- 'a'\n- b\n- >-\n  c\n"),
             ("{a: 1, b: 2}", "b: 0b10\na: +1\n"),
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn kind_tag_and_value_matter() {
+    fn nodes_that_differ_in_kind_tag_or_value_are_not_equal() {
         for (a, b) in [
             ("1", "1.0"),
             ("1", "'1'"),
@@ -219,25 +222,25 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_equals_a_copy() {
+    fn an_alias_equals_a_copy_of_its_node() {
         assert!(equal("[&a [x], *a, *a]", "[[x], &b [x], *b]"));
         assert!(!equal("[&a [x], *a, *a]", "[[x], [x], [y]]"));
     }
 
     #[test]
-    fn nodes_that_hold_themselves_compare_by_what_paths_find() {
+    fn cyclic_nodes_are_equal_unless_a_path_leads_to_a_difference() {
         assert!(equal("&a [x, *a]", "&a [x, &b [x, *a]]"));
         assert!(equal("&a [x, *a]", "[x, &b [x, *b]]"));
         assert!(!equal("&a [x, *a]", "&a [x, &b [y, *a]]"));
         assert!(!equal("&a [x, *a]", "[x, [x, [x, []]]]"));
         assert!(equal("&a {k: *a}", "&a {k: {k: *a}}"));
-        // Cycles of lengths without a common factor.
+        // Two cycles whose lengths have no common factor.
         let ring = |len: usize| "&a ".to_owned() + &"[".repeat(len) + "*a" + &"]".repeat(len);
         assert!(equal(&ring(251), &ring(241)));
     }
 
     #[test]
-    fn aliases_of_aliases_take_no_exponential_time() {
+    fn comparing_nested_aliases_does_not_take_exponential_time() {
         let bomb = |leaf: &str| {
             let mut text = format!("- &a0 [{leaf}]\n");
             for level in 1..200 {

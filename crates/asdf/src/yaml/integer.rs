@@ -7,11 +7,12 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use crate::error::{Error, Result};
 
-/// The most decimal digits that a number in another base may turn into. Converting takes quadratic
-/// time; the reference implementation has this limit for decimal text too.
+/// Maximum number of decimal digits of an integer that is written in another base. Converting to
+/// decimal takes quadratic time. The reference implementation applies this limit to decimal
+/// integers too.
 const MAX_CONVERTED_DIGITS: usize = 4300;
 
-/// The most decimal digits that are converted to binary, which takes quadratic time as well.
+/// Maximum number of decimal digits to convert to binary, which also takes quadratic time.
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.
@@ -46,10 +47,13 @@ impl Integer<'_> {
     /// large.
     pub fn to_f64(&self) -> f64 {
         match self {
-            #[allow(clippy::cast_precision_loss, reason = "the nearest value is what is asked for")]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "rounding to the nearest float is intended"
+            )]
             Self::Small(value) => *value as f64,
             Self::Large { negative, digits } => {
-                // The digits are a number, whatever their count.
+                // The digits are always a valid number, whatever their count.
                 let value = digits.parse().unwrap_or(f64::INFINITY);
                 if *negative { -value } else { value }
             }
@@ -86,7 +90,7 @@ impl Integer<'_> {
         Ok(BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, value))
     }
 
-    /// Whether a literal of this value is outside the range that the ASDF standard allows for
+    /// Returns `true` if the integer is outside the range that the ASDF standard allows for
     /// literals: −(2⁶³−2) to 2⁶³−1.
     pub(super) fn is_outside_literals(&self) -> bool {
         let range = -((1i128 << 63) - 2)..=(1i128 << 63) - 1;
@@ -103,14 +107,14 @@ impl fmt::Display for Integer<'_> {
     }
 }
 
-/// A number from decimal digits, underscores between them, of any length.
+/// Parses a decimal number of any length, with optional underscores between the digits.
 pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     let digits = if digits.contains('_') {
         Cow::Owned(digits.replace('_', ""))
     } else {
         Cow::Borrowed(digits)
     };
-    // 38 digits always fit.
+    // Numbers of up to 38 digits always fit.
     if digits.len() <= 38 {
         let value = digits.bytes().fold(0i128, |value, b| value * 10 + i128::from(b & 0xf));
         return Integer::Small(if negative { -value } else { value });
@@ -121,7 +125,7 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
         Cow::Borrowed(text) => Cow::Borrowed(&text[leading..]),
     };
     if digits.len() <= 38 {
-        // At most 38 digits follow the zeros, and they fit.
+        // No more than 38 digits remain after the zeros, so the value fits.
         let value = digits.bytes().fold(0i128, |value, b| value * 10 + i128::from(b & 0xf));
         return Integer::Small(if negative { -value } else { value });
     }
@@ -131,9 +135,10 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     }
 }
 
-/// A number from Horner steps: multiply by the first, add the second.
+/// Computes a number with Horner's method. Each step multiplies the value by the first number and
+/// adds the second.
 ///
-/// `None` if it is larger than this crate converts.
+/// Returns `None` if the number has more than [`MAX_CONVERTED_DIGITS`] decimal digits.
 pub(super) fn from_steps(
     negative: bool,
     steps: impl Iterator<Item = (u32, u32)> + Clone,
@@ -147,13 +152,13 @@ pub(super) fn from_steps(
     Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
 }
 
-/// The decimal digits, unless they are too many.
+/// Returns the decimal digits of the number, or `None` if there are too many.
 fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     let mut value = BigUint::ZERO;
     for (multiplier, addend) in steps {
         value *= multiplier;
         value += addend;
-        // Three bits and a bit make a digit.
+        // A decimal digit takes less than four bits.
         if value.bits() / 4 > MAX_CONVERTED_DIGITS as u64 {
             return None;
         }
@@ -170,7 +175,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn decimal_text_is_exact_at_any_length() {
+    fn decimal_integers_of_any_length_are_parsed_exactly() {
         assert_eq!(from_decimal(false, "1_000"), Integer::Small(1000));
         assert_eq!(from_decimal(true, "0"), Integer::Small(0));
         let max = i128::MAX.to_string();
@@ -183,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bases_are_exact_up_to_4300_digits() {
+    fn integers_in_other_bases_are_exact_up_to_4300_decimal_digits() {
         let hex = from_steps(true, [(16, 15); 40].into_iter()).unwrap();
         assert_eq!(hex.to_string(), "-1461501637330902918203684832716283019655932542975");
         let hex = from_steps(false, [(16, 15); 30].into_iter()).unwrap();
@@ -195,21 +200,21 @@ mod tests {
     }
 
     #[test]
-    fn the_range_of_literals_lacks_two_negative_values() {
+    fn the_range_of_literals_excludes_the_two_smallest_i64_values() {
         let outside = |value| Integer::Small(value).is_outside_literals();
         assert!(!outside(i128::from(i64::MAX)) && outside(i128::from(i64::MAX) + 1));
         assert!(!outside(-9_223_372_036_854_775_806) && outside(-9_223_372_036_854_775_807));
     }
 
     #[test]
-    fn floats_are_the_nearest() {
+    fn a_large_integer_is_converted_to_the_nearest_float() {
         let digits = from_decimal(true, &"9".repeat(50)).to_f64();
         assert!((digits / -1e50 - 1.0).abs() < 1e-15);
         assert!(from_decimal(false, &"9".repeat(400)).to_f64().is_infinite());
     }
 
     #[test]
-    fn conversion_of_long_integers_has_a_limit() {
+    fn converting_an_integer_with_too_many_digits_fails() {
         let digits = |count| Integer::Large { negative: true, digits: "9".repeat(count).into() };
         assert!(digits(MAX_DECIMAL_DIGITS).to_big_int().is_ok());
         let error = digits(MAX_DECIMAL_DIGITS + 1).to_big_int().unwrap_err();
@@ -218,7 +223,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn converted_integers_have_the_same_digits(
+        fn converting_to_a_big_integer_keeps_the_digits(
             small: i128,
             large in "[1-9][0-9]{40,200}",
             negative: bool,

@@ -1,13 +1,13 @@
-//! Mappings: keys, duplicates, merge keys and lookup.
+//! Mappings: duplicate keys, merge keys and lookup by key.
 //!
 //! ```text
 //! base: &base {p: 1, q: 2}
-//! x: {<<: *base, q: 3}               x has p: 1 and q: 3, its own keys win
-//! y: {<<: [*a, *b]}                  the earlier mapping wins
-//! z: {k: 1, k: 2}                    one entry, k: 2, at the place of the first
+//! x: {<<: *base, q: 3}               x has p: 1 and q: 3; its own keys take precedence
+//! y: {<<: [*a, *b]}                  the earlier mapping takes precedence
+//! z: {k: 1, k: 2}                    one entry, k: 2, at the position of the first
 //! ```
 //!
-//! Merged entries are never stored: a small file could ask for billions of them.
+//! Merged entries are never stored, because a small file could expand to billions of them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,24 +21,26 @@ use super::number;
 use super::scalar::{self, NodeKind, NodeStyle};
 use crate::{Error, Result};
 
-/// Mappings of more pairs have a table of their keys.
+/// Mappings with more than this number of entries have an index of their keys.
 pub(super) const INDEX_ABOVE: usize = 8;
 
-/// A mapping whose entries are not as written.
+/// A mapping whose entries differ from what is written.
 #[derive(Debug, Default)]
 pub(super) struct Rearranged {
-    /// Its own entries without merge keys and duplicates: start and length in the children.
+    /// The mapping's own entries without merge keys and duplicates: start and length in the list of
+    /// children.
     pub(super) own: (u32, u32),
-    /// Values of its merge keys, in the order of the file: mappings, or sequences of them.
+    /// Values of the merge keys in the order of the text: mappings, or sequences of mappings.
     pub(super) merges: Vec<u32>,
 }
 
-/// The pairs of a mapping's own entries by the hash of their key's text: the number of each.
+/// Finds an own entry of a mapping by the hash of its key's text. The values are the indices of the
+/// entries.
 pub(super) type KeyIndex = HashTable<u32>;
 
 impl Document {
-    /// What a key is called in JSON and in pointers: its text, but one spelling for each integer,
-    /// boolean and null. `None` for a collection, which cannot be a key.
+    /// Returns the name of a key in JSON and in pointers: its text, but with a uniform spelling for
+    /// integers, booleans and null. Returns `None` for a collection, which cannot be a key.
     pub(super) fn key_text(&self, key: u32) -> Option<Cow<'_, str>> {
         let key = self.resolve(key);
         let text = self.scalar_text(key);
@@ -62,7 +64,7 @@ impl Document {
         self.hasher.hash_one(text)
     }
 
-    /// Whether two keys are one: the same type and value.
+    /// Returns `true` if two keys have the same type and value.
     pub(super) fn same_key(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.resolve(a), self.resolve(b));
         let (record_a, record_b) = (self.record(a), self.record(b));
@@ -80,7 +82,7 @@ impl Document {
         self.key_text(a).is_some_and(|text| self.key_text(b) == Some(text))
     }
 
-    /// Whether a key is a plain `<<`.
+    /// Returns `true` if a key is a plain `<<`, or has the tag `!!merge`.
     pub(super) fn is_merge_key(&self, key: u32) -> bool {
         let record = self.record(key);
         let is_short = record.len as usize == "<<".len();
@@ -98,7 +100,8 @@ impl Document {
         }
     }
 
-    /// A mapping's own entries, key and value in turn: without merge keys, a key once.
+    /// Returns a mapping's own entries as alternating keys and values, without merge keys and with
+    /// each key only once.
     pub(super) fn own_entries(&self, mapping: u32) -> &[u32] {
         match self.rearranged.get(&mapping) {
             Some(Rearranged { own: (start, len), .. }) => self.children_at(*start, *len),
@@ -113,14 +116,16 @@ impl Document {
         self.rearranged.get(&mapping).is_some_and(|rearranged| !rearranged.merges.is_empty())
     }
 
-    /// A mapping and those it merges, each once, the one whose keys win first. Cycles are cut.
+    /// Iterates over a mapping and the mappings that it merges, in order of precedence. Each
+    /// mapping is visited only once, which also ends cycles.
     fn merge_order(&self, mapping: u32) -> MergeOrder<'_> {
         MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
     }
 
-    /// Merging is done anew for each mapping that is asked for, so that what the merge keys of all
-    /// mappings ask for together is bounded here, once: a chain of ten thousand mappings, each
-    /// merging the one before, asks for a hundred million entries.
+    /// Checks that merging all mappings of the document once stays within the limits. The result of
+    /// a merge is not stored, so the work is repeated on each request, and must be limited here: in
+    /// a chain of ten thousand mappings, each of which merges the one before, merging produces a
+    /// hundred million entries.
     pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
         let limit = limits.max_items;
         let mut spent = 0;
@@ -139,7 +144,7 @@ impl Document {
         Ok(())
     }
 
-    /// The value of a key in a mapping.
+    /// Returns the value for a key of a mapping, including merged entries.
     pub(super) fn find(&self, mapping: u32, key: &str) -> Option<u32> {
         if !self.has_merges(mapping) {
             return self.find_own(mapping, key);
@@ -160,7 +165,7 @@ impl Document {
         let is_large = entries.len() / 2 > INDEX_ABOVE;
         let index = if is_large { self.indexes.get(&mapping) } else { None };
         if let Some(index) = index {
-            // Keys of several types may have the same text: the first of them is meant.
+            // Keys of different types may have the same text. Use the first.
             let same = index.iter_hash(self.hash_of_key(key)).map(|&pair| 2 * pair as usize);
             let same = same.filter(|&at| entries.get(at).is_some_and(|&key| is_key(key)));
             return entries.get(same.min()? + 1).copied();
@@ -169,7 +174,7 @@ impl Document {
         pairs.find_map(|pair| is_key(pair[0]).then_some(pair[1]))
     }
 
-    /// Returns all entries of a mapping, including merged ones: keys and values in turn.
+    /// Returns all entries of a mapping, including merged entries, as alternating keys and values.
     pub(super) fn all_entries(&self, mapping: u32) -> Cow<'_, [u32]> {
         if !self.has_merges(mapping) {
             return self.own_entries(mapping).into();
@@ -189,7 +194,7 @@ impl Document {
             }
             groups.push(group);
         }
-        // What is merged comes first, as in the reference.
+        // Merged entries come first, as in the reference implementation.
         groups.reverse();
         groups.concat().into()
     }
@@ -199,9 +204,9 @@ impl Document {
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,
-    /// Mappings, and sequences of them, to come; the next is the last.
+    /// Mappings, and sequences of mappings, still to be visited. The last one is next.
     stack: Vec<u32>,
-    /// How many were put there so far.
+    /// Number of nodes pushed onto the stack so far.
     steps: u64,
 }
 
@@ -224,12 +229,13 @@ impl Iterator for MergeOrder<'_> {
             }
             match document.kind(id) {
                 NodeKind::Mapping => {
-                    // The last of several merge keys wins, so it is pushed last.
+                    // The last of several merge keys takes precedence, so push it last.
                     let merges = document.rearranged.get(&id).map_or(&[][..], |it| &it.merges);
                     self.push(merges.iter().map(|&merge| document.resolve(merge)));
                     return Some(id);
                 }
-                // The first in a list wins. A list within a list is not merged.
+                // The first mapping in a sequence takes precedence. A sequence inside a sequence is
+                // not merged.
                 NodeKind::Sequence => {
                     let Children::Records(items) = document.written_children(id) else { continue };
                     let items = items.iter().rev().map(|&item| document.resolve(item));

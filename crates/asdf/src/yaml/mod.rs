@@ -1,27 +1,28 @@
-//! The tree: YAML 1.1 text to an arena of nodes.
+//! Parsing the tree: from YAML 1.1 text to an arena of nodes.
 //!
 //! ```text
-//! %YAML 1.1                          directives   which YAML, and what tag handles stand for
+//! %YAML 1.1                          directives   the YAML version and the tag handles
 //! %TAG ! tag:stsci.edu:asdf/
 //! --- !core/asdf-1.1.0               document     a tag, then the root mapping
 //! name: &id001 Abell 370             scalar       with an anchor
-//! also: *id001                       alias        the same node once more
+//! also: *id001                       alias        another reference to the same node
 //! data: !core/ndarray-1.1.0          mapping      with a tag, here an array
 //!   source: 0
 //!   datatype: float64
 //! ...                                end
 //! ```
 //!
-//! It is read as libyaml reads it: `scan` divides the text into tokens, `parse` makes events of
-//! them, `build` puts nodes into the arena of the [`Document`].
+//! The text is read the way libyaml reads it: `scan` splits it into tokens, `parse` converts the
+//! tokens to events, and `build` stores the nodes in the arena of the [`Document`].
 //!
-//! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
-//! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
-//! its [`value`](YamlNode::value) is asked for. Aliases are edges of the arena, so a document may hold
-//! cycles. A walk through a tree is therefore a loop that knows which nodes it has visited.
+//! [`Document::parse`] takes the bytes of the tree and knows nothing about files or blocks. The
+//! document keeps each node's tag, anchor, style, text and position, and resolves a scalar only
+//! when its [`value`](YamlNode::value) is requested. Aliases are edges of the arena, so a document
+//! may contain cycles. Code that walks a tree is therefore a loop that remembers the nodes it has
+//! visited.
 //!
-//! What real files do differently from YAML's own resolver is in [`ScalarRules`]: `1e3` is a
-//! string to the writer that most files come from, and `1:30` is ninety.
+//! [`ScalarRules`] describes how real files deviate from YAML's own resolver: to the writer that
+//! most files come from, `1e3` is a string and `1:30` is ninety.
 
 mod binary;
 mod build;

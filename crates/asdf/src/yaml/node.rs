@@ -11,7 +11,7 @@ use super::{Position, binary, number};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A node of a [`Document`]. It consists of a reference and a number, and is cheap to copy.
+/// A node of a [`Document`]. It consists of a reference and an id, and is cheap to copy.
 ///
 /// Aliases are followed: an alias in the file is the node that it refers to. A traversal can therefore reach a
 /// node again, even from inside that node; compare [`id`](Self::id)s to detect this.
@@ -47,13 +47,13 @@ pub enum Content<'a> {
     Mapping,
 }
 
-/// The numbers of a list that has nothing else.
+/// A flow sequence that contains only plain numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers<'a> {
     pub(crate) list: YamlNode<'a>,
     text: &'a str,
     elements: &'a [u32],
-    /// Whether one of them is a float.
+    /// True if any of the numbers is a float.
     pub(crate) has_floats: bool,
 }
 
@@ -62,12 +62,13 @@ impl<'a> Numbers<'a> {
         self.elements.len()
     }
 
-    /// The text of each number.
+    /// Iterates over the texts of the numbers.
     pub(crate) fn texts(self) -> impl Iterator<Item = &'a str> {
         let end = self.list.document.record(self.list.id).end;
         let ends = self.elements.iter().skip(1).copied().chain([end]);
         self.elements.iter().zip(ends).map(move |(&start, end)| {
-            // Between numbers are a comma, blanks and line breaks, after the last is a bracket.
+            // The numbers are separated by a comma, white space and line breaks, and the last is
+            // followed by a bracket.
             let text = self.text.as_bytes().get(start as usize..end as usize).unwrap_or_default();
             let is_number =
                 |&byte: &u8| !matches!(byte, b' ' | b',' | b'\n' | b'\r' | b'\t' | b']');
@@ -77,7 +78,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// A node as the file mentions it: in its place, or by an alias.
+/// A reference to a node in the file: its definition, or an alias.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mention<'a> {
     document: &'a Document,
@@ -89,7 +90,7 @@ impl<'a> Mention<'a> {
         Self { document, record }
     }
 
-    /// The node, alias followed.
+    /// Returns the node. Follows an alias.
     pub(crate) fn node(self) -> YamlNode<'a> {
         self.document.node_at(self.record)
     }
@@ -98,7 +99,7 @@ impl<'a> Mention<'a> {
         self.document
     }
 
-    /// The number of the record, which may be an alias.
+    /// Returns the id of the record, which may be an alias.
     pub(super) fn record(self) -> u32 {
         self.record
     }
@@ -109,12 +110,12 @@ impl<'a> Mention<'a> {
 }
 
 impl<'a> YamlNode<'a> {
-    /// A record that is not an alias.
+    /// Creates a node from the id of a record that is not an alias.
     pub(super) fn new(document: &'a Document, id: u32) -> Self {
         Self { document, id }
     }
 
-    /// Returns the number of the node, which is the same for all aliases.
+    /// Returns the id of the node. Aliases return the id of the node to which they refer.
     pub fn id(self) -> NodeId {
         NodeId(self.id)
     }
@@ -359,8 +360,8 @@ impl<'a> YamlNode<'a> {
         Some(self.document.node_at(item))
     }
 
-    /// The numbers of a flow sequence that has only plain numbers, without nodes for them. `None`
-    /// for every other node.
+    /// Returns the numbers of a flow sequence that contains only plain numbers, without creating
+    /// nodes for them. Returns `None` for any other node.
     pub(crate) fn numbers(self) -> Option<Numbers<'a>> {
         let record = self.document.record(self.id);
         let Class::Numbers { floats: has_floats } = record.class else { return None };
@@ -432,7 +433,7 @@ impl<'a> YamlNode<'a> {
         self.written_entries().map(|(key, value)| (key.node(), value.node()))
     }
 
-    /// Like [`raw_entries`](Self::raw_entries), aliases not followed.
+    /// Like [`raw_entries`](Self::raw_entries), but does not follow aliases.
     pub(crate) fn written_entries(
         self,
     ) -> impl ExactSizeIterator<Item = (Mention<'a>, Mention<'a>)> + DoubleEndedIterator + Clone
@@ -444,7 +445,7 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(entries.into())
     }
 
-    /// Pairs the keys with the values of entries, which are stored in turn.
+    /// Groups alternating keys and values into pairs.
     fn mention_pairs(
         self,
         entries: Cow<'a, [u32]>,
@@ -458,12 +459,12 @@ impl<'a> YamlNode<'a> {
         })
     }
 
-    /// The node as the file mentions it where it defines it.
+    /// Returns the definition of the node.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
     }
 
-    /// Like [`items`](Self::items), aliases not followed.
+    /// Like [`items`](Self::items), but does not follow aliases.
     pub(crate) fn mentions(
         self,
     ) -> impl ExactSizeIterator<Item = Mention<'a>> + DoubleEndedIterator + Clone {
@@ -474,7 +475,7 @@ impl<'a> YamlNode<'a> {
         records.map(move |record| Mention::new(self.document, record))
     }
 
-    /// Like [`entries`](Self::entries), aliases not followed.
+    /// Like [`entries`](Self::entries), but does not follow aliases.
     pub(crate) fn entry_mentions(
         self,
     ) -> impl ExactSizeIterator<Item = (Mention<'a>, Mention<'a>)> + DoubleEndedIterator + Clone
@@ -506,14 +507,14 @@ impl<'a> YamlNode<'a> {
         Error::new(ErrorKind::Yaml { message, pointer, line, column }).at(offset)
     }
 
-    /// A diagnostic about this node.
+    /// Creates a diagnostic about the node.
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
         let mut diagnostic = self.position().diagnostic(code, message);
         self.document.point(self.id, &mut diagnostic.place);
         diagnostic
     }
 
-    /// The value if the node is of a kind and its text fits.
+    /// Returns the value if the node is of the given kind and its text fits the kind.
     fn value_of(self, kind: NodeKind) -> Option<Content<'a>> {
         if self.kind() != kind {
             return None;
@@ -521,7 +522,7 @@ impl<'a> YamlNode<'a> {
         self.value().ok()
     }
 
-    /// A collection may carry a tag of YAML's own that is for other nodes.
+    /// Returns the value of a collection. Fails if its tag is a YAML tag for another kind of node.
     fn collection_value(self) -> Result<Content<'a>> {
         let is_sequence = self.kind() == NodeKind::Sequence;
         let own = self.tag().and_then(|tag| tag.strip_prefix("tag:yaml.org,2002:"));
@@ -529,7 +530,8 @@ impl<'a> YamlNode<'a> {
             Some("seq" | "pairs") => is_sequence,
             Some("map" | "set") => !is_sequence,
             Some("str" | "int" | "float" | "bool" | "null" | "binary" | "timestamp") => false,
-            // `!!omap` fits both: Python asdf 6.0 also tags each entry of an ordered mapping with it.
+            // `!!omap` is accepted on sequences and mappings, because Python asdf 6.0 also tags
+            // each entry of an ordered mapping with it.
             _ => true,
         };
         match (fits, is_sequence) {
@@ -541,7 +543,7 @@ impl<'a> YamlNode<'a> {
 
     fn misfit(self) -> Error {
         let what = match self.text() {
-            // A million digits do not help in a message.
+            // Do not print a million digits in a message.
             Some(text) if text.chars().count() > 40 => {
                 format!("`{}..`", text.chars().take(40).collect::<String>())
             }
@@ -550,12 +552,14 @@ impl<'a> YamlNode<'a> {
         };
         self.error(match self.tag() {
             Some(tag) => format!("{what} does not fit the tag `{tag}`"),
-            None => format!("{what} is too large to convert to decimal digits"),
+            None => format!(
+                "{what} has too many decimal digits, at most 4300 are supported in this notation"
+            ),
         })
     }
 }
 
-/// Documents are large: this shows the node only.
+/// Prints only the node, because its document may be large.
 impl fmt::Debug for YamlNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("YamlNode");

@@ -1,4 +1,4 @@
-//! Events in the notation of the YAML test suite, which other parsers can print too.
+//! Printing events in the notation of the YAML test suite, which other parsers can print too.
 //!
 //! ```text
 //! +STR
@@ -34,7 +34,8 @@ pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
 
 pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {
     let mut lines = vec!["+STR".to_owned()];
-    // The ends of the collections that are open, and whether they are between brackets.
+    // Lines that close the open collections, each with `true` if the collection is a flow
+    // collection.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let text = |span: super::scan::Span| written.get(span.range()).unwrap_or_default();
     loop {
@@ -80,7 +81,8 @@ pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>,
                 format!("+SEQ{}{}", if is_flow { " []" } else { "" }, properties(node)?)
             }
             Event::MappingStart { node, style } => {
-                // Everything in brackets is flow, a pair without braces too.
+                // Everything inside a flow collection is in flow style, including a pair without
+                // braces.
                 let is_flow = style == NodeStyle::Flow || open.last().is_some_and(|open| open.1);
                 open.push(("-MAP", is_flow));
                 format!("+MAP{}{}", if is_flow { " {}" } else { "" }, properties(node)?)

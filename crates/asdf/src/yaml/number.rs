@@ -1,6 +1,6 @@
-//! Numbers in plain scalars: what has the form of one, and its value.
+//! Recognizing and parsing numbers in plain scalars.
 //!
-//! The forms under [`ScalarRules::Python`], `_` allowed between digits:
+//! Notations under [`ScalarRules::Python`], which allows `_` between digits:
 //!
 //! ```text
 //! int     +1  -0  1_000      0b101  0x1f      017 (octal)      1:30 (base 60, ninety)
@@ -12,23 +12,23 @@ use super::integer::{self, Integer};
 use super::scalar::ScalarRules;
 use super::scan::number_end;
 
-/// What a text has the form of.
+/// The type of number that a scalar looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Int,
     Float,
-    /// An integer of some base with underscores only.
+    /// An integer prefix followed only by underscores.
     NoDigits,
 }
 
-/// The form of a number that a text has, if any.
+/// Returns the type of number that a scalar looks like, or `None` if it is not a number.
 pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
-    // Most scalars are words: they end here.
+    // Most scalars are words and are recognized by their first character.
     let first = *text.as_bytes().first()?;
     if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
         return None;
     }
-    // Nearly all numbers are decimal, and the same by all rules.
+    // Nearly all numbers are decimal and read the same under all rules.
     if let Some((end, is_float)) = number_end(text.as_bytes(), 0) {
         if end == text.len() {
             return Some(if is_float { Form::Float } else { Form::Int });
@@ -44,8 +44,8 @@ pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
     }
 }
 
-/// The value of a text of the form [`Form::Int`]; `None` for another form, or if it is larger than
-/// this crate converts.
+/// Parses a scalar that has the form [`Form::Int`]. Returns `None` for any other form, and for an
+/// integer with too many digits to convert to decimal.
 pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     if let Some(value) = short_decimal(text) {
         return Some(Integer::Small(value.into()));
@@ -77,7 +77,8 @@ pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     }
 }
 
-/// The value of a few decimal digits, which are the same by all rules: most integers.
+/// Parses an integer of up to nine decimal digits, which reads the same under all rules. Most
+/// integers are that short.
 fn short_decimal(text: &str) -> Option<u32> {
     let digits = text.as_bytes();
     let is_one = digits.len() <= 9 && (digits.len() == 1 || digits.first() != Some(&b'0'));
@@ -87,7 +88,7 @@ fn short_decimal(text: &str) -> Option<u32> {
     Some(digits.iter().fold(0, |value, byte| value * 10 + u32::from(byte - b'0')))
 }
 
-/// The value of a text of the form [`Form::Float`].
+/// Parses a scalar that has the form [`Form::Float`].
 pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     if form(text, rules) != Some(Form::Float) {
         return None;
@@ -95,8 +96,8 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     special_float(text).or_else(|| float_of_digits(text))
 }
 
-/// The value of a text that is a float by its tag: also integers, exponents without sign
-/// or point, and the special values without their dot.
+/// Parses text that is tagged as a float. Also accepts integers, base-60 numbers, exponents without
+/// a sign or point, and `inf` and `nan` without the dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);
@@ -114,7 +115,7 @@ pub(super) fn lenient_float(text: &str) -> Option<f64> {
     is_number.then(|| float_of_digits(text)).flatten()
 }
 
-/// Without its sign.
+/// Removes the sign.
 fn unsigned(text: &str) -> &str {
     text.strip_prefix(['+', '-']).unwrap_or(text)
 }
@@ -133,17 +134,18 @@ fn python_form(text: &str) -> Option<Form> {
         if special_float(text).is_some() {
             return Some(Form::Float);
         }
-        // A sign before a bare point makes it a string.
+        // With a sign before the leading point, it is a string.
         return (!is_signed && is_decimal_float(bare, false)).then_some(Form::Float);
     }
     if !first.is_ascii_digit() {
         return None;
     }
-    // The first byte that is neither digit nor underscore decides what else it can be.
+    // The first byte that is neither a digit nor an underscore determines which forms remain
+    // possible.
     let end = bare.bytes().position(|b| !is_digit_or_underscore(b)).unwrap_or(bare.len());
     let is_float = match bare.as_bytes().get(end) {
         None if first != b'0' || bare == "0" => return Some(Form::Int),
-        // `0_` is an octal zero.
+        // `0_` is zero in octal notation.
         None => return of_base(&bare[1..], |b| matches!(b, b'0'..=b'7')).map(|_| Form::Int),
         Some(b'.') => is_decimal_float(bare, false),
         Some(b':') if first != b'0' && is_base60(bare, false) => return Some(Form::Int),
@@ -177,7 +179,8 @@ fn is_digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Digits of some base and underscores, at least one character.
+/// Checks that all characters are digits of some base or underscores, and that there is at least
+/// one character.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;
@@ -190,8 +193,8 @@ fn is_decimal(bare: &str) -> bool {
         && bare.bytes().all(is_digit_or_underscore)
 }
 
-/// Digits with a point, then perhaps an exponent, without a sign in front. `lenient` takes the
-/// exponent without a sign, and without a point.
+/// Returns `true` for an unsigned number with a decimal point and an optional exponent. If
+/// `lenient`, the exponent needs no sign, and a number with an exponent needs no point.
 fn is_decimal_float(bare: &str, lenient: bool) -> bool {
     let (mantissa, exponent) = match bare.find(['e', 'E']) {
         Some(at) => (&bare[..at], Some(&bare[at + 1..])),
@@ -212,8 +215,8 @@ fn is_decimal_float(bare: &str, lenient: bool) -> bool {
     exponent_fits && mantissa_fits
 }
 
-/// Places of base 60: any number, then `:` and a number below 60 as often as one likes; a float
-/// has a point after the last.
+/// Returns `true` for a base-60 number: decimal digits, followed by one or more groups of `:` and a
+/// number below 60. If `float`, a decimal point must follow the last group.
 fn is_base60(bare: &str, float: bool) -> bool {
     let places = match (float, bare.split_once('.')) {
         (true, Some((places, fraction))) if fraction.bytes().all(is_digit_or_underscore) => places,
@@ -239,7 +242,7 @@ fn special_float(text: &str) -> Option<f64> {
     }
 }
 
-/// The correctly rounded value of digits with a point, an exponent or colons between them.
+/// Converts digits with a point, an exponent or colons to the nearest float.
 fn float_of_digits(text: &str) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -247,8 +250,8 @@ fn float_of_digits(text: &str) -> Option<f64> {
     if text.contains('_') {
         return float_of_digits(&text.replace('_', ""));
     }
-    // From the last place to the first, as the reference adds them up: the order shows in the last
-    // bit.
+    // Add the groups from last to first, as the reference implementation does: the order can change
+    // the last bit.
     let mut value = 0.0;
     let mut base = 1.0;
     for place in unsigned(text).rsplit(':') {
@@ -263,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn python_integers() {
+    fn python_rules_recognize_the_integers_that_the_reference_recognizes() {
         for (text, want) in [
             ("0", 0),
             ("-0", 0),
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn python_floats() {
+    fn python_rules_recognize_the_floats_that_the_reference_recognizes() {
         for (text, want) in [
             ("1.0", 1.0),
             ("5.", 5.0),
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn libasdf_takes_more_floats() {
+    fn libasdf_rules_also_accept_floats_without_a_point_or_exponent_sign() {
         for (text, want) in [("1e3", 1e3), ("1e+3", 1e3), ("-.5", -0.5), ("1.0e3", 1e3)] {
             assert_eq!(float(text, ScalarRules::Libasdf), Some(want), "{text}");
         }
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn core_schema_of_yaml_1_2() {
+    fn core_rules_read_numbers_as_yaml_1_2_does() {
         let int = |text| integer(text, ScalarRules::Core12).and_then(|int| int.as_i128());
         assert_eq!(int("017"), Some(17));
         assert_eq!(int("0o17"), Some(15));
@@ -362,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn lenient_floats_take_what_a_tag_vouches_for() {
+    fn text_tagged_as_a_float_may_use_more_notations() {
         for (text, want) in
             [("5", 5.0), ("1e3", 1e3), ("-.5", -0.5), ("08", 8.0), ("-INF", { f64::NEG_INFINITY })]
         {

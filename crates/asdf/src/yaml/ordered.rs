@@ -1,4 +1,5 @@
-//! Ordered mappings: sequences with the tag `!!omap` of mappings with one entry each.
+//! Ordered mappings: a sequence with the tag `!!omap`, whose items are mappings with one entry
+//! each.
 //!
 //! ```yaml
 //! !!omap
@@ -48,7 +49,7 @@ mod tests {
     use crate::yaml::{Document, ParseOptions};
 
     #[test]
-    fn an_ordered_mapping_has_members() {
+    fn members_are_the_entries_of_a_mapping_or_an_ordered_mapping() {
         for (text, members) in [
             ("!!omap\n- {b: 1}\n- !!omap {a: 2}\n- 7: x\n", "b1a27x"),
             ("!!omap []", ""),

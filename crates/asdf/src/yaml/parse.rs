@@ -1,37 +1,38 @@
-//! Tokens to events: the grammar of YAML, as libyaml reads it.
+//! Converting tokens to events, according to the YAML grammar of libyaml.
 //!
-//! A loop over states with a stack of those to return to, one a collection that is open. An
-//! event says where its node is: from its anchor or tag on, and where its content begins.
+//! The parser is a state machine with a stack of states to return to, one for each open collection.
+//! An event contains the position of its node: the start of the anchor or tag, and the start of the
+//! content.
 
 use super::directives::Directives;
 use super::scalar::NodeStyle;
 use super::scan::{Fault, Scanner, Span, Token, TokenKind, fault, number_end};
 use crate::diagnostic::Code;
 
-/// One step of a document.
+/// An event in the text of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// Whether `---` begins it, and where.
+    /// The start of a document, with its offset. It is explicit if the document begins with `---`.
     DocumentStart {
         is_explicit: bool,
         offset: u32,
     },
-    /// Whether `...` ends it.
+    /// The end of a document. It is explicit if the document ends with `...`.
     DocumentEnd {
         is_explicit: bool,
     },
     StreamEnd,
     /// `*name`.
     Alias(Span),
-    /// A scalar and its text, which may be after the end of the text of the tree.
+    /// A scalar and the range of its text, which may lie after the end of the tree's text.
     Scalar {
         node: NodePlace,
         style: NodeStyle,
         end: u32,
         text: Span,
     },
-    /// A flow sequence of plain numbers: which of the elements they are, and whether one of them
-    /// is a float.
+    /// A flow sequence that contains only plain numbers, with the range of its elements. `floats`
+    /// is true if any of them is a float.
     Numbers {
         node: NodePlace,
         end: u32,
@@ -42,31 +43,31 @@ pub(super) enum Event {
         node: NodePlace,
         style: NodeStyle,
     },
-    /// A pair in a flow sequence, which has no braces, has the style of a block.
+    /// The start of a mapping. A pair without braces in a flow sequence has block style.
     MappingStart {
         node: NodePlace,
         style: NodeStyle,
     },
-    /// The end of the innermost sequence or mapping: where its text ends.
+    /// The end of the innermost sequence or mapping, with the offset at which its text ends.
     End(u32),
 }
 
-/// Where a node is in the text.
+/// The position of a node in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NodePlace {
-    /// Its anchor, tag or content, whichever is first.
+    /// Offset of the anchor, tag or content, whichever comes first.
     pub(super) start: u32,
     pub(super) content: u32,
-    /// The anchor with its `&`; empty for none.
+    /// The anchor, including the `&`; empty if there is none.
     pub(super) anchor: Span,
-    /// The tag as written; empty for none.
+    /// The tag as written; empty if there is none.
     pub(super) tag: Span,
 }
 
-/// What to expect next.
+/// What the parser expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A document; only the first may have no `---`.
+    /// The start of a document. Only the first document may omit `---`.
     DocumentStart {
         is_first: bool,
     },
@@ -74,14 +75,14 @@ enum State {
     DocumentEnd,
     BlockNode,
     BlockSequenceEntry,
-    /// A sequence in a mapping whose `-` are in the column of the key.
+    /// An item of a sequence whose `-` is in the same column as the key of the surrounding mapping.
     UnindentedEntry,
     BlockMappingKey,
     BlockMappingValue,
     FlowSequenceEntry {
         is_first: bool,
     },
-    /// A pair in a flow sequence.
+    /// A pair without braces in a flow sequence.
     PairKey,
     PairValue,
     PairEnd,
@@ -89,19 +90,19 @@ enum State {
         is_first: bool,
     },
     FlowMappingValue,
-    /// The value of a key without `:`.
+    /// The missing value of a key without `:`.
     FlowMappingNoValue,
 }
 
 pub(super) struct Parser<'t> {
     scanner: Scanner<'t>,
     directives: Directives,
-    /// What is irregular about directives, with its offset.
+    /// Irregularities in directives, each with its offset.
     pub(super) irregularities: Vec<(usize, Code, String)>,
     state: State,
     /// States to return to after a node.
     states: Vec<State>,
-    /// The end of the last token of the text.
+    /// End of the last nonempty token.
     last_end: u32,
 }
 
@@ -117,7 +118,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads flow sequences of numbers as others, for tests.
+    /// Reads flow sequences of numbers like any other sequence, for tests.
     #[cfg(test)]
     pub(super) fn without_numbers(mut self) -> Self {
         self.scanner.joins_numbers = false;
@@ -128,23 +129,25 @@ impl<'t> Parser<'t> {
         &self.directives
     }
 
-    /// The texts of scalars that are not as written, and the places of the elements of number lists.
+    /// Returns the texts of scalars that differ from what is written, and the offsets of the
+    /// elements of number lists.
     pub(super) fn into_parts(self) -> (String, Vec<u32>) {
         (self.scanner.changed, self.scanner.elements)
     }
 
-    /// Lends what [`Self::into_parts`] returns, or takes it back.
+    /// Swaps the parts that [`Self::into_parts`] returns with those of the caller. A second call
+    /// swaps them back.
     pub(super) fn swap_parts(&mut self, changed: &mut String, elements: &mut Vec<u32>) {
         std::mem::swap(&mut self.scanner.changed, changed);
         std::mem::swap(&mut self.scanner.elements, elements);
     }
 
-    /// The text that a span of an event stands for.
+    /// Returns the text in a span of an event.
     pub(super) fn text(&self, span: Span) -> &str {
         text_of(self.scanner.text(), &self.scanner.changed, span)
     }
 
-    /// The texts of numbers of a list.
+    /// Iterates over the texts of the elements in a span.
     pub(super) fn elements(&self, elements: Span) -> impl Iterator<Item = &'t str> {
         let text = self.scanner.text();
         let elements = self.scanner.elements.get(elements.range()).unwrap_or_default();
@@ -187,7 +190,7 @@ impl<'t> Parser<'t> {
         self.scanner.peek()
     }
 
-    /// Takes the token that was peeked.
+    /// Consumes the peeked token.
     fn take(&mut self, token: Token) {
         self.scanner.take();
         if !token.span.is_empty() {
@@ -195,7 +198,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a node, and goes on in a state after it.
+    /// Parses a node, and continues in the state `next` after it.
     fn node_then(
         &mut self,
         next: State,
@@ -207,11 +210,11 @@ impl<'t> Parser<'t> {
     }
 
     fn return_state(&mut self) {
-        // The stack is empty after the node of a document only.
+        // The stack is empty only after the root node of a document.
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
 
-    /// A node without any text.
+    /// Returns a node without text.
     fn empty(&mut self, next: State) -> Event {
         self.state = next;
         let at = self.last_end;
@@ -257,7 +260,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows `...` is not looked at before the next event is asked for.
+    /// Parses the end of a document. Does not look at the text after `...` until the next event is
+    /// requested.
     fn document_end(&mut self) -> Result<Event, Fault> {
         let token = self.peek()?;
         let is_explicit = token.kind == TokenKind::DocumentEnd;
@@ -486,7 +490,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The text that a span stands for: of what is written, or of what was changed.
+/// Returns the text in a span, which refers to the written text or, beyond its end, to the changed
+/// text.
 pub(super) fn text_of<'t>(written: &'t str, changed: &'t str, span: Span) -> &'t str {
     let range = span.range();
     let text = match range.start.checked_sub(written.len()) {
@@ -500,7 +505,7 @@ fn expected<T>(what: &str, token: Token) -> Result<T, Fault> {
     fault(token.span.start as usize, format!("expected {what}, found {}", name(token)))
 }
 
-/// What a token is called in a message.
+/// Returns the name of a token for messages.
 fn name(token: Token) -> &'static str {
     match token.kind {
         TokenKind::Directive => "a directive",

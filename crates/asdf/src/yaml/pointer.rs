@@ -1,18 +1,18 @@
-//! JSON Pointers (RFC 6901) into a document.
+//! Resolving JSON Pointers (RFC 6901) in a document.
 //!
-//! `/history/entries/0`: keys by their JSON form, items by number from 0; `~1` stands for `/` and
-//! `~0` for `~`; the empty pointer is the node itself. An entry of an ordered mapping (`!!omap`) is
-//! found by its key as well.
+//! In a pointer such as `/history/entries/0`, a key is written in its JSON form and an item as its
+//! index, counted from 0. `~1` stands for `/`, and `~0` for `~`. The empty pointer refers to the
+//! node itself. An entry of an ordered mapping (`!!omap`) can also be addressed by its key.
 
 use super::document::{Children, Document, ELEMENT};
 use super::node::YamlNode;
 use super::scalar::NodeKind;
 use crate::error::{Error, ReferenceError, Result};
 
-/// The longest pointer that is made, in bytes: a key may have a megabyte.
+/// Maximum length in bytes of a pointer that is created. Keys can be a megabyte long.
 const MAX_POINTER: usize = 1 << 10;
 
-/// How many keys are compared with one that is not found.
+/// Maximum number of keys to compare with an unknown key in order to suggest a similar one.
 const MAX_SUGGESTED: usize = 1000;
 
 impl<'a> YamlNode<'a> {
@@ -66,21 +66,23 @@ impl<'a> YamlNode<'a> {
                 let item = self.member(name);
                 let item =
                     item.or_else(|| binio::pointer::index(name).and_then(|index| self.at(index)));
-                item.ok_or_else(|| format!("no item `{name}` of {}", self.len()))
+                item.ok_or_else(|| {
+                    format!("no item `{name}` in a sequence of length {}", self.len())
+                })
             }
-            _ => Err(format!("no `{name}` in a scalar")),
+            _ => Err(format!("a scalar has no child `{name}`")),
         }
     }
 }
 
 impl Document {
-    /// The list that an element is in.
+    /// Returns the list of numbers that contains an element.
     fn list_of(&self, element: u32) -> Option<u32> {
         let after = self.lists.partition_point(|list| list.first <= element);
         Some(self.lists.get(after.checked_sub(1)?)?.record)
     }
 
-    /// The collection that a record is written in. The root is in itself.
+    /// Returns the collection that contains a record. The root is its own parent.
     pub(super) fn parent_of(&self, id: u32) -> Option<u32> {
         if let Some(element) = id.checked_sub(ELEMENT) {
             return self.list_of(element);
@@ -99,7 +101,7 @@ impl Document {
         parents.get(id as usize).copied()
     }
 
-    /// The pointer to a node where it is written; see [`YamlNode::to_pointer`].
+    /// Returns the pointer to the definition of a node; see [`YamlNode::to_pointer`].
     pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
         let mut tokens = Vec::new();
         let (mut id, mut len) = (id, 0);
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_items_and_escapes() {
+    fn a_pointer_with_keys_items_and_escapes_finds_its_node() {
         let text = "a: [x, {b: y}]\n'c/d~e': z\n7: seven\n'': empty\n";
         assert_eq!(find(text, "").as_deref(), Ok("-"));
         assert_eq!(find(text, "/a/0").as_deref(), Ok("x"));
@@ -148,23 +150,23 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_the_walk_ended() {
+    fn a_failed_lookup_reports_the_last_node_found() {
         let text = "a: [x]\n";
         for (pointer, want) in [
             ("a", "\"a\": expected `/` at the start"),
             ("/a/~2", "\"/a/~2\": `~` in `~2` is neither `~0` nor `~1`"),
-            ("/a/1", "\"/a/1\": at `/a`: no item `1` of 1"),
-            ("/a/00", "\"/a/00\": at `/a`: no item `00` of 1"),
-            ("/a/-", "\"/a/-\": at `/a`: no item `-` of 1"),
+            ("/a/1", "\"/a/1\": at `/a`: no item `1` in a sequence of length 1"),
+            ("/a/00", "\"/a/00\": at `/a`: no item `00` in a sequence of length 1"),
+            ("/a/-", "\"/a/-\": at `/a`: no item `-` in a sequence of length 1"),
             ("/b/c", "\"/b/c\": at the root: no key `b`"),
-            ("/a/0/x", "\"/a/0/x\": at `/a/0`: no `x` in a scalar"),
+            ("/a/0/x", "\"/a/0/x\": at `/a/0`: a scalar has no child `x`"),
         ] {
             assert_eq!(find(text, pointer).unwrap_err(), want);
         }
     }
 
     #[test]
-    fn a_pushed_token_is_found_again() {
+    fn a_token_appended_to_a_pointer_leads_to_its_key() {
         let mut pointer = String::new();
         binio::pointer::push(&mut pointer, "c/d~e");
         assert_eq!(find("'c/d~e': z", &pointer).as_deref(), Ok("z"));

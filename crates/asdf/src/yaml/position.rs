@@ -1,8 +1,8 @@
-//! Where a node is: from an offset to line and column.
+//! Converting an offset to a line and column.
 //!
-//! A node keeps offsets only. Lines are counted when the first position is asked for, and
-//! characters, where they are not bytes, once for each block of the text, so that a position in a
-//! document that is one long line costs no more than others.
+//! Nodes store only offsets. The lines are indexed when a position is first requested. If the text
+//! is not ASCII, the characters are also counted once per block, so that a position in a document
+//! with a single long line costs no more than in any other.
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
@@ -19,34 +19,34 @@ pub struct Position {
 }
 
 impl Position {
-    /// An error at this place.
+    /// Creates an error at this position.
     pub(crate) fn error(self, message: impl Into<String>) -> Error {
         let Self { line, column, offset } = self;
         let message = message.into();
         Error::new(ErrorKind::Yaml { message, pointer: None, line, column }).at(offset)
     }
 
-    /// A diagnostic at this place.
+    /// Creates a diagnostic at this position.
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
         let place = Place::at(self.offset).line_column(self.line, self.column);
         Diagnostic::new(code, place, message)
     }
 }
 
-/// Bytes of a block whose characters are counted together.
+/// Size in bytes of the blocks whose characters are counted.
 const BLOCK: usize = 256;
 
-/// The lines of a text of less than 4 GiB.
+/// The lines of a text shorter than 4 GiB.
 #[derive(Debug)]
 pub(super) struct Lines {
-    /// Where lines begin.
+    /// Offsets at which the lines begin.
     starts: Vec<u32>,
-    /// How many characters are before each block; empty for a text in ASCII.
+    /// Number of characters before each block; empty for ASCII text.
     characters: Vec<u32>,
 }
 
 impl Lines {
-    /// A line ends at LF, CR LF, a lone CR, or NEL.
+    /// Indexes the lines of a text. A line ends at LF, CR LF, a lone CR, or NEL.
     pub(super) fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
         let is_ascii = text.is_ascii();
@@ -68,7 +68,8 @@ impl Lines {
                 _ => {}
             }
         }
-        // The last is for the end of the text, which may be that of a block.
+        // The last entry is needed for the end of the text, which may coincide with the end of a
+        // block.
         let mut characters = vec![0];
         let mut before = 0;
         for block in bytes.chunks(BLOCK) {
@@ -78,7 +79,8 @@ impl Lines {
         Self { starts, characters }
     }
 
-    /// Line and column, in characters, of an offset; both from 0.
+    /// Returns the line and the column of an offset, both counted from 0. The column is in
+    /// characters.
     pub(super) fn line_and_column(&self, text: &str, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1);
         let start = self.starts.get(line).map_or(0, |&start| start as usize);
@@ -95,7 +97,7 @@ impl Lines {
     }
 }
 
-/// How many characters begin in bytes of UTF-8.
+/// Counts the characters that begin in a slice of UTF-8.
 fn characters_in(bytes: &[u8]) -> u32 {
     let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
     u32::try_from(starts).unwrap_or(u32::MAX)
@@ -117,13 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_count_characters() {
+    fn a_column_is_counted_in_characters() {
         assert_eq!([0, 3, 7].map(|offset| at("é: €x\né", offset)), [(0, 0), (0, 2), (0, 4)]);
         assert_eq!(at("é: €x\né", 11), (1, 1));
     }
 
     #[test]
-    fn columns_are_right_across_blocks() {
+    fn a_column_is_correct_in_a_line_longer_than_a_block() {
         let text = "xé€\n".to_owned() + &"é€".repeat(1000);
         for (index, (offset, _)) in text.char_indices().enumerate().skip(4) {
             assert_eq!(at(&text, offset), (1, index - 4));
@@ -131,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text_of_whole_blocks_has_a_column() {
+    fn the_end_of_a_text_of_exactly_one_block_has_the_correct_column() {
         let text = "é".repeat(BLOCK);
         assert_eq!(at(&text, text.len()), (0, BLOCK));
     }

@@ -1,4 +1,4 @@
-//! Which type a plain scalar has.
+//! Determining the type of a plain scalar.
 
 use super::number::{self, Form};
 use super::timestamp::{self, Timestamp};
@@ -55,7 +55,7 @@ pub enum NodeKind {
 }
 
 impl NodeKind {
-    /// Whether it is a sequence or a mapping.
+    /// Returns `true` for a sequence or a mapping.
     pub(super) fn is_collection(self) -> bool {
         matches!(self, Self::Sequence | Self::Mapping)
     }
@@ -80,7 +80,7 @@ pub enum NodeStyle {
     Flow,
 }
 
-/// The type of an untagged plain scalar, and what is irregular about it.
+/// Returns the type of an untagged plain scalar, and the code of any irregularity.
 pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {
@@ -91,7 +91,7 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
     match number::form(text, rules) {
         Some(Form::Int) => {
-            // Shorter texts cannot leave the range.
+            // A shorter integer is always within the range.
             let is_large = text.len() >= 18
                 && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
             return (NodeKind::Int, is_large.then_some(Code::LargeInteger));
@@ -112,12 +112,12 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
 }
 
-/// Whether a plain text is null.
+/// Returns `true` if a plain scalar is null.
 pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// The value of a plain text, if it is a boolean.
+/// Returns the value of a plain scalar if it is a boolean.
 pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -129,7 +129,7 @@ pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     }
 }
 
-/// The value of a text that is a boolean by its tag: in upper or lower case.
+/// Returns the value of text that is tagged as a boolean, ignoring case.
 pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
     boolean(&text.to_ascii_lowercase(), ScalarRules::Python)
 }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_have_three_spellings_each() {
+    fn booleans_are_recognized_in_lower_upper_and_title_case() {
         for word in ["yes", "no", "true", "false", "on", "off"] {
             let capital = word[..1].to_uppercase() + &word[1..];
             for text in [word, &capital, &word.to_uppercase()] {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls() {
+    fn null_is_recognized_in_each_of_its_spellings() {
         for text in ["", "~", "null", "Null", "NULL"] {
             assert_eq!(kind(text), NodeKind::Null, "{text}");
         }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_dates() {
+    fn numbers_and_dates_have_their_own_kinds() {
         assert_eq!(kind("017"), NodeKind::Int);
         assert_eq!(kind("5."), NodeKind::Float);
         assert_eq!(kind("2001-12-14"), NodeKind::Date);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn irregularities_are_reported() {
+    fn each_irregular_scalar_is_reported_with_its_code() {
         for (text, code) in [
             ("0x_", Code::EmptyNumber),
             ("2024-02-30", Code::ImpossibleDate),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_core_schema_knows_no_yes_and_no_dates() {
+    fn yes_dates_and_base_60_are_strings_under_core_rules() {
         for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
             assert_eq!(resolve(text, ScalarRules::Core12), (NodeKind::String, None), "{text}");
         }

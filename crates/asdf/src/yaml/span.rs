@@ -1,4 +1,4 @@
-//! Where a node, its key, anchor, tag and comments are in the text.
+//! Finding the ranges of a node and its key, anchor, tag and comments in the text.
 //!
 //! ```text
 //! # about the key                 comment before
@@ -9,8 +9,9 @@
 //!      anchor                     the span of the node is from here to the end of the content
 //! ```
 //!
-//! Nothing of this but three offsets a node is kept: the rest is found in the text between them.
-//! All spans are bytes of the file. Those of nodes nest as nodes do, and lie in the order of the text.
+//! Only three offsets per node are stored; everything else is found by searching the text between
+//! them. All spans are in bytes of the file. The spans of nodes are nested like the nodes, in the
+//! order of the text.
 
 use std::ops::Range;
 
@@ -102,7 +103,7 @@ impl<'a> YamlNode<'a> {
 }
 
 impl<'a> Mention<'a> {
-    /// See [`YamlNode::span`]; of an alias, that of `*name`.
+    /// See [`YamlNode::span`]. For an alias, this is the range of `*name`.
     pub(crate) fn span(self) -> Range<u64> {
         let record = self.document().record(self.record());
         self.document().in_file(record.start as usize, record.end as usize)
@@ -118,8 +119,8 @@ impl<'a> Mention<'a> {
         is_value.then(|| document.in_file(key.start as usize, key.end as usize))
     }
 
-    /// The collection that it is written in, and its place among the children: items, or keys and
-    /// values in turn. `None` for the root.
+    /// Returns the collection that contains the node, and the index of the node among its children,
+    /// which are items or alternating keys and values. Returns `None` for the root.
     pub(crate) fn parent(self) -> Option<(YamlNode<'a>, usize)> {
         let (parent, place) = self.document().place_in_parent(self.record())?;
         Some((YamlNode::new(self.document(), parent), place))
@@ -133,25 +134,26 @@ impl<'a> Mention<'a> {
 }
 
 impl Document {
-    /// All aliases, in the order of the text.
+    /// Iterates over all aliases in the order of the text.
     pub(crate) fn aliases(&self) -> impl Iterator<Item = Mention<'_>> {
         let records = (0u32..).zip(&self.records);
         let aliases = records.filter(|(_, record)| record.class == Class::Alias);
         aliases.map(|(id, _)| Mention::new(self, id))
     }
 
-    /// The names of all anchors.
+    /// Iterates over the names of all anchors.
     pub(crate) fn anchor_names(&self) -> impl Iterator<Item = &str> {
         self.anchors.iter().map(|(_, name)| &**name)
     }
 
-    /// A part of the text as bytes of the file.
+    /// Converts a range of the text to a range of the file.
     fn in_file(&self, start: usize, end: usize) -> Range<u64> {
         let base = self.options.offset;
         base.saturating_add(start as u64)..base.saturating_add(end as u64)
     }
 
-    /// The collection that a record is written in, and its place among the children.
+    /// Returns the collection that contains a record, and the index of the record among its
+    /// children.
     fn place_in_parent(&self, id: u32) -> Option<(u32, usize)> {
         if id == self.root {
             return None;
@@ -160,7 +162,7 @@ impl Document {
         Some((parent, self.written_children(parent).place_of(id)?))
     }
 
-    /// Where the anchor or the tag of a node is.
+    /// Returns the range of a node's anchor or tag in the file. `indicator` is `&` or `!`.
     fn property_span(&self, id: u32, indicator: char) -> Option<Range<u64>> {
         let record = self.record(id);
         let (mut at, end) = (record.start as usize, record.content as usize);
@@ -189,8 +191,9 @@ impl Document {
         Some(NodeComment { text, span: self.in_file(start, end) })
     }
 
-    /// Where the text begins that is between what is before an entry or item and the entry itself.
-    /// That text has nothing but indicators, anchors, tags and comments.
+    /// Returns the offset at which the gap before a child begins: the text between the end of the
+    /// previous node and the start of the child. The gap contains only indicators, anchors, tags
+    /// and comments.
     fn gap_start(&self, id: u32) -> usize {
         let mut id = id;
         loop {
@@ -207,9 +210,9 @@ impl Document {
         }
     }
 
-    /// The comments on the lines directly above an entry or item.
+    /// Returns the comments on the lines directly above a child of a collection.
     fn comments_before(&self, id: u32) -> Vec<NodeComment<'_>> {
-        // Of a value they are those of its key.
+        // The comments above a value are those above its key.
         let first = match self.place_in_parent(id) {
             Some((parent, place)) if self.kind(parent) == NodeKind::Mapping => {
                 self.written_children(parent).get(place - place % 2).unwrap_or(id)
@@ -219,7 +222,7 @@ impl Document {
         let mut comments = Vec::new();
         let mut at = self.gap_start(first);
         let end = self.record(first).start as usize;
-        // What is on the line of something else belongs to that.
+        // A comment on the same line as the previous node belongs to that node.
         let mut is_own_line = at == 0;
         while let Some(rest) = self.written.get(at..end) {
             let Some(len) = rest.find(is_line_break) else { break };
@@ -241,7 +244,7 @@ impl Document {
         comments
     }
 
-    /// The comment at the end of the line of a node.
+    /// Returns the comment at the end of a node's line.
     fn comment_after(&self, id: u32) -> Option<NodeComment<'_>> {
         let record = self.record(id);
         let (start, end) = (record.start as usize, record.end as usize);
@@ -250,7 +253,7 @@ impl Document {
             _ => false,
         };
         let at = match record.style {
-            // Indentation and chomping are before it, and no text.
+            // Only the header of a block scalar comes before its comment.
             NodeStyle::Literal | NodeStyle::Folded => record.content as usize,
             _ if is_block => {
                 let place = self.place_in_parent(id);

@@ -1,9 +1,9 @@
-//! Dates and date-times.
+//! Parsing and printing dates and date-times.
 //!
 //! ```text
 //! 2001-12-14                         date
-//! 2001-12-14t21:59:43.10-05:00       date-time: `T`, `t` or blanks, then fraction and zone
-//! 2001-1-2 3:04:05                   one digit will do in a date-time, but not in a date
+//! 2001-12-14t21:59:43.10-05:00       date-time: `T`, `t` or white space before the time; fraction; time zone
+//! 2001-1-2 3:04:05                   one-digit fields are allowed in a date-time, but not in a date
 //! ```
 
 use std::fmt;
@@ -55,15 +55,16 @@ impl DateTime {
 }
 
 impl Date {
-    /// Returns the day that is a number of days after 1970-01-01. Returns `None` after 9999.
+    /// Returns the date that is `days` days after 1970-01-01. Returns `None` if it is after the
+    /// year 9999.
     fn from_days(days: u64) -> Option<Self> {
-        // Years begin with March here, so that the day which leap years add is the last one of its year.
-        // 719,468 days lie between 0000-03-01 and 1970-01-01; 400 years have 146,097 days.
+        // Let years begin in March, so that the leap day is the last day of its year. There are
+        // 719,468 days between 0000-03-01 and 1970-01-01, and 146,097 days in 400 years.
         let days = days.checked_add(719_468)?;
         let (era, day) = (days / 146_097, days % 146_097);
         let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
         let day = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        // Five months in a row have 153 days.
+        // Any five consecutive months, counted from March, have 153 days.
         let month = (5 * day + 2) / 153;
         let day = day - (153 * month + 2) / 5 + 1;
         let (month, next_year) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
@@ -96,16 +97,16 @@ impl fmt::Display for DateTime {
     }
 }
 
-/// What a text of the form of a timestamp is.
+/// The result of parsing text that looks like a timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Timestamp {
     Date(Date),
     DateTime(DateTime),
-    /// The form is right, but the day or time does not exist.
+    /// The syntax is correct, but the day or time does not exist.
     Impossible,
 }
 
-/// Reads a timestamp; `None` if the text does not have the form of one.
+/// Parses a timestamp. Returns `None` if the text does not have the syntax of a timestamp.
 pub(super) fn parse(text: &str) -> Option<Timestamp> {
     let mut cursor = Cursor(text.as_bytes());
     let year = cursor.number(4, 4)?;
@@ -142,7 +143,7 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     Some(Timestamp::DateTime(DateTime { date, hour, minute, second, microsecond, offset_minutes }))
 }
 
-/// The day, if there is one.
+/// Returns the date if it exists.
 fn date(year: u16, month: u16, day: u16) -> Option<Date> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
@@ -158,18 +159,18 @@ fn date(year: u16, month: u16, day: u16) -> Option<Date> {
     Some(Date { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? })
 }
 
-/// What is left of the text.
+/// The rest of the text.
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
-    /// One byte of a set.
+    /// Consumes one byte if it is in the set.
     fn byte(&mut self, set: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first().filter(|(first, _)| set.contains(first))?;
         self.0 = rest;
         Some(first)
     }
 
-    /// A number of `min` to `max` digits, `max` at most 4.
+    /// Parses a number of `min` to `max` digits. `max` must not exceed 4.
     fn number(&mut self, min: usize, max: usize) -> Option<u16> {
         let digits = self.0.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
         if digits < min {
@@ -186,7 +187,7 @@ impl Cursor<'_> {
         blanks > 0
     }
 
-    /// The digits after the point, as microseconds.
+    /// Parses the digits after the point as microseconds.
     fn fraction(&mut self) -> u32 {
         let mut microsecond = 0;
         let mut unit = 100_000;
@@ -197,7 +198,8 @@ impl Cursor<'_> {
         microsecond
     }
 
-    /// The zone and the end; `None` if what is left is something else.
+    /// Parses the time zone, if any, up to the end of the text. Returns `None` if the rest is
+    /// anything else.
     fn zone(&mut self) -> Option<Zone> {
         if self.0.is_empty() {
             return Some(Zone::Absent);
@@ -226,11 +228,11 @@ impl Cursor<'_> {
     }
 }
 
-/// The end of a date-time.
+/// The time zone of a date-time.
 enum Zone {
     Absent,
     Minutes(i16),
-    /// A day or more from UTC.
+    /// The offset from UTC is a day or more.
     Impossible,
 }
 
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_have_two_digits_each() {
+    fn a_date_without_two_digits_for_month_and_day_is_rejected() {
         assert_eq!(iso("2001-12-14").as_deref(), Some("2001-12-14"));
         assert_eq!(iso("2024-02-29").as_deref(), Some("2024-02-29"));
         for string in ["2001-1-14", "2001-12-1", "2001-1-2", "01-12-14", "2001-12-14 ", "2001-"] {
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn date_times_take_many_forms() {
+    fn a_date_time_may_use_any_notation_that_yaml_allows() {
         for (text, want) in [
             ("2001-12-14t21:59:43.10-05:00", "2001-12-14T21:59:43.100000-05:00"),
             ("2001-12-14T21:59:43Z", "2001-12-14T21:59:43+00:00"),
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_days_times_and_zones_are_told() {
+    fn nonexistent_days_times_and_zones_are_impossible() {
         for text in [
             "2024-02-30",
             "2023-02-29",
@@ -303,8 +305,8 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_a_time_in_utc() {
-        // Expected values by `date --utc --date=@SECONDS`.
+    fn system_time_is_converted_to_utc() {
+        // Expected values come from `date --utc --date=@SECONDS`.
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00+00:00"),
             (951_782_399, "2000-02-28T23:59:59+00:00"),

@@ -1,8 +1,8 @@
 //! Walking through a tree without recursion.
 //!
-//! A [`Walk`] returns the children of the collections that its user opens, one by one, and the end of each
-//! collection. It remembers which collections were opened, so that circles of aliases end, and how it came
-//! to each, so that every child has a pointer.
+//! A [`Walk`] returns the children of the collections that its user opens, one by one, and the end
+//! of each collection. It remembers which collections were opened, so that cycles of aliases end,
+//! and the path to each collection, so that it can compute a pointer to every child.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,14 +17,15 @@ use crate::Result;
 /// The step from a collection to a child.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Token<'a> {
-    /// The number of an item, from 0.
+    /// Index of an item, counted from 0.
     Index(usize),
     /// The key of an entry.
     Key(YamlNode<'a>),
 }
 
 impl<'a> Token<'a> {
-    /// Returns the token as it is in a pointer, but not escaped. Fails for a key that is a collection.
+    /// Returns the token for use in a pointer, but without escaping it. Fails if the key is a
+    /// collection.
     pub(crate) fn to_text(self) -> Result<Cow<'a, str>> {
         match self {
             Self::Index(index) => Ok(index.to_string().into()),
@@ -34,22 +35,24 @@ impl<'a> Token<'a> {
 }
 
 impl<'a> YamlNode<'a> {
-    /// Returns the items of a sequence or the values of a mapping, merge keys applied, each with
-    /// its token; none for a scalar.
+    /// Iterates over the items of a sequence, or over the values of a mapping with merge keys
+    /// applied, each with its token. A scalar has no children.
     pub(crate) fn children(self) -> impl Iterator<Item = (Token<'a>, YamlNode<'a>)> {
         let items = self.items().enumerate().map(|(index, item)| (Token::Index(index), item));
-        // Merged entries take memory, so they are not collected before the first is asked for.
+        // Collecting merged entries takes memory, so wait until the first one is requested.
         let entries = iter::once(self).flat_map(YamlNode::entries);
         items.chain(entries.map(|(key, value)| (Token::Key(key), value)))
     }
 }
 
-/// Which collection is next.
+/// The order in which open collections are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The one that was opened first: nodes of few levels come first.
+    /// Breadth-first: visits the collection that was opened first, so nodes near the root come
+    /// first.
     Levels,
-    /// The one that was opened last: a child is followed by what is inside it.
+    /// Depth-first: visits the collection that was opened last, so a child is followed by its
+    /// descendants.
     Depth,
 }
 
@@ -61,22 +64,23 @@ pub(crate) enum Step<'a, N, T> {
     End(T),
 }
 
-/// A walk through a tree, or through two trees in step.
+/// A walk through one tree, or through two trees in parallel.
 ///
-/// `K` identifies what may be opened only once, `C` are the children of a collection, and `T` is
-/// what the user keeps for an open collection.
+/// `K` identifies a collection, so that each is opened only once; `C` is an iterator over the
+/// children of a collection; and `T` is the data that the user attaches to an open collection.
 pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// How the walk came to each collection: the step of the collection around it, and the token.
+    /// The path to each opened collection: the number of the parent's step, and the token that
+    /// leads to it.
     steps: Vec<(usize, Token<'a>)>,
-    /// The same for the child that was returned last; `None` before the first.
+    /// The step to the child that was returned last; `None` before the first.
     last: Option<(usize, Token<'a>)>,
 }
 
 struct Open<C, T> {
-    /// The number of its step from 1; 0 for the root.
+    /// Number of the step that leads to the collection, counted from 1; 0 for the root.
     step: usize,
     children: C,
     data: T,
@@ -88,32 +92,34 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         Self { order, seen, open, steps: Vec::new(), last: None }
     }
 
-    /// Returns `true` the first time that it is called for a collection, which is then to be opened.
+    /// Returns `true` on the first call for a collection, which the caller should then open.
     pub(crate) fn is_new(&mut self, collection: K) -> bool {
         self.seen.insert(collection)
     }
 
-    /// Lets a collection be opened again. If this is called at the end of every collection, the walk stops only
-    /// at circles.
+    /// Allows a collection to be opened again. If this is called at the end of every collection,
+    /// the walk stops only at cycles.
     pub(crate) fn forget(&mut self, collection: &K) {
         self.seen.remove(collection);
     }
 
-    /// Goes on at another root.
+    /// Prepares for walking another root.
     #[cfg(feature = "schema")]
     pub(crate) fn restart(&mut self) {
         self.last = None;
         self.steps.clear();
     }
 
-    /// Opens the child that was returned last, or else the root, so that its children are returned.
+    /// Opens the child that was returned last, or the root if there is none, so that its children
+    /// are returned.
     pub(crate) fn open(&mut self, children: C, data: T) {
         self.steps.extend(self.last);
         let step = self.last.map_or(0, |_| self.steps.len());
         self.open.push_back(Open { step, children, data });
     }
 
-    /// Returns the data of the collection that the last child is in, until another is opened.
+    /// Returns the data of the collection that contains the last child, provided that no other
+    /// collection has been opened since.
     pub(crate) fn data(&self) -> Option<&T> {
         self.next_open().map(|open| &open.data)
     }
@@ -134,7 +140,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.pointer_by(self.last)
     }
 
-    /// Returns the pointer to the first open collection whose data meets a condition.
+    /// Returns the pointer to the first open collection whose data satisfies a condition.
     pub(crate) fn pointer_to(&self, is_it: impl Fn(&T) -> bool) -> Result<Option<String>> {
         let found = self.open.iter().find(|open| is_it(&open.data));
         found.map(|open| self.pointer_by(self.step_before(open.step))).transpose()
@@ -151,7 +157,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         Ok(pointer)
     }
 
-    /// Returns the step to a collection, by its number from 1; `None` for the root.
+    /// Returns the step with the given number, counted from 1, or `None` for the root.
     fn step_before(&self, number: usize) -> Option<(usize, Token<'a>)> {
         self.steps.get(number.checked_sub(1)?).copied()
     }
@@ -168,7 +174,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
             Order::Levels => self.open.pop_front()?,
             Order::Depth => {
                 let ended = self.open.pop_back()?;
-                // No child will be returned whose pointer has this step.
+                // No further child has this step in its pointer.
                 self.steps.truncate(ended.step.saturating_sub(1));
                 ended
             }
@@ -209,7 +215,7 @@ mod tests {
     use super::*;
     use crate::yaml::{Document, ParseOptions};
 
-    /// The pointers of a walk that opens each collection once.
+    /// Returns the pointers of a walk that opens each collection once.
     fn pointers(text: &str, order: Order) -> Vec<String> {
         let document =
             Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new()).unwrap();
@@ -235,19 +241,19 @@ mod tests {
     const TREE: &str = "{a: {b: [1, {c: 2}], d: 3}, 7: [[4], 5], 'e/f': 6}";
 
     #[test]
-    fn a_walk_by_levels_returns_few_levels_first() {
+    fn a_breadth_first_walk_returns_shallow_nodes_first() {
         let expected = "/a /7 /e~1f /a/b /a/d /7/0 /7/1 /a/b/0 /a/b/1 /7/0/0 /a/b/1/c";
         assert_eq!(pointers(TREE, Order::Levels).join(" "), expected);
     }
 
     #[test]
-    fn a_walk_in_depth_returns_what_is_inside_next() {
+    fn a_depth_first_walk_returns_the_descendants_of_a_node_next() {
         let expected = "/a /a/b /a/b/0 /a/b/1 /a/b/1/c /a/d /7 /7/0 /7/0/0 /7/1 /e~1f";
         assert_eq!(pointers(TREE, Order::Depth).join(" "), expected);
     }
 
     #[test]
-    fn each_collection_ends_after_what_is_inside_it_and_can_then_be_opened_again() {
+    fn a_collection_ends_after_its_descendants_and_can_then_be_opened_again() {
         let text = b"a: &a [1]\nb: {c: *a}\nd: &d [*d]\n";
         let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new()).unwrap();
         let root = document.root();
@@ -281,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_collections_are_opened_once_and_circles_end() {
+    fn a_walk_opens_shared_collections_once_and_ends_at_cycles() {
         let text = "a: &a {x: 1, self: *a}\nb: *a\nc: {<<: *a, y: 2}\n";
         let expected = "/a /a/x /a/self /b /c /c/x /c/self /c/y";
         assert_eq!(pointers(text, Order::Depth).join(" "), expected);
@@ -296,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_tree_needs_no_stack() {
+    fn a_deep_tree_is_walked_without_recursion() {
         let text = "[".repeat(900) + &"]".repeat(900);
         for order in [Order::Levels, Order::Depth] {
             assert_eq!(pointers(&text, order).len(), 899);

@@ -203,7 +203,7 @@ fn what_cannot_be_done_says_why() {
         (Remove("/x"), "no key `x`"),
         (Remove("/l/1"), "no item `1` of 1"),
         (Set("/l/1", "1"), "no item `1` of 1"),
-        (Set("/a/b", "1"), "no `b` in a scalar"),
+        (Set("/a/b", "1"), "a scalar has no child `b`"),
         (Remove("/l/-"), "no item `-`"),
         (Rename("/x", "y"), "no key `x`"),
         (Set("x", "1"), "expected `/`"),

@@ -14,7 +14,7 @@ fn of_a_duplicate_key_the_last_value_is_used_at_the_first_place() {
     assert_eq!((diagnostics[0].code, diagnostics[0].place.offset), (Code::DuplicateKey, Some(10)));
     assert_eq!(
         diagnostics[0].message,
-        "key `a` at line 3, column 1 is also at line 1, column 1: the last value is used"
+        "key `a` at line 3, column 1 repeats the key at line 1, column 1: the last value is used"
     );
     assert_eq!(to_json(text), r#"{"a":3,"b":2}"#);
     let (document, _) = parse_reported(text);

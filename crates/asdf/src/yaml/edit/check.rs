@@ -1,20 +1,21 @@
-//! The proof that an edit changed what it names and nothing else: the old and the new tree are walked
-//! together, through aliases, and each old node must be one new node.
+//! Verifying that an edit changed what it should and nothing else: the old and the new tree are
+//! walked in parallel, following aliases, and each old node must correspond to exactly one new
+//! node.
 
 use std::collections::HashMap;
 
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// What a collection is expected to hold.
+/// The expected children of an edited collection.
 pub(crate) struct Expectation<'a> {
-    /// The collection, in the old document.
+    /// The collection in the old document.
     pub(crate) container: NodeId,
-    /// Its children after the edit, keys and values in turn for a mapping: nodes of the old document
-    /// or of others.
+    /// The children after the edit, which are nodes of the old document or of other documents. For
+    /// a mapping, keys and values alternate.
     pub(crate) children: Vec<YamlNode<'a>>,
 }
 
-/// The children of a collection, aliases followed.
+/// Returns the children of a collection. Follows aliases.
 pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     match container.kind() {
         NodeKind::Mapping => {
@@ -24,7 +25,7 @@ pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     }
 }
 
-/// Whether the new tree is the old one but for the children of one collection.
+/// Returns `true` if the new tree equals the old one, except for the children of one collection.
 pub(crate) fn is_as_expected(
     old: YamlNode<'_>,
     new: YamlNode<'_>,
@@ -44,13 +45,13 @@ fn is_equal_but_for(
     new: YamlNode<'_>,
     expected: Option<&Expectation<'_>>,
 ) -> bool {
-    // Of shared nodes, a node of which document stands for which new node, and the reverse.
+    // Map shared nodes of the old tree to their counterparts in the new tree, and back.
     let mut forth: HashMap<(usize, NodeId), NodeId> = HashMap::new();
     let mut back: HashMap<NodeId, (usize, NodeId)> = HashMap::new();
     let document = |node: YamlNode<'_>| std::ptr::from_ref(node.document()).addr();
     let mut stack = vec![(old, new)];
     while let Some((want, found)) = stack.pop() {
-        // A node without an anchor is in one place only.
+        // A node without an anchor occurs only once.
         if want.anchor().is_some() || found.anchor().is_some() {
             let key = (document(want), want.id());
             match (forth.get(&key), back.get(&found.id())) {
@@ -87,8 +88,8 @@ fn is_equal_but_for(
     true
 }
 
-/// Whether both, which are of one kind, have the same text. Lines of base 64 may be broken elsewhere,
-/// and null, which may have no text in a line, needs one in brackets.
+/// Returns `true` if two nodes of the same kind have the same text. Base64 may be split into lines
+/// differently, and a null without text needs a text inside brackets.
 pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     want.text() == found.text()
         || match want.kind() {
@@ -100,7 +101,8 @@ pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
         }
 }
 
-/// Whether both have the same tag. In brackets, a time is written with the tag that it has anyway.
+/// Returns `true` if two nodes have the same tag. A date-time inside brackets may be written with
+/// an explicit `!!timestamp` tag.
 pub(crate) fn is_same_tag(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     let tag = |node: YamlNode<'_>| {
         let tag = node.tag().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Finding what an edit is about in the text of a document, and replacing it.
+//! Finding the nodes to edit in the text of a document, and replacing their text.
 
 pub(crate) mod check;
 pub(crate) mod place;

@@ -1,42 +1,42 @@
-//! Where the children of a collection are written: the indicator, the key and the value of each, and
-//! what a text there has to respect.
+//! Locating the children of a collection in the text: the indicator, the key and the value of each,
+//! and the constraints on text that is inserted there.
 
 use std::ops::Range;
 
 use crate::yaml::{Mention, NodeKind, NodeStyle, YamlNode};
 
-/// A child of a collection in the text: an item, or a key with its value.
+/// A child of a collection in the text: an item, or a key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenChild<'a> {
     pub(crate) container: YamlNode<'a>,
-    /// Its number among the items or entries.
+    /// Index of the child among the items or entries.
     pub(crate) index: usize,
     pub(crate) key: Option<Mention<'a>>,
     pub(crate) value: Mention<'a>,
-    /// Where it begins: the dash, `?`, key or item.
+    /// Offset of the child's first character: the dash, `?`, key or item.
     pub(crate) start: usize,
-    /// Where the value can begin: after the dash or the colon.
+    /// Offset after the dash or colon, where the value may begin.
     pub(crate) after: usize,
-    /// Whether a key has a colon.
+    /// True if a colon follows the key.
     pub(crate) has_colon: bool,
-    /// Whether the key follows `?`.
+    /// True if the key follows `?`.
     pub(crate) is_explicit: bool,
-    /// The bytes of the value.
+    /// The range of the value in the text.
     pub(crate) span: Range<usize>,
     pub(crate) around: Surroundings,
 }
 
-/// What is around the children of a collection.
+/// The surroundings of the children of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
-    /// They are inside of brackets.
+    /// True if the children are inside brackets.
     pub(crate) in_flow: bool,
-    /// The column of the innermost collection of lines.
+    /// Column of the innermost block collection.
     pub(crate) indent: Option<usize>,
 }
 
 impl<'a> WrittenChild<'a> {
-    /// The item or entry of a number. `None` if the text is not as expected.
+    /// Locates the item or entry with an index. Returns `None` if the text is not as expected.
     pub(crate) fn new(text: &str, container: YamlNode<'a>, index: usize) -> Option<Self> {
         let children = children(container);
         let is_mapping = container.kind() == NodeKind::Mapping;
@@ -45,7 +45,7 @@ impl<'a> WrittenChild<'a> {
         let value = if is_mapping { *children.get(at + 1)? } else { first };
         let around = Surroundings::of(text, container);
         let content = range(container.content_span());
-        // One pair in a list in brackets has no brackets of its own.
+        // A pair without braces in a flow sequence has block style.
         let has_bracket = container.style() == NodeStyle::Flow;
         let before = match at.checked_sub(1) {
             Some(before) => range(children.get(before)?.span()).end,
@@ -83,7 +83,8 @@ impl<'a> WrittenChild<'a> {
         is_item.then_some(Self { start, after: start + 1, ..slot })
     }
 
-    /// Finds the node of a mention among the children of its collection. `None` for the root and for keys.
+    /// Locates a node among the children of the collection that contains it. Returns `None` for the
+    /// root and for keys.
     pub(crate) fn of(text: &str, mention: Mention<'a>) -> Option<Self> {
         let (container, place) = mention.parent()?;
         let is_mapping = container.kind() == NodeKind::Mapping;
@@ -93,19 +94,19 @@ impl<'a> WrittenChild<'a> {
         Self::new(text, container, if is_mapping { place / 2 } else { place })
     }
 
-    /// Whether the value is lines of its own: a collection without brackets, or a block scalar.
+    /// Returns `true` if the value is written in block style: a block collection or a block scalar.
     pub(crate) fn is_block(&self) -> bool {
         is_block(self.value) && !self.around.in_flow
     }
 
-    /// How many items or entries the collection has.
+    /// Returns the number of items or entries of the collection.
     pub(crate) fn count(&self) -> usize {
         let count = children(self.container).len();
         if self.container.kind() == NodeKind::Mapping { count / 2 } else { count }
     }
 }
 
-/// Whether a node is written without brackets or quotes, as lines.
+/// Returns `true` if a node has block style, which uses lines instead of brackets or quotes.
 pub(crate) fn is_block(mention: Mention<'_>) -> bool {
     !mention.is_alias()
         && matches!(
@@ -115,7 +116,7 @@ pub(crate) fn is_block(mention: Mention<'_>) -> bool {
 }
 
 impl Surroundings {
-    /// What is around the children of a collection.
+    /// Determines the surroundings of the children of a collection.
     pub(crate) fn of(text: &str, container: YamlNode<'_>) -> Self {
         let mut chain = vec![container];
         let mut mention = container.mention();
@@ -135,7 +136,7 @@ impl Surroundings {
     }
 }
 
-/// The children of a collection as written: items, or keys and values in turn.
+/// Returns the children of a collection as written: items, or alternating keys and values.
 pub(crate) fn children(container: YamlNode<'_>) -> Vec<Mention<'_>> {
     match container.kind() {
         NodeKind::Mapping => {
@@ -145,7 +146,7 @@ pub(crate) fn children(container: YamlNode<'_>) -> Vec<Mention<'_>> {
     }
 }
 
-/// Bytes of the text, which begins at offset 0.
+/// Converts a span to a range of the text, which must begin at offset 0 of the file.
 pub(crate) fn range(span: Range<u64>) -> Range<usize> {
     let place = |at| usize::try_from(at).unwrap_or(usize::MAX);
     place(span.start)..place(span.end)
@@ -159,12 +160,12 @@ pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The text from a place on.
+/// Returns the text from an offset to the end.
 pub(crate) fn rest(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-/// The place after blanks, line breaks and comments.
+/// Skips white space, line breaks and comments.
 pub(crate) fn skip(text: &str, at: usize) -> usize {
     let mut at = at;
     loop {
@@ -178,20 +179,20 @@ pub(crate) fn skip(text: &str, at: usize) -> usize {
     }
 }
 
-/// Where the line of a place begins.
+/// Returns the offset of the start of a line.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let last = before.char_indices().rev().find(|(_, c)| is_break(*c));
     last.map_or(0, |(at, c)| at + c.len_utf8())
 }
 
-/// Where the text of the line of a place ends, before its line break.
+/// Returns the offset of the end of a line, before its line break.
 pub(crate) fn line_end(text: &str, at: usize) -> usize {
     let after = rest(text, at);
     at + after.find(is_break).unwrap_or(after.len())
 }
 
-/// The place after the line break that begins here, if one does.
+/// Skips the line break at an offset, if there is one.
 pub(crate) fn after_break(text: &str, at: usize) -> usize {
     let after = rest(text, at);
     if after.starts_with("\r\n") {
@@ -200,12 +201,13 @@ pub(crate) fn after_break(text: &str, at: usize) -> usize {
     at + after.chars().next().filter(|c| is_break(*c)).map_or(0, char::len_utf8)
 }
 
-/// The column of a place in characters, from 0.
+/// Returns the column of an offset in characters, counted from 0.
 pub(crate) fn column(text: &str, at: usize) -> usize {
     text.get(line_start(text, at)..at).unwrap_or_default().chars().count()
 }
 
-/// The end of the content of a collection and of the comment on its last line.
+/// Returns the end of a collection's content, including a comment on its last line if it is a block
+/// collection.
 pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     let end = range(container.content_span()).end;
     let is_lines = is_block(container.mention()) && !Surroundings::of(text, container).in_flow;
@@ -213,7 +215,8 @@ pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     comment.map_or(end, |comment| comment.end)
 }
 
-/// The comment that follows a place on its line, with nothing but blanks before it.
+/// Returns the range of the comment that follows an offset on the same line, separated only by
+/// white space.
 pub(crate) fn comment_after(text: &str, at: usize) -> Option<Range<usize>> {
     let after = rest(text, at);
     let trimmed = after.trim_start_matches([' ', '\t']);

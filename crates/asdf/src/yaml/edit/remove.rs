@@ -1,4 +1,4 @@
-//! Entries and items that go, with the comments that belong to them.
+//! Removing entries and items, together with the comments that belong to them.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::place::{
 use super::splices::Splices;
 use crate::yaml::{NodeKind, NodeStyle, YamlNode};
 
-/// Removes all that a collection holds, which becomes `{}` or `[]`.
+/// Removes all children of a collection, which becomes `{}` or `[]`.
 pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     let empty = if container.kind() == NodeKind::Mapping { "{}" } else { "[]" };
     let content = range(container.content_span());
     if container.style() == NodeStyle::Flow {
-        // Comments inside of the brackets stay.
+        // Keep other comments inside the brackets.
         let count = WrittenChild::new(source, container, 0)?.count();
         let first = WrittenChild::new(source, container, 0)?;
         let last = WrittenChild::new(source, container, count.checked_sub(1)?)?;
@@ -26,7 +26,7 @@ pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     let first = children(container).first().copied()?;
     let above = first.comments().before.first().map(|comment| range(comment.span.clone()).start);
     let start = above.map_or(content.start, |above| above.min(content.start));
-    // On the line of its key, its dash, or its properties.
+    // Write the brackets on the line of the key, the dash or the properties.
     let properties = [container.anchor_span(), container.tag_span()];
     let properties = properties.into_iter().flatten().map(|span| range(span).end).max();
     let after =
@@ -44,7 +44,7 @@ pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     Some(Splices::one(after..end, format!(" {empty}{blank}{comment}")))
 }
 
-/// Removes some entries or items of a collection, but not all.
+/// Removes some, but not all, entries or items of a collection.
 pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> Option<Splices> {
     let mut splices = Splices::default();
     let mut last: Option<Range<usize>> = None;
@@ -57,7 +57,7 @@ pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> 
         } else {
             from_lines(source, &slot)?
         };
-        // The ends of neighbours may meet.
+        // The ranges of adjacent children may overlap.
         let start = last.map_or(part.start, |last| part.start.max(last.end));
         let part = start..part.end.max(start);
         splices.add(part.clone(), "");
@@ -66,7 +66,7 @@ pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> 
     Some(splices)
 }
 
-/// The lines of an entry or item.
+/// Returns the range to remove for a child of a block collection.
 fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let end_of_text = line_end(text, end);
@@ -79,8 +79,8 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
         let start = above.map_or(start_of_line, |at| line_start(text, at).min(start_of_line));
         return Some(start..after_break(text, end_of_text));
     }
-    // The first of a collection that begins on the line of a dash: the next one takes its place, if
-    // it has no comments.
+    // This is the first child of a collection that begins on the line of a dash. Move the next
+    // child to its position, unless there are comments between them.
     let next = WrittenChild::new(text, slot.container, slot.index + 1)?;
     let between = text.get(end_of_text..next.start)?;
     if between.chars().all(|c| c == ' ' || c == '\t' || is_break(c)) {
@@ -90,7 +90,7 @@ fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     Some(slot.start - blanks..end_of_text)
 }
 
-/// An entry or item in brackets, with one comma.
+/// Returns the range to remove for a child of a flow collection, including one comma.
 fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let comma = skip(text, end);
@@ -104,7 +104,8 @@ fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
         let end = end + after.len() - trimmed.len();
         let start_of_line = line_start(text, slot.start);
         let lead = text.get(start_of_line..slot.start)?;
-        // All of its line, if it is alone there, or up to the next one.
+        // Remove the entire line if the child is alone on it; otherwise, remove everything up to
+        // the next child.
         let is_alone = lead.bytes().all(|byte| byte == b' ') && trimmed.starts_with(is_break);
         if is_alone {
             let start = above.map_or(start_of_line, |at| line_start(text, at));
@@ -117,14 +118,15 @@ fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
         }
         return Some(slot.start..end);
     }
-    // The last one: the comma before it goes, and what follows that comma.
+    // This is the last child. Remove the comma before it, and everything between that comma and the
+    // child.
     let before = WrittenChild::new(text, slot.container, slot.index.checked_sub(1)?)?;
     let comma = skip(text, before.span.end);
     let between = text.get(before.span.end..slot.start)?;
     if byte(text, comma) == Some(b',') && !between.contains('#') {
         return Some(before.span.end..end);
     }
-    // A comma at the end is allowed, so that comments between stay.
+    // Keep the comma and the comments after it, because a trailing comma is allowed.
     let start = text.get(..above.unwrap_or(slot.start))?.trim_end_matches([' ', '\t']).len();
     Some(start..end)
 }

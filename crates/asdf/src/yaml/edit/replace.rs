@@ -1,11 +1,11 @@
-//! Another value in the place of one.
+//! Replacing a value with another.
 
 use super::place::{WrittenChild, comment_after, is_break, line_end, rest};
 use super::splices::Splices;
 use crate::yaml::NodeStyle;
 
-/// Puts a text in the place of a value. The text is what follows the indicator: it begins with the
-/// blank or line break that separates them. Comments at the end of the line stay.
+/// Replaces a value with new text. The new text is everything that follows the indicator, so it
+/// begins with the space or line break after it. Comments at the end of the line are kept.
 pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();
@@ -16,7 +16,7 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let was_block = slot.is_block();
     let is_lines = is_block_text(new) && !slot.around.in_flow;
     if !was_block && !is_lines && !gap.contains(is_break) {
-        // A key in quotes may have its value right after the colon.
+        // The value may directly follow the colon of a quoted key.
         let needs_blank = span.is_empty() && gap.is_empty();
         let new = if needs_blank { new } else { new.trim_start_matches(' ') };
         return Splices::one(span, new);
@@ -30,9 +30,10 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
             let header = written.get(..line_end(written, 0)).unwrap_or_default();
             comment = comment.or_else(|| comment_in(header).map(str::to_owned));
         }
-        // That of the last node inside, which goes with it.
+        // The comment belongs to the last node inside the value, so remove it as well.
         (_, Some(after)) if was_block => end = after.end,
-        // It would stand after lines that it is not about.
+        // Move the comment to the first line of the new value, because after the last line it would
+        // refer to something else.
         (_, Some(after)) if is_lines => {
             comment = comment.or_else(|| text.get(after.clone()).map(str::to_owned));
             end = after.end;
@@ -46,8 +47,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     Splices::one(slot.after..end, new)
 }
 
-/// The comment of the first line of what is between an indicator and its value, or of the header of
-/// a block scalar.
+/// Returns the comment on the first line of the text between an indicator and its value, or in the
+/// header of a block scalar.
 fn comment_in(gap: &str) -> Option<&str> {
     let line = gap.get(..line_end(gap, 0))?;
     let at = line.find('#')?;
@@ -55,8 +56,8 @@ fn comment_in(gap: &str) -> Option<&str> {
     is_own.then(|| rest(line, at))
 }
 
-/// Whether a text that follows an indicator goes on with lines of a block: after it on its line are
-/// only an anchor, a tag, or the header of a block scalar.
+/// Returns `true` if the new text continues on the following lines as block content, because its
+/// first line contains only an anchor, a tag or a block scalar header.
 fn is_block_text(new: &str) -> bool {
     let end = line_end(new, 0);
     let line = new.get(..end).unwrap_or_default();

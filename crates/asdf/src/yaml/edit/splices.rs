@@ -1,13 +1,13 @@
-//! Replacements of parts of a text.
+//! Replacing parts of a text.
 
 use std::ops::Range;
 
-/// Parts of a text and what takes their place. All else stays byte for byte.
+/// Ranges of a text and their replacements. Everything outside the ranges is unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Splices(Vec<(Range<usize>, String)>);
 
 impl Splices {
-    /// One replacement.
+    /// Creates a single replacement.
     pub(crate) fn one(part: Range<usize>, text: impl Into<String>) -> Self {
         Self(vec![(part, text.into())])
     }
@@ -20,7 +20,8 @@ impl Splices {
         self.0.extend(others.0);
     }
 
-    /// The text with the replacements. `None` if they overlap or are not in the text.
+    /// Returns the text with all replacements applied, or `None` if they overlap or exceed the
+    /// text.
     pub(crate) fn apply(mut self, text: &str) -> Option<String> {
         self.0.sort_by_key(|(part, _)| (part.start, part.end));
         let added: usize = self.0.iter().map(|(_, text)| text.len()).sum();
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_replaced_in_the_order_of_the_text() {
+    fn replacements_are_applied_in_the_order_of_the_text() {
         let mut splices = Splices::one(4..5, "E");
         splices.add(0..2, "");
         splices.add(6..6, "!");
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn overlaps_and_places_outside_are_refused() {
+    fn replacements_that_overlap_or_exceed_the_text_are_rejected() {
         let mut splices = Splices::one(1..4, "x");
         splices.add(3..5, "y");
         assert_eq!(splices.apply("abcdef"), None);

@@ -1,39 +1,43 @@
-//! What a pointer names, as the text has it: an entry or item, or the place of a new one.
+//! Finding the target of a pointer in the text: an entry or item, or the position of a new one.
 
 use crate::error::{Error, ReferenceError, Result};
 use crate::yaml::{NodeKind, NodeStyle, ScalarRules, YamlNode};
 
-/// What a pointer names.
+/// The target of a pointer.
 pub(crate) struct Target<'a> {
-    /// The collection that its last token is about. Aliases on the way are followed, so this is the
-    /// node that all uses share.
+    /// The collection to which the last token of the pointer refers. Aliases on the path are
+    /// followed, so this node is shared by all its aliases.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
-    /// The ordered mapping whose item the container is, and the number of that item, if the pointer names
-    /// an entry of an ordered mapping.
+    /// If the pointer refers to an entry of an ordered mapping: that mapping, and the index of the
+    /// item that contains the entry and is the `container`.
     pub(crate) member_of: Option<(YamlNode<'a>, usize)>,
 }
 
 pub(crate) enum Place {
-    /// Entries of one key, more than one if it occurs twice; the last is the one that is used.
+    /// The entries with one key. There are several if the key is repeated, and the last one is
+    /// used.
     Entries(Vec<usize>),
-    /// An item of a list.
+    /// An item of a sequence.
     Item(usize),
-    /// A new key, and the rest of the pointer, whose collections do not exist yet either. In an ordered
-    /// mapping it becomes a new item.
+    /// A new key, and the remaining tokens of the pointer, whose collections do not exist yet
+    /// either. In an ordered mapping, the key becomes a new item.
     NewKey(String, Vec<String>),
-    /// After the last item of a list.
+    /// The position after the last item of a sequence.
     NewItem,
 }
 
 impl<'a> Target<'a> {
-    /// What is there, or could be.
+    /// Finds the target of a pointer, which may not exist yet.
     pub(crate) fn find(root: YamlNode<'a>, pointer: &str) -> Result<Self> {
         let tokens = binio::pointer::tokens(pointer).map_err(|error| {
             Error::reference(pointer, ReferenceError::Syntax(error.to_string()))
         })?;
         let Some((last, before)) = tokens.split_last() else {
-            return Err(fail(pointer, "the root cannot be changed as a whole, only what is in it"));
+            return Err(fail(
+                pointer,
+                "the root cannot be replaced or removed as a whole, only its entries or items",
+            ));
         };
         let mut container = root;
         let mut missing = Vec::new();
@@ -81,7 +85,7 @@ impl<'a> Target<'a> {
         Ok(Self { container, place, member_of: None })
     }
 
-    /// Returns an entry of an ordered mapping, or the place of a new one.
+    /// Finds an entry of an ordered mapping, or the position of a new one.
     fn member(mapping: YamlNode<'a>, key: &str) -> Self {
         let mut items = mapping.items().enumerate();
         if let Some((index, item)) = items.find(|(_, item)| item.get(key).is_some()) {
@@ -93,7 +97,8 @@ impl<'a> Target<'a> {
         Self { container: mapping, place, member_of: None }
     }
 
-    /// The same for what must exist, in the mapping or list itself.
+    /// Like [`find`](Self::find), but fails if the target does not exist, or comes from a merge
+    /// key.
     pub(crate) fn find_existing(root: YamlNode<'a>, pointer: &str) -> Result<Self> {
         let target = Self::find(root, pointer)?;
         let Place::NewKey(key, _) = &target.place else {
@@ -108,11 +113,14 @@ impl<'a> Target<'a> {
             .raw_entries()
             .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
         {
-            // It does not name a mapping, so it is an ordinary key.
+            // The value of this `<<` is not a mapping, so `<<` is an ordinary key.
             return Ok(Self { place: Place::Entries(vec![at]), ..target });
         }
-        let from = found.to_pointer().unwrap_or_else(|| format!("a key `{key}`"));
-        Err(fail(pointer, format!("the key comes by a merge key `<<` from {from}")))
+        let from = found.to_pointer().unwrap_or_else(|| format!("the key `{key}`"));
+        Err(fail(
+            pointer,
+            format!("the key is merged by `<<` from {from}, so it can only be changed there"),
+        ))
     }
 }
 
@@ -120,7 +128,7 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
     node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
-/// The numbers of the entries of a key, those by merge keys not included.
+/// Returns the indices of the entries with this key, without entries from merge keys.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;
@@ -143,15 +151,15 @@ fn is_merge_key(key: YamlNode<'_>) -> bool {
         }
 }
 
-/// Why a pointer cannot be followed.
+/// Returns the reason why a pointer cannot be followed.
 fn not_found(root: YamlNode<'_>, pointer: &str) -> Error {
     match root.pointer(pointer) {
         Err(error) => error,
-        Ok(_) => fail(pointer, "nothing that can be changed"),
+        Ok(_) => fail(pointer, "the pointer does not refer to a value that can be changed"),
     }
 }
 
-/// Something that cannot be done at a place.
+/// Creates an error about a value that cannot be changed.
 pub(crate) fn fail(pointer: &str, message: impl Into<String>) -> Error {
     Error::unwritable_at(pointer, message)
 }

@@ -1,5 +1,5 @@
-//! Writing YAML as libyaml does, which writes the files of the reference implementation: the style of
-//! a scalar at its place, and scalars broken into lines.
+//! Writing YAML like libyaml, which writes the files of the reference implementation: choosing the
+//! style of a scalar in its context, and breaking scalars into lines.
 
 mod scalar;
 mod text;

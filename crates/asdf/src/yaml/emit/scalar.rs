@@ -1,22 +1,26 @@
-//! Scalars as text: which quotes a text needs, and numbers as `PyYAML` writes them.
+//! Choosing the quotes of a scalar, and formatting numbers like `PyYAML`.
 
 use crate::yaml::{NodeKind, NodeStyle, ScalarRules, resolve};
 
-/// Where a scalar is.
+/// The context in which a scalar is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Inside of brackets.
+    /// True inside brackets.
     pub(crate) in_flow: bool,
-    /// It is the key of a mapping, on one line with its value.
+    /// True if the scalar is the key of a mapping, on the same line as its value.
     pub(crate) is_key: bool,
-    /// It has a tag, which decides its type.
+    /// True if the scalar has a tag that determines its type.
     pub(crate) is_tagged: bool,
 }
 
-/// What a text allows. The rules are those of libyaml, which writes the files of the reference
-/// implementation; LS, PS, NEL and what is outside of the basic plane are always escaped.
+/// The styles in which a scalar can be written. The rules are those of libyaml, which writes the
+/// files of the reference implementation. LS, PS, NEL and characters outside the basic multilingual
+/// plane are always escaped.
 #[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "the flags are independent properties of the text"
+)]
 struct Analysis {
     is_multiline: bool,
     plain_in_flow: bool,
@@ -95,20 +99,22 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a character may stand for itself.
+/// Returns `true` if a character may be written without an escape.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c,
         '\n' | ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
         | '\u{ff00}'..='\u{fffd}')
 }
 
-/// The quotes that a text needs to be read back as a string: none, `'` or `"`.
+/// Returns the style that a text needs in order to be read back as a string: plain, single-quoted
+/// or double-quoted.
 pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// The same for a text that may have to be quoted for what it would resolve to.
+/// Returns the style that a text needs. `resolves` tells whether the plain text would be read as
+/// another type.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
         return NodeStyle::Plain;
@@ -119,10 +125,10 @@ fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     NodeStyle::SingleQuoted
 }
 
-/// The style of a scalar that has one, unless that is not possible at its place.
+/// Returns the given style if the context allows it, or otherwise a quoted style.
 pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
-    // A number or a date has no characters that could mean something else.
+    // A number or a date contains no characters with a special meaning.
     let is_other_type =
         || !text.is_empty() && resolve(text, ScalarRules::Python).0 != NodeKind::String;
     match style {
@@ -135,14 +141,15 @@ pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> Node
     }
 }
 
-/// Whether a text without quotes would be something else than a string to any reader.
+/// Returns `true` if any supported rules would read the text without quotes as anything but a
+/// string.
 fn resolves(text: &str) -> bool {
     let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
     rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))
 }
 
-/// A float as YAML 1.1 reads it: the shortest text that is the same number, with a dot and with a
-/// sign in the exponent.
+/// Formats a float for YAML 1.1: the shortest text that reads back as the same number, with a point
+/// and with a signed exponent.
 pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
@@ -158,9 +165,10 @@ pub(crate) fn float_text(value: f64) -> String {
     }
 }
 
-/// A finite number as Python's `repr` has it, but without `.0`: `1`, `0.1`, `1e+16`, `1.5e-05`.
+/// Formats a finite number like Python's `repr`, but without a trailing `.0`: `1`, `0.1`, `1e+16`,
+/// `1.5e-05`.
 pub(crate) fn repr(value: f64) -> String {
-    // One digit before the dot: `1.5e-5`.
+    // The mantissa has one digit before the point: `1.5e-5`.
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -171,7 +179,8 @@ pub(crate) fn repr(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// A number without an exponent: its digits, with the dot where the exponent puts it.
+/// Formats a number without an exponent, with the point at the position that the exponent
+/// determines.
 fn positional(mantissa: &str, exponent: i32) -> String {
     let unsigned = mantissa.strip_prefix('-');
     let mut text = String::with_capacity(24);
@@ -202,7 +211,7 @@ mod tests {
     const FLOW: Place = Place { in_flow: true, ..BLOCK };
 
     #[test]
-    fn texts_that_would_resolve_are_quoted() {
+    fn strings_that_would_read_as_another_type_are_quoted() {
         for text in [
             "yes",
             "No",
@@ -242,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn indicators_need_quotes_where_they_would_mean_something() {
+    fn strings_are_quoted_where_they_contain_indicators() {
         for text in [
             "- a", "a: b", "a #b", "#a", "'a", "*a", "&a", "[a", "@a", "a:", "? a", " a", "a ",
             "---", "...x",
@@ -256,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_and_special_characters_are_kept_by_quotes() {
+    fn strings_with_line_breaks_or_special_characters_are_quoted() {
         assert_eq!(default_style("a\nb", BLOCK), NodeStyle::SingleQuoted);
         assert_eq!(default_style("a\nb", Place { is_key: true, ..BLOCK }), NodeStyle::DoubleQuoted);
         for text in
@@ -267,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn floats_have_a_dot_and_a_signed_exponent() {
-        // Python: yaml.safe_dump of each.
+    fn floats_are_written_with_a_point_and_a_signed_exponent() {
+        // Expected values come from Python: `yaml.safe_dump` of each value.
         for (value, text) in [
             (1.0, "1.0"),
             (-0.0, "-0.0"),
@@ -291,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_without_exponent_are_those_of_rust(large in -1e16..1e16_f64, small: f32) {
+        fn numbers_without_an_exponent_are_written_as_in_rust(large in -1e16..1e16_f64, small: f32) {
             for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
                 if value.is_finite() && !repr(value).contains('e') {
                     prop_assert_eq!(repr(value), value.to_string());

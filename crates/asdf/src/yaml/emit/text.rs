@@ -1,29 +1,29 @@
-//! Scalars in their styles, broken into lines.
+//! Writing scalars in their style, broken into lines.
 
 use std::fmt::Write as _;
 
 use super::scalar::{Place, is_printable};
 use crate::yaml::NodeStyle;
 
-/// Lines are broken at the first place after this column.
+/// The column after which a line is broken at the next opportunity.
 pub(crate) const WIDTH: usize = 80;
 
-/// The text of a document, or of a part of one, while it is written.
+/// The text of a document, or a part of it, while it is being written.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuilder {
-    /// What was written and is not yet taken.
+    /// Text that was written and not yet removed by the caller.
     pub(crate) buffer: String,
     pub(crate) column: usize,
-    /// Whether the last character written was a blank or began a line.
+    /// True if the last character was a space or a line break.
     pub(crate) is_blank: bool,
-    /// Whether the line has only indentation and dashes so far.
+    /// True if the current line contains only indentation and dashes so far.
     pub(crate) is_indentation: bool,
-    /// The column of the innermost collection; `None` outside of all.
+    /// Column of the innermost collection; `None` outside all collections.
     pub(crate) indent: Option<usize>,
 }
 
 impl TextBuilder {
-    /// Writes a scalar in a style, which its place must allow.
+    /// Writes a scalar in a style, which its context must allow.
     pub(crate) fn scalar(&mut self, text: &str, style: NodeStyle, place: Place) {
         let may_break = !place.is_key;
         match style {
@@ -48,7 +48,8 @@ impl TextBuilder {
             self.words(first, may_break, |c| c == '\'');
         }
         for line in lines {
-            // One break in the quotes is a blank, so the first of several is written twice.
+            // A single line break in quotes is read as a space, so write the first of several
+            // twice.
             if !broke {
                 self.line_break();
             }
@@ -65,8 +66,8 @@ impl TextBuilder {
         self.put("'");
     }
 
-    /// Writes a line of text; at a single blank after the width it is broken. What `is_doubled` is
-    /// written twice.
+    /// Writes a line of text, and breaks it at single spaces after the maximum width. Characters
+    /// for which `is_doubled` returns `true` are written twice.
     fn words(&mut self, text: &str, may_break: bool, is_doubled: fn(char) -> bool) {
         let breaks = may_break && self.column.saturating_add(text.len()) > WIDTH;
         if !breaks && !text.contains(is_doubled) {
@@ -143,7 +144,7 @@ impl TextBuilder {
             }
             self.line_break();
         }
-        // The next node begins on a line of its own.
+        // Drop the last line break, because the next node begins with one.
         let _ = self.buffer.pop();
         self.column = usize::MAX;
     }
@@ -156,14 +157,14 @@ impl TextBuilder {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// A dash, or what comes before a key or a value on a line of its own.
+    /// Writes a dash, or the indicator before a key or value on its own line.
     pub(crate) fn block_indicator(&mut self, text: &str) {
         let is_indentation = self.is_indentation;
         self.indicator(text, true);
         self.is_indentation = is_indentation;
     }
 
-    /// Writes a blank, unless one was just written.
+    /// Writes a space, unless the last character was one.
     pub(crate) fn blank(&mut self) {
         if !self.is_blank {
             self.put(" ");
@@ -171,7 +172,7 @@ impl TextBuilder {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// Begins a line, unless one has just begun, and indents it.
+    /// Begins a new line, unless the current line is empty, and indents it.
     pub(crate) fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.is_indentation || self.column > indent || (self.column == indent && !self.is_blank)
@@ -228,7 +229,7 @@ fn escape(c: char) -> String {
     format!("\\{short}")
 }
 
-/// A tag with what may not stand in it as `%` and two digits; `also` may stand in it too.
+/// Percent-encodes the characters that are not allowed in a tag, except those in `also`.
 pub(crate) fn encode_tag(tag: &str, also: &str) -> String {
     let mut out = String::new();
     for byte in tag.bytes() {
@@ -253,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_reads_back_in_every_style_that_its_place_allows(
+        fn a_string_reads_back_in_every_style_that_the_context_allows(
             text in "[ -~é\n\u{2028}]{0,200}",
             style in prop::sample::select(vec![
                 NodeStyle::Plain, NodeStyle::SingleQuoted, NodeStyle::DoubleQuoted, NodeStyle::Literal,

@@ -1,20 +1,20 @@
-//! Scalars of whole lines.
+//! Scanning block scalars.
 //!
 //! ```text
-//! a: |          literal: lines stay lines
+//! a: |          literal: line breaks are kept
 //!   text
-//! b: >-2        folded; `-` drops the last line feed, `+` keeps all; `2` is the indentation
+//! b: >-2        folded; `-` drops the final line feeds, `+` keeps them all; `2` is the indentation
 //!   text
 //! ```
 
 use super::{Fault, Scanner, fault};
 use crate::yaml::scalar::NodeStyle;
 
-/// What becomes of the line breaks at the end.
+/// What to do with the line breaks at the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,
-    /// The first stays.
+    /// Keeps only the first line break.
     Clip,
     Keep,
 }
@@ -22,7 +22,7 @@ enum Chomping {
 impl Scanner<'_> {
     pub(super) fn block_scalar(&mut self) -> Result<(), Fault> {
         self.forget_key()?;
-        // A line of its own follows.
+        // The next token begins on a new line, so it may be a key.
         self.is_key_allowed = true;
         let start = self.cursor.at;
         let is_literal = self.cursor.byte() == b'|';
@@ -36,7 +36,8 @@ impl Scanner<'_> {
         };
         let from = self.changed.len();
         let text = self.cursor.text;
-        // The line break after the last line, and whether that line begins with a blank.
+        // `line_break` is the line break after the last line, and `was_blank` is true if that line
+        // begins with a space or tab.
         let (mut line_break, mut was_blank) = ("", false);
         self.breaks.clear();
         let mut last_break = self.block_breaks(&mut indent)?;
@@ -77,7 +78,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// The indicators after `|` or `>`, in any order: chomping, and indentation or 0.
+    /// Parses the indicators after `|` or `>`, in any order. Returns the chomping, and the
+    /// indentation or 0.
     fn block_header(&mut self) -> Result<(Chomping, usize), Fault> {
         let (mut chomping, mut increment) = (None, 0);
         loop {
@@ -85,7 +87,10 @@ impl Scanner<'_> {
                 b'+' if chomping.is_none() => chomping = Some(Chomping::Keep),
                 b'-' if chomping.is_none() => chomping = Some(Chomping::Strip),
                 b'0' if increment == 0 => {
-                    return fault(self.cursor.at, "expected an indentation of 1 to 9");
+                    return fault(
+                        self.cursor.at,
+                        "the indentation indicator is 0, expected 1 to 9",
+                    );
                 }
                 digit @ b'1'..=b'9' if increment == 0 => increment = usize::from(digit - b'0'),
                 _ => return Ok((chomping.unwrap_or(Chomping::Clip), increment)),
@@ -94,7 +99,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Goes over the rest of the header's line.
+    /// Skips the rest of the header line.
     fn header_line_end(&mut self) -> Result<(), Fault> {
         while self.cursor.is_blank() {
             self.cursor.at += 1;
@@ -115,8 +120,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// Goes over empty lines and the indentation of the next line; 0 means that the indentation is
-    /// that of the first line with text. Returns where the last line break begins.
+    /// Skips empty lines and the indentation of the next line. If `indent` is 0, sets it to the
+    /// indentation of the first line with text. Returns the offset of the last line break.
     fn block_breaks(&mut self, indent: &mut usize) -> Result<Option<usize>, Fault> {
         let (mut widest, mut last_break) = (0, None);
         loop {
@@ -126,7 +131,7 @@ impl Scanner<'_> {
             }
             widest = widest.max(self.cursor.column());
             if is_inside(self.cursor.column()) && self.cursor.byte() == b'\t' {
-                return fault(self.cursor.at, "a tab, expected blanks as indentation");
+                return fault(self.cursor.at, "a tab is not allowed as indentation, use spaces");
             }
             let at = self.cursor.at;
             let len = self.cursor.break_len(at);

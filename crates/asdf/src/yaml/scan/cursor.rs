@@ -1,8 +1,8 @@
-//! A place in the text, and what is there.
+//! A position in the text, and methods to examine the bytes there.
 //!
-//! The text is bytes of UTF-8 without a NUL, so a NUL stands for the end. Five things end a line:
-//! LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). Most texts have none of the last
-//! three, which is found out once; then no byte above 7F needs a look.
+//! The text is UTF-8 without NUL bytes, so a NUL byte can represent the end. Six sequences end a
+//! line: LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). Most texts contain none of the
+//! last three. The cursor checks this once, and then it can ignore all bytes above 7F.
 
 use memchr::memchr2;
 
@@ -12,15 +12,15 @@ pub(super) const BLANK: u8 = 1;
 pub(super) const BREAK: u8 = 2;
 /// First bytes of NEL, LS and PS.
 pub(super) const WIDE: u8 = 4;
-/// What ends a plain scalar between brackets: `,[]{}`.
+/// The characters that end a plain scalar inside brackets: `,[]{}`.
 pub(super) const FLOW: u8 = 8;
 /// A colon.
 pub(super) const COLON: u8 = 16;
-/// What a single-quoted scalar cannot simply hold.
+/// Characters with a special meaning in a single-quoted scalar.
 pub(super) const SINGLE: u8 = 32;
-/// What a double-quoted scalar cannot simply hold.
+/// Characters with a special meaning in a double-quoted scalar.
 pub(super) const DOUBLE: u8 = 64;
-/// Letters, digits, `_` and `-`: names of anchors and of tag handles.
+/// Characters allowed in the names of anchors and tag handles: letters, digits, `_` and `-`.
 pub(super) const NAME: u8 = 128;
 
 /// The classes of each byte.
@@ -53,9 +53,10 @@ pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) bytes: &'t [u8],
     pub(super) at: usize,
-    /// Where column 0 of the line is. What decides about layout is ASCII, so columns are bytes.
+    /// Offset of column 0 of the current line. Only ASCII characters matter for the layout, so
+    /// columns count bytes.
     pub(super) line_start: usize,
-    /// [`WIDE`] if the text has NEL, LS or PS, else 0.
+    /// [`WIDE`] if the text contains NEL, LS or PS; otherwise 0.
     wide: u8,
 }
 
@@ -72,7 +73,7 @@ impl<'t> Cursor<'t> {
         cursor
     }
 
-    /// The byte at the cursor; 0 at the end.
+    /// Returns the byte at the cursor, or 0 at the end.
     pub(super) fn byte(&self) -> u8 {
         self.byte_at(self.at)
     }
@@ -89,8 +90,8 @@ impl<'t> Cursor<'t> {
         self.at - self.line_start
     }
 
-    /// The first place from `at` on whose byte is of one of the classes, or the end. The class
-    /// [`BREAK`] stands for line breaks of all kinds.
+    /// Returns the offset of the first byte at or after `at` that belongs to one of the classes, or
+    /// the end of the text. The class [`BREAK`] includes all kinds of line breaks.
     pub(super) fn find(&self, at: usize, classes: u8) -> usize {
         let classes = if classes & BREAK != 0 { classes | self.wide } else { classes };
         let mut at = at;
@@ -106,14 +107,14 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The end of a name that begins at a place.
+    /// Returns the end of the name that begins at an offset.
     pub(super) fn name_end(&self, at: usize) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let is_name = |&&byte: &&u8| CLASSES[usize::from(byte)] & NAME != 0;
         at + rest.iter().take_while(is_name).count()
     }
 
-    /// The end of the line from the cursor on.
+    /// Returns the offset of the end of the current line.
     pub(super) fn line_end(&self) -> usize {
         if self.wide != 0 {
             return self.find(self.at, BREAK);
@@ -122,7 +123,7 @@ impl<'t> Cursor<'t> {
         memchr2(b'\n', b'\r', rest).map_or(self.bytes.len(), |found| self.at + found)
     }
 
-    /// Bytes of the line break at a place; 0 if there is none.
+    /// Returns the length in bytes of the line break at an offset, or 0 if there is none.
     pub(super) fn break_len(&self, at: usize) -> usize {
         match self.byte_at(at) {
             b'\n' => 1,
@@ -137,12 +138,13 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// What the line break at a place stands for in a scalar: LS and PS for themselves.
+    /// Returns the text that a line break becomes in a scalar: LS and PS are kept; all others
+    /// become a line feed.
     pub(super) fn break_text(&self, at: usize, len: usize) -> &'t str {
         if len == 3 { self.text.get(at..at + len).unwrap_or_default() } else { "\n" }
     }
 
-    /// Whether a blank, a line break or the end is at a place.
+    /// Returns `true` if there is a space, a tab, a line break or the end of the text at an offset.
     pub(super) fn is_space(&self, at: usize) -> bool {
         match self.byte_at(at) {
             0 | b' ' | b'\t' | b'\n' | b'\r' => true,
@@ -155,13 +157,14 @@ impl<'t> Cursor<'t> {
         matches!(self.byte(), b' ' | b'\t')
     }
 
-    /// Goes to the next line over a break of some bytes.
+    /// Moves to the next line, past a line break of `len` bytes.
     pub(super) fn next_line(&mut self, len: usize) {
         self.at += len;
         self.line_start = self.at;
     }
 
-    /// Whether `---` or `...` is at the cursor, in column 0, and nothing directly after it.
+    /// Returns `true` if the cursor is in column 0 at a `---` or `...` followed by white space or
+    /// the end of the text.
     pub(super) fn is_document_mark(&self) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.column() == 0
@@ -169,7 +172,7 @@ impl<'t> Cursor<'t> {
             && self.is_space(self.at + 3)
     }
 
-    /// Skips a byte order mark at the start of a line, which takes one column.
+    /// Skips a byte order mark at the start of a line. It counts as one column.
     pub(super) fn skip_bom(&mut self) {
         if self.column() == 0 && self.byte() == BOM[0] {
             let rest = self.bytes.get(self.at..).unwrap_or_default();

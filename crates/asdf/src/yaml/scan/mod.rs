@@ -1,17 +1,18 @@
-//! Text to tokens, as libyaml divides it.
+//! Splitting the text into tokens, like libyaml.
 //!
 //! ```text
 //! - a: [1, x]      block sequence, entry, block mapping, key, scalar, value, ..
-//!  ^ ^             the mapping and the key come before `a`, but only `:` shows them
+//!  ^ ^             the tokens for the mapping and the key come before `a`, but only `:` reveals them
 //! ```
 //!
-//! A node that may turn out to be a key (one line, at most 1024 characters) is remembered as a
-//! [`SimpleKey`], one a level of brackets, and its tokens are held back until `:` comes, or cannot
-//! come any more. Indentation opens and closes block collections. Nothing recurses, and each
-//! byte is looked at a bounded number of times, whatever the text.
+//! A node that may turn out to be a key (on one line, at most 1024 characters) is recorded as a
+//! [`SimpleKey`], one per level of brackets. Its tokens are held back until `:` follows or can no
+//! longer follow. Indentation opens and closes block collections. The scanner does not recurse, and
+//! examines each byte a bounded number of times, whatever the text.
 //!
-//! A scalar is a part of the text where possible. Escapes and folded lines make it another text,
-//! which goes to [`Scanner::changed`]; offsets from the length of the text on are places there.
+//! If possible, a scalar is a part of the text. If escapes or folded lines change it, its text is
+//! stored in [`Scanner::changed`]. Offsets at or beyond the length of the text refer to that
+//! string.
 
 mod block;
 mod cursor;
@@ -29,10 +30,10 @@ use queue::Queue;
 
 use super::scalar::NodeStyle;
 
-/// The most characters between the start of a simple key and its `:`.
+/// Maximum number of characters from the start of a simple key to its `:`.
 const MAX_SIMPLE_KEY: usize = 1024;
 
-/// A part of the text: offsets in bytes.
+/// A part of the text, as offsets in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start: u32,
@@ -53,12 +54,12 @@ impl Span {
     }
 }
 
-/// An offset, which the limit on the length of a text keeps below 2³².
+/// Converts an offset to `u32`. The limit on the length of a text keeps all offsets below 2³².
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Why a text is not YAML, and where.
+/// A violation of YAML, with its offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) offset: usize,
@@ -69,10 +70,10 @@ pub(super) fn fault<T>(offset: usize, message: impl Into<Cow<'static, str>>) -> 
     Err(Fault { offset, message: message.into() })
 }
 
-/// What a token is.
+/// The type of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
-    /// `%` at the start of a line; its line is not scanned.
+    /// A `%` at the start of a line. The rest of the line is not scanned.
     Directive,
     DocumentStart,
     DocumentEnd,
@@ -92,28 +93,28 @@ pub(super) enum TokenKind {
     Anchor,
     Tag,
     Scalar(NodeStyle),
-    /// A whole flow sequence of plain numbers; whether one of them is a float.
+    /// A whole flow sequence of plain numbers. `floats` is true if any of them is a float.
     Numbers {
         floats: bool,
     },
 }
 
-/// A token and where it is. Those that nothing stands for in the text have no length.
+/// A token and its position. A token with no characters of its own in the text has an empty span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) span: Span,
-    /// Of a scalar its text; of numbers their places among the elements.
+    /// For a scalar, its text. For a list of numbers, their range in `elements`.
     pub(super) text: Span,
 }
 
-/// A node that is a key if `:` follows.
+/// A node that becomes a key if `:` follows.
 #[derive(Clone, Copy, Debug, Default)]
 struct SimpleKey {
     is_possible: bool,
-    /// It is where only a key may be.
+    /// True at a position where only a key is allowed.
     is_required: bool,
-    /// The number of its first token.
+    /// Number of its first token, counted from the start of the text.
     token: usize,
     start: usize,
     column: usize,
@@ -121,26 +122,26 @@ struct SimpleKey {
 
 pub(super) struct Scanner<'t> {
     cursor: Cursor<'t>,
-    /// Texts of scalars that are not as written.
+    /// Texts of scalars that differ from what is written.
     pub(super) changed: String,
-    /// Where the numbers of number lists begin.
+    /// Offsets of the elements of number lists.
     pub(super) elements: Vec<u32>,
-    /// Whether flow sequences of numbers are made one token.
+    /// True if each flow sequence of numbers becomes a single token.
     pub(super) joins_numbers: bool,
-    /// What the line breaks stand for that were skipped last.
+    /// The text that replaces the line breaks skipped last.
     breaks: String,
     queue: Queue,
-    /// The token at the front, once it is known that no key begins before it.
+    /// The token at the front of the queue, once it is certain that no key begins before it.
     next: Option<Token>,
-    /// How many tokens were taken from the queue.
+    /// Number of tokens taken from the queue.
     taken: usize,
-    /// Column of the innermost block collection, -1 outside of all.
+    /// Column of the innermost block collection, or -1 outside all collections.
     indent: isize,
-    /// Those of the collections around it.
+    /// Columns of the block collections around the innermost.
     indents: Vec<isize>,
-    /// The last possible key of each level of brackets, level 0 first.
+    /// The last possible key of each level of brackets, starting with level 0.
     keys: Vec<SimpleKey>,
-    /// No level below has a possible key.
+    /// The lowest level that may have a possible key.
     first_key: usize,
     is_key_allowed: bool,
 }
@@ -168,7 +169,7 @@ impl<'t> Scanner<'t> {
         self.cursor.text
     }
 
-    /// Goes on at the start of a line, outside of all collections.
+    /// Continues at the start of a line, outside all collections.
     pub(super) fn restart(&mut self, at: usize) {
         (self.cursor.at, self.cursor.line_start) = (at, at);
         self.queue.clear();
@@ -179,7 +180,7 @@ impl<'t> Scanner<'t> {
         self.keys[0].is_possible = false;
     }
 
-    /// The next token.
+    /// Returns the next token without removing it.
     pub(super) fn peek(&mut self) -> Result<Token, Fault> {
         if let Some(token) = self.next {
             return Ok(token);
@@ -202,7 +203,7 @@ impl<'t> Scanner<'t> {
         self.taken += 1;
     }
 
-    /// Whether the next token begins what may still turn out to be a key.
+    /// Returns `true` if the next token may still turn out to be the start of a key.
     fn may_begin_key(&mut self) -> bool {
         while let Some(key) = self.keys.get(self.first_key) {
             if key.is_possible && !self.is_too_far(key) {
@@ -213,12 +214,13 @@ impl<'t> Scanner<'t> {
         false
     }
 
-    /// Whether `:` can surely not follow a key any more. Below this a count of characters decides.
+    /// Returns `true` if the position is certainly too far from the start of a key for `:` to
+    /// follow. If not, the characters must still be counted.
     fn is_too_far(&self, key: &SimpleKey) -> bool {
         key.start < self.cursor.line_start || self.cursor.at - key.start > 4 * MAX_SIMPLE_KEY
     }
 
-    /// Whether `:` at the cursor makes a key of what may be one.
+    /// Returns `true` if a `:` at the cursor is close enough to the start of a possible key.
     fn is_in_reach(&self, key: &SimpleKey) -> bool {
         let Some(written) = self.cursor.text.get(key.start..self.cursor.at) else { return false };
         !self.is_too_far(key)
@@ -234,7 +236,7 @@ impl<'t> Scanner<'t> {
         self.queue.push(Token { kind, span, text: Span::default() });
     }
 
-    /// Makes a token of the next bytes.
+    /// Adds a token for the next `len` bytes.
     fn indicator(&mut self, kind: TokenKind, len: usize) {
         let start = self.cursor.at;
         self.cursor.at += len;
@@ -285,7 +287,7 @@ impl<'t> Scanner<'t> {
             b'|' | b'>' if !self.is_flow() => self.block_scalar(),
             b'\'' => self.single_quoted(),
             b'"' => self.double_quoted(),
-            b'\t' => fault(self.cursor.at, "a tab, expected blanks as indentation"),
+            b'\t' => fault(self.cursor.at, "a tab is not allowed as indentation, use spaces"),
             b'#' | b'%' | b'@' | b'`' | b'|' | b'>' => {
                 let byte = char::from(byte);
                 fault(self.cursor.at, format!("`{byte}` cannot begin a plain scalar"))
@@ -294,7 +296,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Skips blanks, comments and line breaks.
+    /// Skips white space, comments and line breaks.
     fn skip_to_token(&mut self) {
         loop {
             self.cursor.skip_bom();
@@ -315,7 +317,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Remembers that a key may begin at the cursor.
+    /// Records that a key may begin at the cursor.
     fn save_key(&mut self) -> Result<(), Fault> {
         if self.is_key_allowed {
             self.forget_key()?;
@@ -339,7 +341,7 @@ impl<'t> Scanner<'t> {
         self.first_key = self.first_key.min(level);
     }
 
-    /// Gives up the possible key of this level.
+    /// Discards the potential key at this level.
     fn forget_key(&mut self) -> Result<(), Fault> {
         let level = self.keys.len() - 1;
         let key = &mut self.keys[level];
@@ -350,7 +352,8 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Begins a block collection at a column, if it is right of the innermost.
+    /// Begins a block collection at a column, if the column is greater than that of the innermost
+    /// collection. `token` is the number of the token before which the collection begins.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {
@@ -363,7 +366,7 @@ impl<'t> Scanner<'t> {
         self.queue.insert(place, Token { kind, span, text: Span::default() });
     }
 
-    /// Ends the block collections that are right of a column.
+    /// Ends the block collections whose column is greater than `column`.
     fn close_blocks(&mut self, column: usize) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         while self.indent > column {
@@ -376,7 +379,7 @@ impl<'t> Scanner<'t> {
         self.indent = self.indents.pop().unwrap_or(-1);
     }
 
-    /// What ends a document, or the text.
+    /// Adds a token that ends a document, or the text.
     fn document_mark(&mut self, kind: TokenKind, len: usize) -> Result<(), Fault> {
         if !self.is_flow() {
             while self.indent >= 0 {
@@ -384,7 +387,7 @@ impl<'t> Scanner<'t> {
             }
         }
         self.forget_key()?;
-        // No key goes on after this, at no level.
+        // A key cannot continue past this token, at any level.
         self.first_key = self.keys.len();
         self.is_key_allowed = false;
         self.indicator(kind, len);
@@ -414,11 +417,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// `- `
+    /// Scans the indicator `- `.
     fn block_entry(&mut self) -> Result<(), Fault> {
         if !self.is_flow() {
             if !self.is_key_allowed {
-                return fault(self.cursor.at, "a sequence cannot begin here: expected a new line");
+                return fault(
+                    self.cursor.at,
+                    "a sequence cannot begin here: start it on a new line",
+                );
             }
             let (column, start) = (self.cursor.column(), self.cursor.at);
             self.open_block(TokenKind::BlockSequenceStart, column, start, None);
@@ -429,11 +435,11 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// `? `
+    /// Scans the indicator `? `.
     fn key(&mut self) -> Result<(), Fault> {
         if !self.is_flow() {
             if !self.is_key_allowed {
-                return fault(self.cursor.at, "a key cannot begin here: expected a new line");
+                return fault(self.cursor.at, "a key cannot begin here: start it on a new line");
             }
             let (column, start) = (self.cursor.column(), self.cursor.at);
             self.open_block(TokenKind::BlockMappingStart, column, start, None);
@@ -444,7 +450,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// `: `
+    /// Scans the indicator `: `.
     fn value(&mut self) -> Result<(), Fault> {
         let level = self.keys.len() - 1;
         let key = self.keys[level];
@@ -475,7 +481,7 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// `&name` or `*name`.
+    /// Scans `&name` or `*name`.
     fn name(&mut self, kind: TokenKind) -> Result<(), Fault> {
         self.save_key()?;
         self.is_key_allowed = false;
@@ -493,14 +499,14 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Whether a column is left of what belongs to the innermost block collection.
+    /// Returns `true` if a column is too far left to belong to the innermost block collection.
     fn is_outside(&self, column: usize) -> bool {
         isize::try_from(column).is_ok_and(|column| column <= self.indent)
     }
 
-    /// Goes over line breaks and blanks to the next line that has text. Returns whether there was
-    /// a line break; then `breaks` is what stands for all of them: a blank, or line feeds for empty
-    /// lines. LS and PS stand for themselves.
+    /// Skips line breaks and white space up to the next line with text. If there was a line break,
+    /// returns `true` and sets `breaks` to the text that replaces the line breaks: a space, or one
+    /// line feed per empty line. LS and PS are kept.
     fn fold(&mut self, is_plain: bool) -> Result<bool, Fault> {
         self.breaks.clear();
         let len = self.skip_blanks(false)?;
@@ -518,7 +524,7 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    /// Adds the line breaks up to the next line that has text to `breaks`.
+    /// Skips to the next line with text, and adds the line breaks on the way to `breaks`.
     fn skip_breaks(&mut self, is_plain: bool) -> Result<(), Fault> {
         loop {
             match self.skip_blanks(is_plain)? {
@@ -531,26 +537,26 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Skips blanks and returns the length of the line break after them. Indentation of plain
-    /// scalars has no tabs.
+    /// Skips spaces and tabs, and returns the length of the line break after them. Fails at a tab
+    /// in the indentation of a plain scalar.
     fn skip_blanks(&mut self, is_indentation: bool) -> Result<usize, Fault> {
         while self.cursor.is_blank() {
             let is_tab = self.cursor.byte() == b'\t';
             if is_tab && is_indentation && self.is_outside(self.cursor.column()) {
-                return fault(self.cursor.at, "a tab, expected blanks as indentation");
+                return fault(self.cursor.at, "a tab is not allowed as indentation, use spaces");
             }
             self.cursor.at += 1;
         }
         Ok(self.cursor.break_len(self.cursor.at))
     }
 
-    /// Adds a scalar.
+    /// Adds a token for a scalar.
     fn push_scalar(&mut self, style: NodeStyle, start: usize, end: usize, text: Span) {
         let span = Span::new(start, end);
         self.queue.push(Token { kind: TokenKind::Scalar(style), span, text });
     }
 
-    /// The part of [`Self::changed`] from a place on.
+    /// Returns the span of the part of [`Self::changed`] from `start` to the end.
     fn changed_from(&self, start: usize) -> Span {
         let base = self.cursor.bytes.len();
         Span::new(base + start, base + self.changed.len())

@@ -1,18 +1,19 @@
-//! Flow sequences of plain numbers, which are one token.
+//! Scanning a flow sequence of plain numbers as a single token.
 //!
 //! ```text
 //! [1.0, -2.5e-3, 7,
-//!  .nan]                  decimal integers and floats, blanks and line breaks between them
+//!  .nan]                  decimal integers and floats, separated by commas, spaces and line breaks
 //! ```
 //!
-//! Only what every reader takes for the same number is taken: no leading zeros, no `_`, no base
-//! 60, integers of less than 18 digits. Anything else, comments too, is scanned as usual; the
-//! nodes are the same then.
+//! Only numbers that all rules read the same way are joined: without leading zeros, without `_`,
+//! not in base 60, and with fewer than 18 digits if they are integers. Any other list, or one with
+//! comments, is scanned as usual, with the same nodes as the result.
 
 use super::{Scanner, Span, Token, TokenKind, offset};
 
 impl Scanner<'_> {
-    /// Makes one token of the flow sequence that begins at the cursor, if it has only numbers.
+    /// Scans the flow sequence at the cursor as a single token. Returns `false` if it contains
+    /// anything but plain numbers.
     pub(super) fn numbers(&mut self) -> bool {
         let first = self.elements.len();
         let Some((end, line_start, floats)) = self.find_numbers() else {
@@ -26,14 +27,15 @@ impl Scanner<'_> {
         true
     }
 
-    /// Notes where the numbers are, and returns the end of the list, the start of its last line,
-    /// and whether there is a float in it.
+    /// Records the offsets of the numbers. Returns the end of the list, the start of its last line,
+    /// and whether any number is a float. Returns `None` if the list contains anything but plain
+    /// numbers.
     fn find_numbers(&mut self) -> Option<(usize, usize, bool)> {
         let bytes = self.cursor.bytes;
         let (mut line_start, mut floats) = (self.cursor.line_start, false);
         let mut at = self.cursor.at + 1;
         loop {
-            // After a number a tab may be wrong, before it never is.
+            // A tab is always valid before a number, but not always after one.
             skip_space(bytes, &mut at, &mut line_start, b'\t');
             if bytes.get(at) == Some(&b']') && at > self.cursor.at + 1 {
                 let has_numbers =
@@ -54,7 +56,7 @@ impl Scanner<'_> {
     }
 }
 
-/// Skips blanks, line breaks and one more byte.
+/// Skips spaces, line breaks, and the byte `more`.
 fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
     while let Some(&byte) = bytes.get(*at) {
         match byte {
@@ -69,13 +71,13 @@ fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
     }
 }
 
-/// The end of the digits at a place.
+/// Returns the end of the digits that begin at an offset.
 fn digits_end(bytes: &[u8], mut at: usize) -> usize {
-    // Eight at a time, since most floats of real files have sixteen digits.
+    // Test eight bytes at a time, since most floats in real files have sixteen digits.
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
-        // Digits are 30 to 39, and adding 6 leaves the first half of each byte as it is. A carry
-        // goes to the bytes after one that is not a digit, whose bits are not looked at.
+        // The ASCII codes of digits are 30 to 39, so adding 6 does not change the upper half of the
+        // byte. A carry affects only bytes after the first non-digit, whose bits are ignored.
         let halves = 0xf0f0_f0f0_f0f0_f0f0;
         let digit = 0x3030_3030_3030_3030;
         let above = eight.wrapping_add(0x0606_0606_0606_0606);
@@ -91,7 +93,8 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The end of the number at a place, and whether it is a float; `None` if none is there.
+/// Returns the end of the number at an offset, and whether it is a float. Returns `None` if there
+/// is no plain number at the offset.
 pub(in crate::yaml) fn number_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     let digits_end = |at| digits_end(bytes, at);
     let is_signed = matches!(bytes.get(start)?, b'+' | b'-');
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_decimal_numbers_are_joined() {
+    fn only_lists_of_plain_decimal_numbers_become_one_token() {
         use crate::yaml::{Document, ParseOptions};
         for (list, is_joined) in [
             ("[1, -2.5, +3e5]", false),
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_end_at_the_first_byte_that_is_no_digit() {
+    fn digits_end_at_the_first_byte_that_is_not_a_digit() {
         for len in 0..20 {
             for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
                 let mut text = b"7".repeat(40);
@@ -175,7 +178,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn events_are_those_of_the_general_way(
+        fn a_number_list_produces_the_same_events_with_and_without_joining(
             parts in proptest::collection::vec(
                 prop::sample::select(vec![
                     "1", "-2.5", "+3.0e-7", "0", "01", ".nan", "-.inf", "x", "1e5", "0x1", "~", "1_0",

@@ -1,8 +1,8 @@
-//! Scalars without quotes.
+//! Scanning plain scalars, which have no quotes.
 //!
 //! ```text
-//! a: one line        its text is a part of the text of the tree
-//! b: two             `two lines`: a line break is a space, n empty lines are n line feeds
+//! a: one line        its text is a part of the tree's text
+//! b: two             `two lines`: a line break becomes a space, and n empty lines become n line feeds
 //!   lines
 //! ```
 
@@ -19,7 +19,8 @@ impl Scanner<'_> {
         }
         let mut end = self.plain_line()?;
         if may_be_key && self.cursor.byte() == b':' && self.cursor.at - start <= MAX_SIMPLE_KEY {
-            // The common way of a key: nothing is held back.
+            // The usual form of a key: the colon follows on the same line, so the tokens can be
+            // pushed immediately.
             self.open_block(TokenKind::BlockMappingStart, column, start, None);
             self.push(TokenKind::Key, start, start);
             self.push_scalar(NodeStyle::Plain, start, end, Span::new(start, end));
@@ -29,7 +30,7 @@ impl Scanner<'_> {
         }
         self.save_key_at(start, column);
         self.is_key_allowed = false;
-        // Where the text begins in `changed`, if it has several lines.
+        // Offset in `changed` at which the text begins, if it has several lines.
         let mut changed = None;
         while self.fold(true)? {
             let line = self.cursor.at;
@@ -38,7 +39,7 @@ impl Scanner<'_> {
                 || (!self.is_flow() && self.is_outside(self.cursor.column()));
             let line_end = if ends { line } else { self.plain_line()? };
             if line_end == line {
-                // What follows is on a line of its own.
+                // The next token begins on a new line.
                 self.is_key_allowed = true;
                 break;
             }
@@ -56,7 +57,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Goes over the rest of a line, and returns where the text in it ends.
+    /// Scans the rest of a line, and returns the offset at which its text ends.
     fn plain_line(&mut self) -> Result<usize, Fault> {
         let is_flow = self.is_flow();
         let stops = BLANK | BREAK | COLON | if is_flow { FLOW } else { 0 };
@@ -75,7 +76,7 @@ impl Scanner<'_> {
                         self.cursor.byte_at(at + 1),
                         b',' | b'?' | b'[' | b']' | b'{' | b'}'
                     ) {
-                        return fault(at, "expected a blank after `:`");
+                        return fault(at, "expected a space after `:`");
                     }
                     at += 1;
                     end = at;

@@ -1,16 +1,16 @@
-//! Tokens that were scanned and not taken yet.
+//! The queue of tokens that were scanned but not yet taken.
 
 use super::Token;
 
-/// So many taken tokens may stay in memory.
+/// Minimum number of taken tokens before they are removed from memory.
 const KEPT: usize = 32;
 
-/// A queue of a few tokens, into which one may be put before others.
+/// A short queue of tokens, which allows inserting a token before others.
 #[derive(Default)]
 pub(super) struct Queue {
-    /// All since the queue was last empty.
+    /// All tokens since the queue was last empty or compacted.
     tokens: Vec<Token>,
-    /// How many of them were taken.
+    /// Number of tokens at the start of the list that were taken.
     taken: usize,
 }
 
@@ -27,7 +27,7 @@ impl Queue {
         self.tokens.push(token);
     }
 
-    /// Puts a token before the one at a place, counted from the front.
+    /// Inserts a token at an index, counted from the front.
     pub(super) fn insert(&mut self, place: usize, token: Token) {
         self.tokens.insert(self.taken + place, token);
     }
@@ -60,9 +60,9 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_in_their_order_however_many_were_taken() {
+    fn tokens_keep_their_order_when_taken_ones_are_removed() {
         let mut queue = Queue::default();
-        // One is always left, so that the list is never simply cleared.
+        // Always leave one token, so that the list is never simply cleared.
         for number in 0..1000 {
             queue.push(token(3 * number));
             queue.push(token(3 * number + 2));

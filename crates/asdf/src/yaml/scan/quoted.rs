@@ -1,23 +1,23 @@
-//! Scalars in quotes.
+//! Scanning quoted scalars.
 //!
 //! ```text
-//! 'it''s'              two quotes are one
+//! 'it''s'              two quotes stand for one
 //! "\x41\u00e9\n"       escapes; a backslash at the end of a line joins it to the next
 //! 'two
-//!   lines'             `two lines`: folded as plain scalars are
+//!   lines'             `two lines`: line breaks are folded as in plain scalars
 //! ```
 
 use super::cursor::{BREAK, DOUBLE, SINGLE};
 use super::{Fault, Scanner, Span, fault};
 use crate::yaml::scalar::NodeStyle;
 
-/// A quoted scalar while it is read.
+/// A quoted scalar that is being scanned.
 struct Quoted {
-    /// Where its opening quote is.
+    /// Offset of the opening quote.
     start: usize,
-    /// Where the part begins that is not yet in `changed`.
+    /// Offset of the first byte that is not yet copied to `changed`.
     part: usize,
-    /// Where its text begins in `changed`, once some of it is there.
+    /// Offset in `changed` at which the text begins, once any of it has been copied.
     changed: Option<usize>,
 }
 
@@ -68,7 +68,7 @@ impl Scanner<'_> {
         Ok(Quoted { start, part: start + 1, changed: None })
     }
 
-    /// Copies what is not yet copied, up to a place.
+    /// Copies the part that is not yet copied, up to `end`.
     fn copy_part(&mut self, quoted: &mut Quoted, end: usize) {
         quoted.changed.get_or_insert(self.changed.len());
         let part = self.cursor.text.get(quoted.part..end);
@@ -86,10 +86,10 @@ impl Scanner<'_> {
         self.push_scalar(style, quoted.start, end + 1, text);
     }
 
-    /// Goes on in the next line that has text.
+    /// Folds the line breaks, and continues on the next line with text.
     fn fold_quoted(&mut self, quoted: &mut Quoted, line_end: usize) -> Result<(), Fault> {
         let quote = char::from(self.cursor.byte_at(quoted.start));
-        let never_closed = || format!("expected a closing `{quote}` to this quote");
+        let never_closed = || format!("this quote is never closed, expected another `{quote}`");
         let part = self.cursor.bytes.get(quoted.part..line_end).unwrap_or_default();
         let blanks = part.iter().rev().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count();
         self.copy_part(quoted, line_end - blanks);
@@ -98,14 +98,17 @@ impl Scanner<'_> {
             return fault(quoted.start, never_closed());
         }
         if self.cursor.is_document_mark() {
-            return fault(self.cursor.at, "`---` and `...` end a document: indent them in quotes");
+            return fault(
+                self.cursor.at,
+                "`---` or `...` at the start of a line ends the document: indent it inside quotes",
+            );
         }
         self.changed.push_str(&self.breaks);
         quoted.part = self.cursor.at;
         Ok(())
     }
 
-    /// Adds what an escape stands for, and goes past it.
+    /// Adds the character of an escape, and skips the escape.
     fn escape(&mut self, at: usize) -> Result<(), Fault> {
         let break_len = self.cursor.break_len(at + 1);
         if break_len > 0 {
@@ -116,7 +119,7 @@ impl Scanner<'_> {
             if self.cursor.is_document_mark() {
                 return fault(
                     self.cursor.at,
-                    "`---` and `...` end a document: indent them in quotes",
+                    "`---` or `...` at the start of a line ends the document: indent it inside quotes",
                 );
             }
             self.changed.push_str(&self.breaks);
@@ -140,7 +143,7 @@ impl Scanner<'_> {
             b'x' => ('\0', 2),
             b'u' => ('\0', 4),
             b'U' => ('\0', 8),
-            _ => return fault(at, "an unknown escape, such as `\\n` or `\\u00e9` is expected"),
+            _ => return fault(at, "unknown escape, expected one such as `\\n` or `\\u00e9`"),
         };
         self.cursor.at = at + 2 + digits;
         self.changed.push(if digits == 0 { character } else { self.hexadecimal(at, digits)? });
@@ -155,7 +158,10 @@ impl Scanner<'_> {
         };
         match char::from_u32(number) {
             Some(character) => Ok(character),
-            None => fault(at, "this escape is not a Unicode character"),
+            None => fault(
+                at,
+                "this escape does not stand for a Unicode character, expected a code up to 10ffff without d800 to dfff",
+            ),
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Tags: `!suffix`, `!!suffix`, `!handle!suffix`, `!<whole>`, and `!` alone.
+//! Scanning tags: `!suffix`, `!!suffix`, `!handle!suffix`, `!<whole>`, and a lone `!`.
 //!
-//! Here only their form is checked; `Directives` knows what they stand for.
+//! Only the syntax is checked here; `Directives` resolves the handles.
 
 use binio::pointer::percent_decode;
 
 use super::{Fault, Scanner, TokenKind, fault};
 
-/// Whether a byte may stand in any tag.
+/// True for each byte that is allowed in any tag.
 static IS_URI: [bool; 256] = {
     let mut is_uri = [false; 256];
     let mut byte = 0;
@@ -57,20 +57,21 @@ impl Scanner<'_> {
             let suffix = if has_handle { name + 1 } else { start + 1 };
             let end = self.uri_end(suffix, false)?;
             if has_handle && end == suffix {
-                return fault(end, "expected the rest of the tag after its handle");
+                return fault(end, "expected a suffix after the tag handle");
             }
             end
         };
         let is_item = self.is_flow() && self.cursor.byte_at(end) == b',';
         if !is_item && !self.cursor.is_space(end) {
-            return fault(end, "expected a blank or a line break after the tag");
+            return fault(end, "expected a space or a line break after the tag");
         }
         self.cursor.at = end;
         self.push(TokenKind::Tag, start, end);
         Ok(())
     }
 
-    /// The end of a part of a tag; only whole ones may have commas and brackets.
+    /// Returns the end of the URI or suffix at `start`. Only a verbatim tag (`!<..>`, `is_whole`)
+    /// may contain commas and brackets.
     fn uri_end(&self, start: usize, is_whole: bool) -> Result<usize, Fault> {
         let is_uri = |byte: u8| match byte {
             b',' | b'[' | b']' => is_whole,
@@ -80,10 +81,10 @@ impl Scanner<'_> {
         let len = rest.iter().take_while(|&&byte| is_uri(byte)).count();
         let uri = self.cursor.text.get(start..start + len).unwrap_or_default();
         if is_whole && uri.is_empty() {
-            return fault(start, "expected the tag after `!<`");
+            return fault(start, "expected a tag after `!<`");
         }
         if memchr::memchr(b'%', uri.as_bytes()).is_some() && percent_decode(uri).is_none() {
-            return fault(start, "a `%` that escapes no UTF-8 in this tag");
+            return fault(start, "the `%` escapes in this tag do not form valid UTF-8");
         }
         Ok(start + len)
     }
