@@ -91,7 +91,10 @@ fn an_item_of_a_list_that_does_not_exist_creates_the_list() {
     let output = folder.run(&["asdf", "set", "a.asdf", "/meta/others/3", "x"]);
     assert_eq!(status(&output), 2);
     let message = stderr(&output);
-    assert!(message.contains("a new list has no item `3`: expected `-` or `0`"), "{message}");
+    assert!(
+        message.contains("the first item of a new list cannot be `3`, expected `-` or `0`"),
+        "{message}"
+    );
 }
 
 #[test]

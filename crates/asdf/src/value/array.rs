@@ -59,9 +59,9 @@ pub enum ArrayStorage {
     /// [`inline_below`](crate::save::WriteOptions::inline_below).
     #[default]
     Automatic,
-    /// In the tree.
+    /// In the tree, regardless of the number of elements.
     Inline,
-    /// In a block.
+    /// In a block, regardless of the number of elements.
     Block,
 }
 
@@ -125,7 +125,10 @@ impl Array {
         let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
         if byte_size(shape, itemsize) != Some(len) {
             let [len, itemsize] = [len, itemsize].map(|size| count(size, "byte"));
-            let message = format!("{len} for elements of {itemsize} in {shape:?}");
+            let message = format!(
+                "the shape {shape:?} with elements of {itemsize} does not match the data, which has \
+                 {len}"
+            );
             return Err(Error::unwritable(message));
         }
         let layout = Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len);
@@ -371,8 +374,8 @@ fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout, *array.limits()))
 }
 
-/// Copies an array field by field. The recursion is limited because records nest at most
-/// [`array::MAX_RECORD_DEPTH`] deep.
+/// Copies an array field by field. The recursion is limited because records can be nested no deeper
+/// than [`array::MAX_RECORD_DEPTH`].
 fn copy_fields(
     from: &array::Array<Arc<dyn ReadAt>>,
     datatype: &Datatype,

@@ -6,12 +6,13 @@ use crate::value::{Mapping, Sequence, Value};
 /// Wraps a value in the collections that the missing part of a pointer requires: a list for `-` or `0`, a
 /// mapping for any other key.
 ///
-/// Fails for larger numbers, because the first item of a new list has number 0.
+/// Fails for larger numbers, because the first item of a new list has the index 0.
 pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) -> Result<Value> {
     missing.iter().rev().try_fold(value, |inner, token| match token.as_ref() {
         "-" | "0" => Ok(Sequence::from_iter([inner]).into()),
         number if binio::pointer::index(number).is_some() => {
-            let message = format!("a new list has no item `{number}`: expected `-` or `0`");
+            let message =
+                format!("the first item of a new list cannot be `{number}`, expected `-` or `0`");
             Err(Error::reference(pointer, ReferenceError::NotFound(message)))
         }
         key => Ok(Mapping::from_iter([(key, inner)]).into()),

@@ -90,7 +90,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// Converts the name of a file to a relative URI.
+/// Converts a file name to a relative URI.
 pub(crate) fn to_uri(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relative_uris_lead_to_the_same_file_from_another_folder() {
+    fn a_relocated_uri_leads_to_the_same_file_from_the_new_folder() {
         let moved = |uri| relocated(uri, Path::new("/data/night 1"), Path::new("/data/copies/a"));
         for (uri, expected) in [
             ("flat.asdf", Some("../../night%201/flat.asdf")),

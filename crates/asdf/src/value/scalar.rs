@@ -6,13 +6,14 @@ use crate::yaml::{
     Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, resolve, resolve_integer,
 };
 
-/// A scalar whose text or style differs from what this crate would write: `0x1F`, `~`, `1.50`, a text in
-/// lines after `|`.
+/// A scalar whose text or style differs from what this crate would write: `0x1F`, `~`, `1.50`, or
+/// text in lines after `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalarText {
     text: String,
     style: NodeStyle,
-    /// Whether the scalar is quoted and has the tag `!`, so that its text resolves as if it had no quotes.
+    /// True if the scalar is quoted and has the tag `!`, so that its text resolves as if it had no
+    /// quotes.
     is_non_specific: bool,
 }
 

@@ -189,7 +189,11 @@ impl Tree {
                 let shared = self.shared.get_mut(handle.0);
                 place = match shared {
                     Some(shared) => &mut shared.value,
-                    None => return Err(fail("a handle of another tree".to_owned())),
+                    None => {
+                        return Err(fail(
+                            "the handle of this shared node belongs to another tree".to_owned(),
+                        ));
+                    }
                 };
             }
             let is_last = at + 1 == tokens.len();
@@ -202,7 +206,9 @@ impl Tree {
                     }
                     match mapping.get_mut(token) {
                         Some(place) => place,
-                        None => return Err(fail(format!("no node named {token:?}"))),
+                        None => {
+                            return Err(fail(format!("there is no node with the key {token:?}")));
+                        }
                     }
                 }
                 Value::Sequence(sequence) => {
@@ -217,7 +223,11 @@ impl Tree {
                     }
                     &mut sequence.items[index]
                 }
-                _ => return Err(fail(format!("{token:?} would be inside a scalar or an array"))),
+                _ => {
+                    return Err(fail(format!(
+                        "{token:?} would be a child of a scalar or an array, which have no children"
+                    )));
+                }
             };
         }
         *place = value;

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_in_their_order_and_those_of_shared_nodes_once() {
+    fn a_walk_visits_values_in_order_and_shared_nodes_once() {
         let tree = Tree::parse(TREE).unwrap();
         assert_eq!(integers(tree.values()), [1, 2, 4, 5, 3]);
         let keys = tree.values().filter_map(Value::as_str);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_of_an_array_are_visited_only_if_asked_for() {
+    fn a_walk_visits_the_elements_of_an_array_only_on_request() {
         let mut tree = Tree::parse(TREE).unwrap();
         for (which, expected) in
             [(Visit::All, vec![1, 2, 4, 5, 3]), (Visit::WithoutElements, vec![1, 2, 5, 3])]

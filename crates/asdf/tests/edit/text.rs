@@ -66,7 +66,10 @@ fn new_keys_are_strings_at_the_end_and_dash_appends() {
         ],
     );
     let error = edited(text, Set("/new/1", "1")).unwrap_err();
-    assert_eq!(error, "\"/new/1\": a new list has no item `1`: expected `-` or `0`");
+    assert_eq!(
+        error,
+        "\"/new/1\": the first item of a new list cannot be `1`, expected `-` or `0`"
+    );
 }
 
 #[test]

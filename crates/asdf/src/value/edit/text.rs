@@ -263,14 +263,22 @@ impl TreeText {
             return Err(fail(pointer, "an item of a list has no key"));
         };
         let [index] = indexes[..] else {
-            return Err(fail(pointer, "the key occurs more than once"));
+            return Err(fail(
+                pointer,
+                "the key occurs more than once: remove the duplicates before renaming it",
+            ));
         };
         let others = entries_of(container, key);
         let is_other_member = target.member_of.is_some_and(|(mapping, item)| {
             mapping.items().enumerate().any(|(at, other)| at != item && other.get(key).is_some())
         });
         if is_other_member || others.iter().any(|other| *other != index) {
-            return Err(fail(pointer, format!("a key `{key}` already exists")));
+            return Err(fail(
+                pointer,
+                format!(
+                    "the new key `{key}` already exists: remove it first, or choose another name"
+                ),
+            ));
         }
         let slot = self.slot(pointer, container, index)?;
         let Some(old) = slot.key else { return Err(impossible(pointer)) };
@@ -296,7 +304,7 @@ impl TreeText {
         WrittenChild::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
     }
 
-    /// Applies replacements and returns the new text if they have the expected effect and no other.
+    /// Applies replacements. Returns the new text if they have the expected effect and no other.
     fn edited(
         &self,
         pointer: &str,
@@ -380,7 +388,8 @@ impl TreeText {
         if has_returns { text.replace('\n', "\r\n") } else { text }
     }
 
-    /// Returns whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
+    /// Returns two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!`
+    /// stands for those of YAML.
     pub(super) fn handles(&self) -> (bool, bool) {
         let (mut asdf, mut yaml) = (false, true);
         let directives = self.text.lines().take_while(|line| !line.starts_with("---"));
@@ -399,8 +408,9 @@ impl TreeText {
 
     /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// It has the limits of the caller, but the scalar rules for which `emit` writes: under the caller's
-    /// rules, the comparison would miss a scalar that these rules read as another type.
+    /// Uses the caller's limits, but the scalar rules that `emit` writes for. Under the caller's
+    /// scalar rules, the comparison would overlook scalars that `emit`'s rules read as another
+    /// type.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();
         let mut listed = tree.clone();
@@ -423,5 +433,5 @@ fn only(document: &Document) -> YamlNode<'_> {
 }
 
 fn impossible(pointer: &str) -> crate::Error {
-    fail(pointer, "the text cannot be changed there without changing something else")
+    fail(pointer, "the text cannot be changed here without also changing another value")
 }

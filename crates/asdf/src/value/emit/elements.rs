@@ -106,10 +106,10 @@ fn scalar_type(scalar: ScalarType) -> Value {
     }
 }
 
-/// The elements of an inline array, or of a part at given indices along the first axes.
+/// The elements of an inline array, or the part of them at given indices along the first axes.
 #[derive(Clone)]
 pub(crate) struct Elements {
-    /// The elements, packed in C order and in little-endian byte order.
+    /// The elements in C order, packed and in little-endian byte order.
     bytes: Bytes,
     datatype: Arc<Datatype>,
     shape: Arc<[u64]>,

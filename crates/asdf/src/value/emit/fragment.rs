@@ -17,13 +17,15 @@ pub(crate) struct Fragment<'a> {
     pub(crate) in_flow: bool,
     /// The column at which the text will begin.
     pub(crate) column: usize,
-    /// Whether only indentation and indicators precede the text on its line.
+    /// True if only indentation and indicators precede the text on its line.
     pub(crate) begins_line: bool,
-    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
+    /// Two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!` stands for
+    /// those of YAML.
     pub(crate) handles: (bool, bool),
     /// The names of all anchors in the text.
     pub(crate) taken: HashSet<String>,
-    /// The anchors of shared nodes, by number: the name, and whether the text already contains the node.
+    /// The anchors of shared nodes, by index: the name, and whether the text already contains the
+    /// node.
     pub(crate) known: HashMap<usize, (String, bool)>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
     elements::Elements::new(array).map(drop)
 }
 
-/// Returns the value for a date and time. Any other text becomes a string.
+/// Returns the value of a date and time. Any other text becomes a string.
 pub(crate) fn time_value(text: &str) -> crate::value::Value {
     use crate::value::{ScalarText, Value};
     use crate::yaml::{NodeKind, ScalarRules, resolve};
@@ -86,8 +86,9 @@ pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Res
     Ok(emitter.out.write_all(emitter.text.buffer.as_bytes())?)
 }
 
-/// Returns `true` if a collection is written in brackets by default: if it contains only scalars that do not
-/// need their own lines. `is_scalar` decides about shared nodes.
+/// Returns `true` if a collection is written in brackets by default, because it contains only
+/// scalars that do not need their own lines. For a shared node, `is_scalar` tells whether it is a
+/// scalar.
 pub(crate) fn wants_brackets<'v>(
     children: impl IntoIterator<Item = &'v Value>,
     is_scalar: &dyn Fn(SharedId) -> bool,
@@ -138,7 +139,8 @@ pub(super) struct Emitter<'a, 'w> {
     anchors: Vec<Anchor>,
     /// Names that new anchors must not have.
     pub(super) taken: HashSet<String>,
-    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML, respectively.
+    /// Two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!` stands for
+    /// those of YAML.
     pub(super) handles: (bool, bool),
     /// The number of generated anchor names.
     made_up: usize,
@@ -231,7 +233,8 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Returns whether a key is on the same line as its value, and whether it is an alias.
+    /// Returns two flags for a key: whether it is on the same line as its value, and whether it is
+    /// an alias.
     fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
         let value = match key {
             Item::Borrowed(value) => value,

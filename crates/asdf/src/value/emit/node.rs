@@ -45,7 +45,7 @@ mod tests {
         text: |\n    two\n    lines\n  empty:\n  self: &s [*s]\n  tag: !local {? 1 : \"a\\u2028\"}\n";
 
     #[test]
-    fn a_part_reads_back_as_the_same_nodes() {
+    fn a_part_of_the_tree_reads_back_as_the_same_nodes() {
         let file = Asdf::from_bytes(format!("#ASDF 1.0.0\n{TREE}...\n")).unwrap();
         let mut text = Vec::new();
         file.tree().unwrap().get("x").unwrap().write_yaml(&mut text).unwrap();
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_the_text_of_the_file() {
+    fn writing_the_root_returns_the_text_of_the_file() {
         let file = Asdf::from_bytes(format!("#ASDF 1.0.0\n{TREE}# why\n...\n")).unwrap();
         let mut text = Vec::new();
         file.tree().unwrap().write_yaml(&mut text).unwrap();
