@@ -57,7 +57,7 @@ pub(super) struct BlockOptions {
     pub(super) checksum: bool,
 }
 
-/// A small block that is encoded before its position is known.
+/// A small block that has been encoded before its position is known.
 pub(super) struct Encoded {
     stored: Bytes,
     data_size: u64,

@@ -200,7 +200,11 @@ impl EditedFile<'_> {
                     plan.parts.push(Part::Block { content: Content::Empty, next });
                 }
                 (None, Some(old)) => self.copy_block(&mut plan, old)?,
-                (None, None) => return Err(Error::unwritable("a block has no data")),
+                (None, None) => {
+                    return Err(Error::unwritable(
+                        "the plan of the edited file has a block without data",
+                    ));
+                }
             }
         }
         let had_index = headers.is_empty() || self.file.layout().index.is_some();
@@ -224,7 +228,8 @@ impl EditedFile<'_> {
         }
         let Some(allocated) = file_len.checked_sub(old.data_start()) else {
             return Err(Error::unwritable(format!(
-                "the header of the block at offset {} ends at {}, but the file has only {file_len} bytes",
+                "the header of the block at offset {} ends at offset {}, but the file has only \
+                 {file_len} bytes",
                 old.offset,
                 old.data_start(),
             )));
@@ -248,7 +253,7 @@ impl EditedFile<'_> {
         });
         let is_index = layout.index.as_ref().is_some_and(|index| index.offset == end);
         if !is_index && self.has_content(end)? {
-            let message = "what follows the last block is not a block: repair the file first";
+            let message = "the bytes after the last block are not a block: repair the file first";
             return Err(Error::unwritable(format!("offset {end}: {message}")));
         }
         let align = headers.iter().map(alignment_of).min().unwrap_or(ALIGN);

@@ -302,13 +302,15 @@ impl Editor {
         }
         let fail = |message: &str| Err(Error::unwritable(message));
         if !text.starts_with("%YAML") {
-            return fail("line 1: expected `%YAML 1.1`, which begins the tree");
+            return fail(
+                "the tree does not begin with a %YAML directive, expected `%YAML 1.1` in line 1",
+            );
         }
         let end = crate::layout::tree_end::search(text.as_bytes(), 0, true);
         match end {
             crate::layout::tree_end::TreeEnd::Found { len, .. } => {
                 if !text.get(len..).unwrap_or_default().trim().is_empty() {
-                    return fail("text follows the line `...`, which ends the tree");
+                    return fail("the tree ends at the line `...`, but other text follows it");
                 }
                 text.truncate(len);
                 if !text.ends_with('\n') {
@@ -352,7 +354,10 @@ impl Editor {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
         let Some(place) = &self.place else {
-            return Err(Error::unwritable("the file was not opened to be changed"));
+            return Err(Error::unwritable(
+                "the file was opened without a lock, so it cannot be changed: write the result \
+                 elsewhere or open the file by its path",
+            ));
         };
         place.check_unchanged(&self.file)?;
         let written = match &change {
@@ -424,8 +429,8 @@ impl Editor {
         })
     }
 
-    /// Applies the changes to a storage instead of the opened file: for files outside the file system, and
-    /// for simulating interrupted changes.
+    /// Applies the changes to a storage instead of the opened file. This serves files outside the
+    /// file system, and simulations of interrupted changes.
     ///
     /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Changes that
     /// require a new file are rejected, because only [`Self::write_to`] writes one; [`EditOptions::in_place`]
@@ -460,7 +465,7 @@ impl Editor {
             Planned::InPlace(change) => drop(change.apply(storage)?),
             Planned::NewFile(_) => {
                 return Err(Error::unwritable(
-                    "expected a change in place, but it needs a new file",
+                    "the change cannot be made in place: write a new file instead",
                 ));
             }
         }
@@ -678,7 +683,7 @@ mod tests {
     use crate::yaml::PARSED;
 
     #[test]
-    fn setting_a_value_parses_the_tree_twice_even_if_blanks_make_up_for_its_length() {
+    fn setting_a_value_parses_the_tree_only_twice_even_if_spaces_are_added() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.asdf");
         let lines = (0..2000).map(|n| format!("k{n}: {n}\n")).collect::<Vec<_>>().concat();
@@ -692,7 +697,7 @@ mod tests {
             let mut editor = Editor::open(&path).unwrap();
             editor.set("/k1000", &Tree::new(value)).unwrap();
             assert_eq!(editor.commit().unwrap().method, method, "{value}");
-            // The value alone is parsed as well.
+            // The value itself is parsed as well.
             let twice = 2 * lines.len();
             assert!((twice..twice + 1000).contains(&PARSED.get()), "{value}: {}", PARSED.get());
         }

@@ -114,10 +114,10 @@ impl<'a> InPlace<'a> {
 }
 
 fn needs_new_file() -> Error {
-    Error::unwritable("expected a change in place, but it needs a new file")
+    Error::unwritable("the change cannot be made in place: write a new file instead")
 }
 
-/// A sink that writes to a target, starting at `position`.
+/// A sink that writes to a target from `position` on.
 struct Cursor<'t> {
     target: &'t mut dyn WriteAt,
     position: u64,

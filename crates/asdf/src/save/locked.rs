@@ -42,7 +42,10 @@ impl LockedFile {
         let lock = FileLock::acquire_within(path, options.patience)?;
         let can_write = !is_read_only(lock.path())?;
         if !can_write && !options.read_only {
-            return Err(Error::unwritable(format!("{}: the file is read-only", path.display())));
+            return Err(Error::unwritable(format!(
+                "{}: the file is read-only: make it writable first",
+                path.display()
+            )));
         }
         let rolled_back = lock.roll_back()?;
         let handle = File::open(lock.path())?;

@@ -61,7 +61,9 @@ impl<'a> NumberedTree<'a> {
             *tree.root_mut() = Mapping::new().into();
         }
         let Some(root) = tree.root_mut().as_mapping_mut() else {
-            return Err(Error::unwritable("the root of the tree is not a mapping"));
+            return Err(Error::unwritable(
+                "the root of the tree is not a mapping, but a file requires one",
+            ));
         };
         metadata::add(root, options, origin.is_some());
         let root = std::mem::take(tree.root_mut());
@@ -244,7 +246,9 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     let known = versions.known_versions().filter(|(_, since)| *since <= standard);
     match known.map(|(version, _)| version).max() {
         Some(version) => Ok(format!("{uri}-{version}")),
-        None => Err(Error::unwritable(format!("standard {standard} has no tag `{name}`"))),
+        None => Err(Error::unwritable(format!(
+            "version {standard} of the standard has no tag `{name}`: choose another version"
+        ))),
     }
 }
 
@@ -364,7 +368,10 @@ impl Places<'_, '_> {
                 Ok(self.sources.get(&old).copied())
             }
             (Source::Block(block), None) => {
-                let message = format!("`source: {block}` is a block, and no file has it");
+                let message = format!(
+                    "`source: {block}` refers to a block of a file, but the tree comes from no \
+                     file: set it with `Writer::blocks_of`"
+                );
                 Err(Error::unwritable(message))
             }
             (Source::File(uri), Some(origin)) => self.external(uri, origin),
@@ -422,7 +429,9 @@ impl Places<'_, '_> {
 }
 
 fn no_float16(standard: Version) -> Error {
-    Error::unwritable(format!("standard {standard} has no datatype float16, which came with 1.6.0"))
+    Error::unwritable(format!(
+        "version {standard} of the standard has no datatype float16: choose 1.6.0"
+    ))
 }
 
 fn has_float16(datatype: &binio::array::Datatype) -> bool {
@@ -442,7 +451,7 @@ fn is_beyond_literals(integer: &Integer<'_>) -> bool {
 /// Returns the value for an integer that is too large for a YAML literal: a list of 32-bit words.
 fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     let Ok(big) = integer.to_big_int() else {
-        return Err(Error::unwritable("an integer has too many digits"));
+        return Err(Error::unwritable("an integer has too many digits to write"));
     };
     let (sign, words) = big.to_u32_digits();
     let words = Array::from_slice(&words, &[words.len() as u64])?;
@@ -458,7 +467,8 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
 fn check_key(key: &Value) -> Result<()> {
     match key.untagged() {
         Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
-            let message = "standard 1.6.0 requires keys that are strings, integers or booleans";
+            let message = "version 1.6.0 of the standard requires keys to be strings, integers or \
+                           booleans";
             Err(Error::unwritable(message))
         }
         _ => Ok(()),

@@ -143,15 +143,16 @@ impl Default for EditOptions {
 
 #[cfg(any(unix, windows))]
 impl EditOptions {
-    /// Creates options with the default values, which are given at each method.
+    /// Creates options with the default values, which are documented with each setter.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether to change the existing file, under a journal, instead of replacing it with a new one:
-        /// for files too large to copy. Other programs may see the file while it is being changed. The tree
-        /// has to fit in its space, and removed blocks keep theirs. Default: no.
+        /// Sets whether to change the existing file, under a journal, instead of replacing it with
+        /// a new one. This is meant for files too large to copy. Other programs may see the file
+        /// while it is being changed. The tree has to fit in the space before the first block, and
+        /// removed blocks keep their space. Default: no.
         in_place: bool;
         /// Sets whether read-only files may be edited. Default: no.
         read_only: bool;

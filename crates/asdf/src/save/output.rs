@@ -26,7 +26,7 @@ pub(super) struct Stream<'a, W> {
 impl<W: Write + Seek> Sink for Stream<'_, W> {
     fn copy(&mut self, range: Range<u64>) -> Result<()> {
         let Some(existing) = self.existing else {
-            return Err(Error::unwritable("expected a file to copy bytes from"));
+            return Err(Error::unwritable("there is no file to copy bytes from"));
         };
         let mut pieces = existing.pieces(range, existing.preferred_piece());
         pieces.try_for_each(|piece| Ok(self.out.write_all(&piece?)?))

@@ -125,7 +125,12 @@ impl RowWriter {
         crate::file::journal::roll_back(path)?;
         let file = Asdf::open(path)?;
         let count = file.blocks().len()?;
-        let refused = || Error::unwritable("the file has no streamed block that an array fills");
+        let refused = || {
+            Error::unwritable(
+                "the last block is not a streamed block with an array of rows, so no rows can be \
+                 added",
+            )
+        };
         let last = file.blocks().get(count.checked_sub(1).ok_or_else(refused)?)?;
         if !last.header()?.is_streamed() {
             return Err(refused());
@@ -180,7 +185,7 @@ impl RowWriter {
         if given != self.datatype {
             let (want, got) = (&self.datatype, given);
             return Err(Error::unwritable(format!(
-                "elements are {got}, those of the array {want}"
+                "the elements have the type {got}, but the array has the type {want}"
             )));
         }
         self.push_bytes(as_bytes(elements))
@@ -245,5 +250,5 @@ impl RowWriter {
 fn size_of_row(datatype: &Datatype, row: &[u64]) -> Result<u64> {
     let size = byte_size(row, datatype.itemsize());
     size.filter(|&size| size > 0)
-        .ok_or_else(|| Error::unwritable("a row has no bytes, or too many"))
+        .ok_or_else(|| Error::unwritable("a row has no bytes or too many, expected 1 to 2^63-1"))
 }

@@ -259,7 +259,10 @@ impl<'a> Writer<'a> {
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
         let tree = self.numbered_tree(false)?;
         if tree.names_blocks() {
-            return Err(Error::unwritable("an array has a block, which text cannot hold"));
+            return Err(Error::unwritable(
+                "an array is stored in a block, which text without blocks cannot contain: store \
+                 it inline",
+            ));
         }
         out.write_all(self.head_text().as_bytes())?;
         match self.kept_text(&tree)? {
@@ -284,15 +287,18 @@ impl<'a> Writer<'a> {
         let WriteOptions { align, pad_tree, standard, .. } = self.options;
         let max = BlockHeader::MAX_ALIGN;
         if !(align.is_power_of_two() && align <= max) {
-            let message = format!("alignment {align}: expected a power of two up to {max}");
+            let message = format!("the alignment is {align}, expected a power of two up to {max}");
             return Err(Error::unwritable(message));
         }
         if pad_tree > MAX_PADDING {
-            let message = format!("{pad_tree} bytes of padding: expected at most {MAX_PADDING}");
+            let message =
+                format!("the padding has {pad_tree} bytes, expected at most {MAX_PADDING}");
             return Err(Error::unwritable(message));
         }
         if !STANDARDS.contains(&standard) {
-            return Err(Error::unwritable(format!("standard {standard}: expected 1.0.0 to 1.6.0")));
+            return Err(Error::unwritable(format!(
+                "version {standard} of the standard cannot be written, expected 1.0.0 to 1.6.0"
+            )));
         }
         Ok(())
     }

@@ -167,7 +167,10 @@ fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
         matches!(kind, ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. })
     };
     assert!(is_cut(cut.reason.kind()), "{}", cut.reason);
-    assert_eq!(missing.reason.to_string(), "block 2: no such block, the file has 2");
+    assert_eq!(
+        missing.reason.to_string(),
+        "block 2: the block does not exist, the number of blocks in the file is 2"
+    );
     let file = Asdf::from_bytes(bytes).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     let block = file.blocks().get(1).unwrap();
@@ -210,7 +213,10 @@ fn a_tree_that_is_cut_keeps_its_whole_lines() {
     let text = b"#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: {x: 1,\n  y: 2}\nc: 2.5";
     let (bytes, report) = repaired(&text[..]);
     assert!(bytes.ends_with(b"\nb: {x: 1,\n  y: 2}\n...\n"), "{}", String::from_utf8_lossy(&bytes));
-    assert_eq!(report.lost[0].reason.to_string(), "the tree is cut");
+    assert_eq!(
+        report.lost[0].reason.to_string(),
+        "the tree is truncated, expected a line `...` at its end"
+    );
     assert_eq!(report.lost[0].bytes, 49..55);
     let (bytes, _) = repaired(&text[..45]);
     assert!(bytes.ends_with(b"\na: 1\n...\n"));
@@ -407,7 +413,7 @@ fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
     let (again, report) = repaired(&without_cr(&good));
     assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
     let reason = report.lost[0].reason.to_string();
-    let expected = "block 1: 200 bytes were removed in it, as by a conversion of line ends, and where is not known";
+    let expected = "block 1: 200 bytes were removed at an unknown position, probably by a conversion of line ends";
     assert_eq!(reason, expected);
     let file = Asdf::from_bytes(again).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));

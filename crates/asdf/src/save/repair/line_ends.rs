@@ -376,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_come_in_order_and_end() {
+    fn combinations_are_enumerated_in_order_until_the_last() {
         let mut choice = vec![0, 1];
         let mut all = vec![choice.clone()];
         while next_choice(&mut choice, 4) {

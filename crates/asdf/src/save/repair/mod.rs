@@ -230,7 +230,8 @@ impl Reason {
 /// The blocks of the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length in bytes of the intact data of each block, as far as it is known.
+    /// Length in bytes of the intact data of each block; 0 if the block is missing or compressed
+    /// and damaged.
     lens: Vec<u64>,
     /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,
@@ -253,7 +254,7 @@ impl Kept {
                 let len = if header.is_streamed() {
                     copied.end - copied.start
                 } else if header.is_compressed() && is_damaged {
-                    // It is unknown how much of the block can be decoded.
+                    // The block is damaged, and it is unknown how much of it can be decoded.
                     0
                 } else {
                     header.data_size

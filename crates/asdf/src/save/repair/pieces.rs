@@ -25,7 +25,7 @@ pub(super) enum View {
     WithoutCr,
     /// With a CR before each LF that has none.
     WithCr,
-    /// Other bytes instead of the stored ones.
+    /// Bytes that replace the stored ones.
     Replaced(Bytes),
 }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_seen_as_they_were() {
+    fn pieces_are_presented_with_their_original_line_ends() {
         let stored = b"a\r\nb\r\r\nc\rd|x\ny\r\nz\n|kept\r\n|gone".to_vec();
         let end = stored.len() as u64;
         let views = vec![
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_meet_between_cr_and_lf() {
+    fn a_step_that_ends_between_cr_and_lf_is_converted_correctly() {
         let step = usize::try_from(STEP).unwrap();
         for shift in 0..3 {
             let mut stored = vec![b'-'; step - 2 + shift];

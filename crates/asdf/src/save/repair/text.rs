@@ -144,7 +144,7 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
 }
 
 fn cut() -> Error {
-    ErrorKind::Layout("the tree is cut".to_owned()).into()
+    ErrorKind::Layout("the tree is truncated, expected a line `...` at its end".to_owned()).into()
 }
 
 fn before_last_line(text: &[u8]) -> &[u8] {
