@@ -77,8 +77,8 @@ impl Chunked for Blosc {
         let len = u64::from(header.ctbytes());
         if let Ok(n) = ByteReader::new(prefix).read::<u32>(Endian::Big) {
             if u64::from(n) != len {
-                let (n, len) = (count(n, "byte"), count(len, "byte"));
-                return Err(format!("chunk of {n} holds a Blosc buffer of {len}"));
+                let n = count(n, "byte");
+                return Err(format!("the chunk has {n}, but its Blosc buffer has {len}"));
             }
         }
         let start = prefix.len() as u64;

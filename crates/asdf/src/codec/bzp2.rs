@@ -49,7 +49,7 @@ const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
 /// most 51.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes that the library leaves free at the end of a block, plus the length of a run.
+/// Number of bytes that the library leaves unused at the end of a block, plus the length of a run.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(
@@ -70,8 +70,9 @@ pub(super) fn encode(
     };
     let compress = |piece: Vec<u8>| compress(&piece, level);
     pipeline(100_000 * usize::from(level), read, compress, |block| {
-        let (end, crc) =
-            find_end(&block).ok_or_else(|| encoder_error("bzip2", "a stream without an end"))?;
+        let (end, crc) = find_end(&block).ok_or_else(|| {
+            encoder_error("bzip2", "the compressor returned a stream without an end")
+        })?;
         combined = combined.rotate_left(1) ^ crc;
         stream.push(&block, 32..end);
         sink(&std::mem::take(&mut stream.out))

@@ -115,7 +115,9 @@ impl FromStr for Compression {
             None => *default,
             Some((_, Some(level))) if levels.contains(&level) && levels.end() > &0 => level,
             Some(_) if levels.end() == &0 => {
-                return Err(ParseCompressionError(format!("{name} has no levels")));
+                return Err(ParseCompressionError(format!(
+                    "the compression {name} has no levels, but a level is given"
+                )));
             }
             Some((level, _)) => {
                 let (low, high) = (levels.start(), levels.end());
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_compressions_read_back() {
+    fn the_name_of_a_compression_parses_to_the_same_compression() {
         for text in [
             "none",
             "zlib:0",

@@ -53,11 +53,11 @@ impl Chunked for Lz4 {
         let (Ok(len), Ok(data_len)) =
             (reader.read::<u32>(Endian::Big), reader.read::<u32>(Endian::Little))
         else {
-            return Err("LZ4 chunk without its lengths".to_owned());
+            return Err("the LZ4 chunk is too short for its lengths".to_owned());
         };
         if len < 4 {
             let len = count(len, "byte");
-            return Err(format!("LZ4 chunk of {len}, too short for its decoded length"));
+            return Err(format!("the LZ4 chunk has {len}, but its decoded length alone needs 4"));
         }
         let end = 4 + u64::from(len);
         Ok(Lengths { payload: HEADER_LEN as u64..end, data_len: data_len.into() })
@@ -72,7 +72,7 @@ impl Chunked for Lz4 {
         let len = decompress_into(block, out).map_err(|error| corrupt(format!("LZ4: {error}")))?;
         if len != out.len() {
             let (len, claim) = (count(len, "byte"), out.len());
-            return Err(corrupt(format!("LZ4 chunk decodes to {len}, expected {claim}")));
+            return Err(corrupt(format!("the LZ4 chunk decodes to {len}, expected {claim}")));
         }
         Ok(())
     }

@@ -81,7 +81,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Converts the failure of a part that begins at `start` to one of the whole, by moving its offset.
+    /// Converts an offset relative to a part that begins at `start` to an offset in the whole
+    /// payload. Other failures are returned unchanged.
     fn moved_by(self, start: u64) -> Self {
         match self {
             Self::Codec(CodecError::Corrupt { message, offset }) => {

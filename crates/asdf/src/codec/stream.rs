@@ -133,7 +133,7 @@ impl<'a> Streams<'a> {
         let filled = self.stream.fill(out).map_err(|failure| failure.moved_by(self.start))?;
         self.state = filled.state;
         if filled.state == StreamState::Running && filled.len == 0 && self.end() == before {
-            let message = "the decoder makes no progress".to_owned();
+            let message = "the stream is damaged: the decoder makes no progress".to_owned();
             return Err(CodecError::Corrupt { message, offset: before }.into());
         }
         Ok(filled.len.min(out.len()))

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn all_fields_are_big_endian_and_in_the_order_of_the_standard() {
+    fn header_fields_are_big_endian_and_in_the_order_of_the_standard() {
         let header = BlockHeader::parse(&bytes(1, *b"zlib", [3, 2, 1]), 10, 1000).unwrap();
         let expected = BlockHeader {
             offset: 10,
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_a_header_is_an_error_that_names_the_end_of_the_file() {
+    fn a_truncated_header_is_an_error_that_states_the_end_of_the_file() {
         let whole = bytes(0, [0; 4], [0; 3]);
         for len in 0..whole.len() {
             let error = BlockHeader::parse(&whole[..len], 5, 5 + len as u64).unwrap_err();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn header_size_below_48_is_an_error_and_above_48_moves_the_data() {
+    fn a_header_size_below_48_is_an_error_and_a_larger_one_moves_the_data() {
         let mut small = bytes(0, [0; 4], [0; 3]);
         small[5] = 47;
         let error = BlockHeader::parse(&small, 100, 1000).unwrap_err();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_near_the_top_of_u64_saturate() {
+    fn ranges_of_blocks_with_sizes_near_u64_max_saturate() {
         for size in [1 << 31, 1 << 63, u64::MAX] {
             let header = BlockHeader::parse(&bytes(0, [0; 4], [size; 3]), 100, 200).unwrap();
             assert!(!header.fits(200));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_an_aligned_header_begin_at_the_next_multiple() {
+    fn the_data_after_an_aligned_header_begins_at_the_next_multiple() {
         for align in [1, 2, 64, 4096, BlockHeader::MAX_ALIGN] {
             for offset in [0, 1, 9, 10, 64, 4042, 4043, 1 << 40] {
                 let header = BlockHeader::aligned(offset, [0; 4], align);
@@ -374,14 +374,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_header_that_is_written_parses_to_the_same_fields(header in headers()) {
+        fn a_written_block_header_parses_to_the_same_fields(header in headers()) {
             let bytes = header.to_bytes();
             prop_assert_eq!(bytes.len(), header.len());
             prop_assert_eq!(BlockHeader::parse(&bytes, header.offset, u64::MAX), Ok(header));
         }
 
         #[test]
-        fn a_field_that_is_patched_at_its_offset_is_that_field(
+        fn patching_a_header_at_the_offset_of_a_field_changes_that_field(
             mut header in headers(),
             allocated_size: u64,
             checksum: [u8; 16],

@@ -95,19 +95,22 @@ impl Head {
     fn read_header(&mut self, line: &[u8]) -> Result<(), Error> {
         let Ok((trailing, (blanks, word))) = header_line(line) else { return Err(not_asdf(line)) };
         if blanks != b" " || !trailing.is_empty() {
-            let message = "white space in the header line other than one blank";
+            let message = "the header line has white space other than a single space";
             self.report(Code::HeaderWhitespace, ASDF_TOKEN.len(), 1, message);
         }
         let version = version(word).ok().filter(|(_, version)| version.major == 1);
         let Some((suffix, version)) = version else {
             let word = String::from_utf8_lossy(word);
-            let message = format!("file format version {word:?}, expected 1.0.0");
+            let message = format!("the file format version is {word:?}, expected 1.0.0");
             return Err(Error::new(ErrorKind::Layout(message)).at(6));
         };
         self.format_version = version;
         if version != FORMAT_VERSION || !suffix.is_empty() {
             let word = String::from_utf8_lossy(word);
-            let message = format!("file format version {word}, read as {FORMAT_VERSION}");
+            let message = format!(
+                "the file format version is {word}, but the file is read as version \
+                 {FORMAT_VERSION}"
+            );
             self.report(Code::UnsupportedVersion, 6, 1, message);
         }
         Ok(())
@@ -129,7 +132,8 @@ impl Head {
             }
             if let Some(directive) = begins_tree(line.text) {
                 if !directive {
-                    let message = "the tree does not begin with %YAML 1.1";
+                    let message = "the tree does not begin with a %YAML directive, expected \
+                                   `%YAML 1.1`";
                     self.report(Code::MissingYamlDirective, self.len, self.line, message);
                 }
                 self.content = Content::Tree;
@@ -160,7 +164,10 @@ impl Head {
                 v.major == 1 && KNOWN_STANDARD_MINORS.contains(&v.minor) && v.patch == 0
             });
             if !known {
-                let message = format!("standard version {:?}", String::from_utf8_lossy(word));
+                let message = format!(
+                    "the version {:?} of the standard is unknown",
+                    String::from_utf8_lossy(word)
+                );
                 self.report(Code::UnknownStandard, self.len, self.line, message);
             }
             return;
@@ -171,7 +178,7 @@ impl Head {
 
     /// Reports bytes that are neither a comment nor part of the tree.
     fn report_other_bytes(&mut self) {
-        let message = "bytes between the header and the tree or first block, not in a comment";
+        let message = "expected a comment, the tree or a block after the header, found other bytes";
         self.report(Code::BytesBeforeTree, self.len, self.line, message);
     }
 
@@ -222,7 +229,7 @@ fn not_asdf(text: &[u8]) -> Error {
     let what = if text.starts_with(BYTE_ORDER_MARK) {
         "a byte-order mark precedes #ASDF".to_owned()
     } else if text.starts_with(ASDF_TOKEN) {
-        "the header line is not \"#ASDF\", a blank and a version".to_owned()
+        "the header line is invalid, expected \"#ASDF\", a space and a version".to_owned()
     } else if let Some(kind) = binio::diagnostic::kind_by_signature(text) {
         format!("this is {kind}")
     } else {
@@ -275,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn header_standard_and_comments_stand_before_the_tree() {
+    fn the_head_has_a_header_line_a_standard_version_and_comments() {
         let head = head(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n# %YAML is below\r\n%YAML 1.1\n");
         assert_eq!(head.format_version, Version::new(1, 0, 0));
         assert_eq!(head.standard_version, Some(Version::new(1, 6, 0)));
@@ -285,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_alone_is_a_file_with_or_without_line_end() {
+    fn a_header_line_alone_is_a_file_with_or_without_a_line_end() {
         for text in [&b"#ASDF 1.0.0"[..], b"#ASDF 1.0.0\n", b"#ASDF 1.0.0\r\n"] {
             let head = head(text);
             assert_eq!((head.content, head.len), (Content::Nothing, text.len()));
@@ -294,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn white_space_other_than_one_blank_is_reported() {
+    fn white_space_other_than_one_space_in_the_header_line_is_reported() {
         for text in [&b"#ASDF  1.0.0\n"[..], b"#ASDF\t1.0.0\n", b"#ASDF 1.0.0 \n"] {
             assert_eq!(codes(text), [Code::HeaderWhitespace], "{text:?}");
         }
     }
 
     #[test]
-    fn other_versions_of_major_1_are_reported_and_other_majors_are_errors() {
+    fn other_format_versions_are_reported_and_other_major_versions_are_errors() {
         assert_eq!(codes(b"#ASDF 1.1.0\n"), [Code::UnsupportedVersion]);
         assert_eq!(codes(b"#ASDF 1.0.0-dev\n"), [Code::UnsupportedVersion]);
         for text in [
@@ -316,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_begin_with_the_token_is_not_an_asdf_file() {
+    fn a_file_without_the_asdf_token_at_the_start_is_an_error() {
         for text in [
             &b""[..],
             b"#ASDF",
@@ -331,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_standards_are_reported() {
+    fn an_unknown_version_of_the_standard_is_reported() {
         assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD 9.9.9\n"), [Code::UnknownStandard]);
         assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD new\n"), [Code::UnknownStandard]);
         assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.7.0\n"), []);
@@ -352,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn many_irregular_lines_take_linear_time() {
+    fn skipping_many_irregular_lines_takes_linear_time() {
         let lines = "#ASDF_STANDARD x\n".repeat(100_000) + &"\n".repeat(1_000_000);
         let found = codes(format!("#ASDF 1.0.0\n{lines}%YAML 1.1\n").as_bytes());
         assert_eq!(found.len(), 100_001);
@@ -360,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_may_lack_the_yaml_directive() {
+    fn a_tree_without_the_yaml_directive_is_found_and_reported() {
         for text in
             [&b"#ASDF 1.0.0\n---\n"[..], b"#ASDF 1.0.0\n--- !x\n", b"#ASDF 1.0.0\n%TAG ! x:\n"]
         {
@@ -370,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_may_follow_at_once_or_after_padding() {
+    fn a_block_is_found_directly_after_the_head_or_after_padding() {
         let at_once = head(b"#ASDF 1.0.0\n#c\n\xd3BLK\n");
         assert_eq!(
             (at_once.content, at_once.len, at_once.diagnostics),
@@ -382,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_is_written_parses_to_the_same_versions_without_remarks() {
+    fn a_written_head_parses_to_the_same_versions_without_diagnostics() {
         for minor in KNOWN_STANDARD_MINORS {
             let standard = Version::new(1, minor, 0);
             let text = to_text(standard) + "%YAML 1.1\n";
@@ -397,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn every_beginning_of_a_head_asks_for_more_or_gives_the_same_answer() {
+    fn parsing_the_beginning_of_a_head_asks_for_more_or_agrees_with_the_whole() {
         let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n#c\n\n%YAML 1.1\n";
         let whole = head(text);
         for len in 5..text.len() {

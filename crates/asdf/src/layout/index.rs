@@ -149,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_index_that_is_written_parses_to_the_same_offsets(
+        fn a_written_index_parses_to_the_same_offsets(
             offsets in proptest::collection::vec(any::<u64>(), 1..50),
         ) {
             prop_assert_eq!(parse(to_text(&offsets).as_bytes(), 50), Some(offsets));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn block_and_flow_lists_are_read() {
+    fn an_index_may_be_a_block_list_or_a_flow_list() {
         assert_eq!(index(b"---\n- 178\n- 240\n...\n"), Some(vec![178, 240]));
         assert_eq!(index(b"--- [178, 240]\n...\n"), Some(vec![178, 240]));
         assert_eq!(index(b"---\n[178,\n 240]\n...\n"), Some(vec![178, 240]));
@@ -170,21 +170,21 @@ mod tests {
     }
 
     #[test]
-    fn a_comma_may_trail_in_a_flow_list() {
+    fn a_flow_list_in_an_index_may_end_with_a_comma() {
         assert_eq!(index(b"--- [123,456,]\n...\n"), Some(vec![123, 456]));
         assert_eq!(index(b"--- [,]\n...\n"), None);
         assert_eq!(index(b"--- [1,,2]\n...\n"), None);
     }
 
     #[test]
-    fn an_empty_list_is_a_list_and_no_list_is_not() {
+    fn an_empty_list_is_an_index_but_a_missing_list_is_not() {
         assert_eq!(index(b"--- []\n...\n"), Some(vec![]));
         assert_eq!(index(b"---\n...\n"), None);
         assert_eq!(index(b""), None);
     }
 
     #[test]
-    fn zero_bytes_may_follow_with_or_without_the_end_line() {
+    fn zero_bytes_may_follow_an_index_with_or_without_an_end_line() {
         assert_eq!(index(b"--- [1]\n...\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"--- [1]\n\0\0\0"), Some(vec![1]));
         assert_eq!(index(b"---\n- 1\n\0\0\0"), Some(vec![1]));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_non_negative_integers_is_no_index() {
+    fn only_a_list_of_non_negative_integers_is_an_index() {
         for body in [
             &b"--- [-1]\n"[..],
             b"--- [1.5]\n",
@@ -215,24 +215,24 @@ mod tests {
     }
 
     #[test]
-    fn text_after_the_index_makes_it_no_index() {
+    fn an_index_followed_by_other_text_is_rejected() {
         assert_eq!(index(b"---\n- 178\n...\ngarbage: ["), None);
     }
 
     #[test]
-    fn the_header_must_end_its_line() {
+    fn an_index_header_with_more_text_on_its_line_is_rejected() {
         assert_eq!(parse(b"#ASDF BLOCK INDEX %YAML 1.1\n--- [178]\n...\n", 10), None);
         assert_eq!(parse(b"#ASDF BLOCK INDEX\r\n--- [178]\n...\n", 10), Some(vec![178]));
     }
 
     #[test]
-    fn more_entries_than_the_limit_are_no_index() {
+    fn an_index_with_more_entries_than_the_limit_is_rejected() {
         assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [1, 2, 3]\n", 3), Some(vec![1, 2, 3]));
         assert_eq!(parse(b"#ASDF BLOCK INDEX\n---\n- 1\n- 2\n- 3\n", 2), None);
     }
 
     #[test]
-    fn a_million_entries_are_read_in_one_pass() {
+    fn an_index_with_a_million_entries_is_parsed_in_one_pass() {
         let lines: String =
             (0..1_000_000u64).map(|i| format!("- {}\n", i * 54)).collect::<Vec<_>>().concat();
         let text = [INDEX_HEADER, &b"\n---\n"[..], lines.as_bytes(), b"...\n"].concat();

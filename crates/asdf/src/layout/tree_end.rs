@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_line_may_have_any_line_end_blanks_and_a_comment() {
+    fn the_end_line_may_have_any_line_end_white_space_and_a_comment() {
         assert_eq!(whole(b"a: 1\n...\nrest"), found(9));
         assert_eq!(whole(b"a: 1\r\n...\r\nrest"), found(11));
         assert_eq!(whole(b"a: 1\n... \t\nrest"), found(11));
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_elsewhere_are_content() {
+    fn dots_that_do_not_form_an_end_line_are_content() {
         for text in [
             &b"a: ...\n"[..],
             b"a\n ...\n",
@@ -146,19 +146,19 @@ mod tests {
     }
 
     #[test]
-    fn dots_end_the_tree_inside_a_block_scalar() {
+    fn an_end_line_ends_the_tree_even_inside_a_block_scalar() {
         assert_eq!(whole(b"a: |\n  b\n...\n  c\n...\n"), found(13));
     }
 
     #[test]
-    fn dots_before_the_magic_or_a_lone_carriage_return_end_the_tree_in_an_unusual_form() {
+    fn dots_before_a_magic_or_a_lone_carriage_return_are_an_unusual_end() {
         assert_eq!(whole(b"a\n...\xd3BLK"), TreeEnd::Found { len: 5, unusual: true });
         assert_eq!(whole(b"a\n...\r\xd3BLK"), TreeEnd::Found { len: 6, unusual: true });
         assert_eq!(whole(b"a\n... # c\xd3BLK"), TreeEnd::Found { len: 9, unusual: true });
     }
 
     #[test]
-    fn a_magic_before_the_end_line_is_left_to_the_caller() {
+    fn a_magic_before_the_end_line_is_returned_to_the_caller() {
         let text = b"a: '\xd3BLK'\n...\n";
         assert_eq!(whole(text), TreeEnd::Magic { at: 4 });
         assert_eq!(search(text, 5, true), found(text.len()));
@@ -167,7 +167,7 @@ mod tests {
     proptest! {
         /// Searching piece by piece has the same result as searching the whole text.
         #[test]
-        fn every_split_of_the_text_gives_the_same_end(
+        fn the_end_of_the_tree_does_not_depend_on_how_the_text_is_split(
             text in proptest::collection::vec(
                 prop_oneof![Just(b"\n".to_vec()), Just(b"...".to_vec()), Just(b"\r".to_vec()),
                     Just(b" ".to_vec()), Just(b"#".to_vec()), Just(b"x".to_vec()),

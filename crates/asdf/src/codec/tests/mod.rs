@@ -143,7 +143,7 @@ fn sample(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_codec_gives_back_what_was_encoded() {
+fn encoded_data_decodes_to_the_original_with_every_codec() {
     for &(code, encode) in CODECS {
         for len in [1, 999, 1000, 1001, 3 << 20] {
             let data = sample(len);
@@ -155,7 +155,7 @@ fn every_codec_gives_back_what_was_encoded() {
 }
 
 #[test]
-fn empty_streams_and_missing_streams_decode_to_no_data() {
+fn an_empty_or_missing_stream_decodes_to_no_data() {
     for &(code, encode) in CODECS {
         for stored in [encode(b""), Vec::new()] {
             assert_eq!(decode(job(code, 0), &stored).unwrap(), (vec![], vec![]), "{code:?}");
@@ -164,7 +164,7 @@ fn empty_streams_and_missing_streams_decode_to_no_data() {
 }
 
 #[test]
-fn a_stream_that_ends_before_data_size_is_short_however_large_data_size_is() {
+fn a_stream_that_ends_before_data_size_is_an_error_for_any_data_size() {
     for &(code, encode) in CODECS {
         let stored = encode(&sample(1000));
         for want in [1001, 1 << 40, 1 << 62] {
@@ -176,7 +176,7 @@ fn a_stream_that_ends_before_data_size_is_short_however_large_data_size_is() {
 }
 
 #[test]
-fn a_stream_that_goes_on_after_data_size_is_long() {
+fn a_stream_that_continues_after_data_size_is_an_error() {
     for &(code, encode) in CODECS {
         for want in [0, 1, 999] {
             let error = decode(job(code, want), &encode(&sample(1000))).unwrap_err();
@@ -186,7 +186,7 @@ fn a_stream_that_goes_on_after_data_size_is_long() {
 }
 
 #[test]
-fn every_cut_of_a_stream_is_an_error() {
+fn every_truncated_stream_is_an_error() {
     for &(code, encode) in CODECS {
         let stored = encode(&sample(1500));
         for len in 0..stored.len() {
@@ -196,7 +196,7 @@ fn every_cut_of_a_stream_is_an_error() {
 }
 
 #[test]
-fn bytes_after_the_stream_are_ignored_and_reported() {
+fn bytes_after_the_stream_are_reported_but_not_decoded() {
     for &(code, encode) in CODECS {
         let data = sample(1000);
         let stored = encode(&data);
@@ -208,7 +208,7 @@ fn bytes_after_the_stream_are_ignored_and_reported() {
 }
 
 #[test]
-fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
+fn a_second_stream_is_decoded_only_if_data_size_requires_it() {
     for &(code, encode) in CODECS.iter().filter(|(code, _)| !is_chunked(*code)) {
         let (first, second) = (sample(1000), sample(500));
         let stored = [encode(&first), encode(&second)].concat();
@@ -223,7 +223,7 @@ fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
 }
 
 #[test]
-fn a_damaged_checksum_in_the_stream_is_an_error() {
+fn a_stream_with_a_damaged_checksum_is_an_error() {
     // The Adler-32 is at the end of a zlib stream, and the CRC is in the last bytes of bzip2 and LZ4 frames.
     let has_checksum = |code: [u8; 4]| !is_chunked(code) && code != *b"zstd";
     for &(code, encode) in CODECS.iter().filter(|(code, _)| has_checksum(*code)) {
@@ -236,7 +236,7 @@ fn a_damaged_checksum_in_the_stream_is_an_error() {
 }
 
 #[test]
-fn a_zlib_stream_cut_inside_its_checksum_gives_its_data_in_salvage_only() {
+fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_salvaged() {
     let data = sample(1000);
     let stored = zlib(&data);
     for cut in 1..=4 {
@@ -250,7 +250,7 @@ fn a_zlib_stream_cut_inside_its_checksum_gives_its_data_in_salvage_only() {
 }
 
 #[test]
-fn gzip_and_raw_deflate_under_zlib_are_named_in_the_error() {
+fn the_error_names_gzip_or_raw_deflate_data_with_the_code_zlib() {
     let data = sample(1000);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(&data).unwrap();
@@ -264,7 +264,7 @@ fn gzip_and_raw_deflate_under_zlib_are_named_in_the_error() {
 }
 
 #[test]
-fn unknown_codes_are_errors_and_missing_features_are_named() {
+fn an_unknown_code_is_an_error_and_a_missing_feature_is_named() {
     for code in [*b"bls2", *b"xz\0\0", *b"lz4_", *b"zlix", [0xff, 0xfe, 0, 0], *b"ZLIB"] {
         assert_eq!(decode(job(code, 1), b"x").unwrap_err(), CodecError::UnknownCompression);
     }
@@ -277,7 +277,7 @@ fn unknown_codes_are_errors_and_missing_features_are_named() {
 }
 
 #[test]
-fn a_range_is_the_same_as_that_part_of_the_whole() {
+fn a_decoded_range_equals_the_same_part_of_the_whole_data() {
     let data = sample(3500);
     for &(code, encode) in CODECS {
         let stored = encode(&data);
@@ -289,7 +289,7 @@ fn a_range_is_the_same_as_that_part_of_the_whole() {
 }
 
 #[test]
-fn a_range_before_the_damage_is_decoded() {
+fn a_range_before_the_damage_of_a_stream_is_decoded() {
     let data = sample(200_000);
     for &(code, encode) in CODECS.iter().filter(|(code, _)| matches!(code, b"zlib" | b"lz4\0")) {
         let stored = encode(&data);
@@ -316,7 +316,7 @@ mod blsc {
     }
 
     #[test]
-    fn both_framings_give_the_same_data() {
+    fn both_framings_of_blsc_decode_to_the_same_data() {
         let data = steps(5000);
         let chunks: Vec<u8> = data.chunks(2000).flat_map(blosc_chunk).collect();
         assert_eq!(decode(job(*b"blsc", 5000), &blosc(&data)).unwrap(), (data.clone(), vec![]));
@@ -324,7 +324,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_range_needs_only_the_blocks_of_a_buffer_that_it_touches() {
+    fn decoding_a_range_needs_only_the_blosc_blocks_that_overlap_it() {
         let data = steps(5000);
         let mut stored = blosc(&data);
         let last_start = 16 + 4 * 4;
@@ -335,7 +335,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_range_needs_only_the_chunks_up_to_its_end() {
+    fn decoding_a_range_needs_only_the_chunks_up_to_its_end() {
         let data = steps(5000);
         let mut stored: Vec<u8> = data.chunks(1000).flat_map(blosc_chunk).collect();
         stored.truncate(stored.len() - 1);
@@ -344,7 +344,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_second_buffer_after_a_single_one_is_not_data() {
+    fn a_second_buffer_after_a_single_buffer_is_not_decoded() {
         let stored = [blosc(&steps(1000)), blosc(&steps(10))].concat();
         let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
         let place = blosc(&steps(1000)).len() as u64;
@@ -353,7 +353,7 @@ mod blsc {
     }
 
     #[test]
-    fn each_impossible_field_of_a_buffer_is_an_error() {
+    fn each_impossible_field_in_a_blosc_header_is_an_error() {
         let whole = blosc(&steps(5000));
         let (ctbytes, le) = (u32::try_from(whole.len()).unwrap(), u32::to_le_bytes);
         let changed = |at: usize, bytes: &[u8]| {
@@ -389,7 +389,7 @@ mod blsc {
     }
 
     #[test]
-    fn lengths_before_the_buffers_have_to_be_theirs() {
+    fn a_chunk_length_that_differs_from_its_buffer_is_an_error() {
         let mut stored = blosc_chunk(&steps(1000));
         for (byte, change) in [(3, 1), (0, 0x40), (3, 0xff)] {
             stored[byte] ^= change;
@@ -401,10 +401,10 @@ mod blsc {
     }
 
     #[test]
-    fn damage_inside_a_chunk_is_reported_at_its_place_in_the_stored_bytes() {
+    fn damage_in_a_chunk_is_reported_with_its_offset_in_the_stored_bytes() {
         let mut stored: Vec<u8> = steps(2000).chunks(1000).flat_map(blosc_chunk).collect();
         let second = blosc_chunk(&steps(2000)[..1000]).len();
-        stored[second + 4 + 16 + 3] = 0x7f; // the first block's start
+        stored[second + 4 + 16 + 3] = 0x7f; // the offset of the first Blosc block
         let error = error(&stored, 2000);
         let offset = (second + 4 + 16) as u64;
         assert!(matches!(error, CodecError::Corrupt { offset: at, .. } if at == offset), "{error}");
@@ -414,7 +414,7 @@ mod blsc {
 // lz4 chunks
 
 #[test]
-fn lz4_chunks_may_be_uneven_and_empty_and_trailed_by_up_to_three_bytes() {
+fn lz4_chunks_may_be_uneven_or_empty_and_followed_by_three_bytes() {
     let data = sample(700);
     let chunks =
         [chunk(&data[..1]), chunk(b""), chunk(&data[1..600]), chunk(&data[600..]), chunk(b"")];
@@ -429,7 +429,7 @@ fn lz4_chunks_may_be_uneven_and_empty_and_trailed_by_up_to_three_bytes() {
 }
 
 #[test]
-fn impossible_lz4_chunk_lengths_are_errors_before_anything_is_allocated() {
+fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
     let raw = |len: u32, data_len: u32| [len.to_be_bytes(), data_len.to_le_bytes()].concat();
     let size = u64::from(u32::MAX);
     let error = |stored: &[u8]| {
@@ -456,7 +456,7 @@ fn an_lz4_chunk_that_decodes_to_less_than_it_claims_is_an_error() {
 }
 
 #[test]
-fn lz4_blocks_without_the_decoded_length_are_an_error() {
+fn lz4_blocks_without_a_decoded_length_are_an_error() {
     let block = lz4_flex::block::compress(&sample(1000));
     let stored = [&u32::try_from(block.len()).unwrap().to_be_bytes()[..], &block].concat();
     assert!(decode(job(*b"lz4\0", 1000), &stored).is_err());
@@ -466,7 +466,7 @@ fn lz4_blocks_without_the_decoded_length_are_an_error() {
 const STORED_FRAME: &[u8] = b"\x04\x22\x4d\x18\x60\x40\x82\x03\x00\x00\x80abc\0\0\0\0";
 
 #[test]
-fn an_lz4_frame_under_lz4_is_decoded_with_the_feature_and_named_without() {
+fn an_lz4_frame_with_the_code_lz4_is_decoded_or_the_missing_feature_named() {
     let result = decode(job(*b"lz4\0", 3), STORED_FRAME);
     #[cfg(feature = "lz4f")]
     assert_eq!(result.unwrap(), (b"abc".to_vec(), vec![]));

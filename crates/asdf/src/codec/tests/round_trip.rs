@@ -59,7 +59,7 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 }
 
 #[test]
-fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
+fn every_level_of_every_codec_decodes_whole_in_pieces_and_in_part() {
     for compression in compressions() {
         // One byte more than a piece of zlib, which is several blocks of bzip2 and Blosc.
         for len in [0, 1, 999, (512 << 10) + 1] {
@@ -81,7 +81,7 @@ fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
 }
 
 #[test]
-fn pieces_and_ranges_that_cross_chunks_are_those_of_the_whole() {
+fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
     // Chunks have 4 MiB, so a piece of 8 MiB consists of two.
     let data = sample((10 << 20) + 5);
     let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();
@@ -96,7 +96,7 @@ fn pieces_and_ranges_that_cross_chunks_are_those_of_the_whole() {
 }
 
 #[test]
-fn chunks_are_decoded_whole_and_without_a_copy_if_the_caller_asks_for_a_piece_length() {
+fn whole_chunks_are_decoded_without_a_copy_at_the_suggested_piece_length() {
     let data = sample(2500);
     let stored = lz4(&data);
     let mut notes = Vec::new();
@@ -109,7 +109,7 @@ fn chunks_are_decoded_whole_and_without_a_copy_if_the_caller_asks_for_a_piece_le
 }
 
 #[test]
-fn a_decoder_as_source_compresses_to_the_same_bytes_as_the_data_itself() {
+fn compressing_from_a_decoder_produces_the_same_bytes_as_from_the_data() {
     // Slightly more than a piece of a stream.
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
@@ -128,7 +128,7 @@ fn a_decoder_as_source_compresses_to_the_same_bytes_as_the_data_itself() {
 }
 
 #[test]
-fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
+fn a_decoder_returns_pieces_of_the_requested_length() {
     let data = sample(5000);
     for &(code, encode) in CODECS {
         let stored = encode(&data);
@@ -146,7 +146,7 @@ fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
 }
 
 #[test]
-fn an_error_of_the_sink_is_reported_as_it_is() {
+fn encoding_returns_an_error_of_the_sink_unchanged() {
     let data = sample(1_100_000);
     for compression in codecs().into_iter().chain([Compression::None]) {
         // Encodes into a sink that fails on call number `failing`, and counts the calls.
@@ -186,7 +186,7 @@ impl ReadAt for Failing<'_> {
 }
 
 #[test]
-fn an_error_of_the_source_is_reported_as_it_is() {
+fn encoding_returns_an_error_of_the_source_unchanged() {
     let data = sample(100_000);
     for &(code, encode) in CODECS {
         let stored = encode(&data);
@@ -203,7 +203,7 @@ fn an_error_of_the_source_is_reported_as_it_is() {
 }
 
 #[test]
-fn encoding_names_the_feature_that_is_missing() {
+fn encoding_without_the_required_feature_names_it() {
     for compression in [Compression::Lz4Frame, Compression::Zstd(3), Compression::Blosc(5)] {
         let result = encoded(&mut UncompressedSource::new(&&b"data"[..]), compression);
         if Codec::find(compression.code()).is_ok() {
