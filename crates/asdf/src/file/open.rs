@@ -108,7 +108,10 @@ fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
 
 /// Opens the file as it is or, if an in-place change is unfinished, as it was before.
 #[cfg(any(unix, windows))]
-#[cfg_attr(not(feature = "mmap"), allow(unused_variables, reason = "only maps are an option"))]
+#[cfg_attr(
+    not(feature = "mmap"),
+    allow(unused_variables, reason = "the options are only used if files can be mapped")
+)]
 fn source(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
     let file = binio::FileSource::open(path)?;
     if let Some(before) = journal::before_change(path)? {

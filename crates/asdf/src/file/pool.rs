@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn more_files_than_may_be_open_are_read_by_opening_them_again() {
+    fn a_pool_reads_more_files_than_may_be_open_by_reopening_them() {
         let (_folder, paths) = files(MAX_OPEN + 20);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_changed_while_it_was_closed_is_an_error() {
+    fn reading_a_pooled_file_that_changed_while_closed_is_an_error() {
         let (_folder, paths) = files(MAX_OPEN + 1);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();

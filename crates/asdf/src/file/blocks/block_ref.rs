@@ -55,14 +55,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn negative_source_counts_from_the_end_and_never_before_the_first_block() {
+    fn a_negative_source_counts_from_the_end_but_never_before_the_first_block() {
         assert_eq!(BlockRef::from(-3).resolve(3), Some(0));
         assert_eq!(BlockRef::from(-4).resolve(3), None);
         assert_eq!(BlockRef::from(i64::MIN).resolve(3), None);
     }
 
     #[test]
-    fn source_is_written_as_it_was_read() {
+    fn a_source_is_formatted_as_it_was_parsed() {
         for source in [0, 7, -1, -7] {
             assert_eq!(BlockRef::from(source).to_string(), source.to_string());
         }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_in_use_is_shared_even_if_nothing_is_kept() {
+    fn a_decoded_block_in_use_is_shared_even_if_the_cache_keeps_nothing() {
         let mut cache = DecodedCache::new(0);
         let first = cache.insert(54, vec![1; 10]);
         let second = cache.get(54).unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_used_last_is_kept_longest() {
+    fn the_cache_keeps_the_most_recently_used_block_longest() {
         let mut cache = DecodedCache::new(20);
         cache.insert(1, vec![1; 10]);
         cache.insert(2, vec![2; 10]);
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_block_above_the_size_is_not_kept() {
+    fn a_block_larger_than_the_cache_is_not_kept() {
         let mut cache = DecodedCache::new(9);
         cache.insert(1, vec![1; 10]);
         assert!(cache.get(1).is_none());
     }
 
     #[test]
-    fn two_that_decode_at_once_share_the_first_result() {
+    fn threads_that_decode_the_same_block_share_the_first_result() {
         let mut cache = DecodedCache::new(100);
         let first = cache.insert(1, vec![1; 10]);
         assert_eq!(cache.insert(1, vec![1; 10]).as_ptr(), first.as_ptr());

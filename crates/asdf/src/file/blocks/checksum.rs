@@ -157,7 +157,8 @@ impl Block<'_> {
     ) -> Result<ChecksumVerdict> {
         let verdict = ChecksumVerdict::of(self.header()?, stored, decoded);
         if verdict == ChecksumVerdict::DecodedLegacy {
-            let message = "the checksum is that of the decoded data, not of the stored bytes";
+            let message = "the checksum is that of the decoded data, expected that of the stored \
+                           bytes";
             self.store.reports().report(Code::DecodedLegacy, self.offset, message);
         }
         Ok(verdict)
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn checksum_of_the_stored_bytes_passes_without_decoding() {
+    fn a_checksum_of_the_stored_bytes_is_accepted_without_decoding() {
         let decoded = || panic!("decoded");
         let verdict = ChecksumVerdict::of(&header(b"stored", 0), md5(b"stored"), decoded);
         assert_eq!(verdict, ChecksumVerdict::Stored);
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn checksum_of_the_decoded_bytes_passes_as_legacy() {
+    fn a_checksum_of_the_decoded_bytes_is_accepted_as_legacy() {
         let header = header(b"decoded", 0);
         let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(md5(b"decoded")));
         assert_eq!(verdict, ChecksumVerdict::DecodedLegacy);
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn checksum_of_other_bytes_is_a_mismatch_with_both_digests() {
+    fn a_wrong_checksum_is_a_mismatch_that_reports_both_digests() {
         let header = header(b"other", 0);
         for decoded in [None, Some(md5(b"decoded"))] {
             let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded);
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_and_streamed_blocks_have_no_checksum() {
+    fn a_zero_checksum_or_a_streamed_block_is_not_verified() {
         let zeros = BlockHeader { checksum: [0; 16], ..header(b"", 0) };
         for header in [zeros, header(b"other", 1)] {
             assert!(!has_checksum(&header));

@@ -270,7 +270,7 @@ impl BlockTable {
                 return Ok(());
             }
         }
-        let message = "bytes after the last block that are neither a block nor the index";
+        let message = "the bytes after the last block are neither a block nor the index";
         reader.reports.report(Code::TrailingBytes, offset, message);
         Ok(())
     }

@@ -29,14 +29,14 @@ fn abc() -> BlockBuilder {
 }
 
 #[test]
-fn a_file_can_be_read_from_many_threads() {
+fn a_file_can_be_read_by_several_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Asdf>();
     is_shared::<Block<'_>>();
 }
 
 #[test]
-fn uncompressed_data_of_a_source_in_memory_is_not_copied() {
+fn uncompressed_data_in_memory_is_returned_without_a_copy() {
     let bytes = Bytes::from(indexed_file(&[b"one"]));
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
     let data = file.blocks().get(0).unwrap().decode().unwrap();
@@ -44,7 +44,7 @@ fn uncompressed_data_of_a_source_in_memory_is_not_copied() {
 }
 
 #[test]
-fn negative_numbers_count_from_the_end() {
+fn a_negative_block_number_counts_from_the_last_block() {
     let file = file(&[block("one"), block("two")]);
     let data = |source| file.blocks().by_source(source).map(|block| block.decode().unwrap());
     assert_eq!(data(-1).unwrap(), "two");
@@ -59,7 +59,7 @@ fn negative_numbers_count_from_the_end() {
 }
 
 #[test]
-fn one_bad_block_costs_no_other() {
+fn a_bad_block_does_not_affect_other_blocks() {
     let past_end = block("four").used_size(1 << 50).allocated_size(4);
     let file = file(&[
         block("one"),
@@ -88,7 +88,7 @@ fn one_bad_block_costs_no_other() {
 }
 
 #[test]
-fn used_size_ends_the_data_and_allocated_size_leads_to_the_next_block() {
+fn the_data_ends_at_used_size_and_the_next_block_begins_at_allocated_size() {
     let file = file(&[block("one").allocated_size(100), block("two").data_size(9), block("three")]);
     assert_eq!(contents(&file), ["one", "two", "three"]);
     assert_eq!(codes(&file), [Code::DataSizeMismatch]);
@@ -98,7 +98,7 @@ fn used_size_ends_the_data_and_allocated_size_leads_to_the_next_block() {
 }
 
 #[test]
-fn a_streamed_block_runs_to_the_end_and_has_no_compressed_form() {
+fn a_streamed_block_extends_to_the_end_and_cannot_be_compressed() {
     let file = file(&[block("one"), block("to the end").flags(1).used_size(3).data_size(3)]);
     assert_eq!(contents(&file), ["one", "to the end"]);
     assert_eq!(file.blocks().get(1).unwrap().data_len().unwrap(), 10);
@@ -110,7 +110,7 @@ fn a_streamed_block_runs_to_the_end_and_has_no_compressed_form() {
 }
 
 #[test]
-fn a_range_must_lie_in_the_data_and_a_buffer_must_fit_it() {
+fn a_range_outside_the_data_or_a_buffer_of_another_size_is_an_error() {
     let file = file(&[block("one"), abc()]);
     for block in file.blocks() {
         let block = block.unwrap();
@@ -136,7 +136,7 @@ fn a_range_must_lie_in_the_data_and_a_buffer_must_fit_it() {
 }
 
 #[test]
-fn two_readers_of_a_compressed_block_share_one_decoding() {
+fn a_compressed_block_is_decoded_once_for_two_readers() {
     let file = file(&[abc()]);
     let first = file.blocks().get(0).unwrap().decode().unwrap();
     let second = file.blocks().get(0).unwrap().decode().unwrap();
@@ -146,7 +146,7 @@ fn two_readers_of_a_compressed_block_share_one_decoding() {
 }
 
 #[test]
-fn the_beginning_of_a_damaged_stream_is_decoded_as_a_range() {
+fn a_range_before_the_damage_of_a_block_is_decoded() {
     let mut stored = ABC_ZLIB.to_vec();
     stored.pop();
     let file = file(&[block(stored).code(*b"zlib").data_size(3)]);
@@ -156,7 +156,7 @@ fn the_beginning_of_a_damaged_stream_is_decoded_as_a_range() {
 }
 
 #[test]
-fn an_irregular_stream_is_reported_once_with_its_place_in_the_file() {
+fn an_irregular_stream_is_reported_once_with_its_offset_in_the_file() {
     let stored = [ABC_ZLIB, b"!"].concat();
     let file =
         file_of(&OpenOptions::new().cache_size(0), &[block(stored).code(*b"zlib").data_size(3)]);
@@ -169,7 +169,7 @@ fn an_irregular_stream_is_reported_once_with_its_place_in_the_file() {
 }
 
 #[test]
-fn the_limit_on_decoded_bytes_holds_for_every_way_of_decoding() {
+fn every_way_of_decoding_respects_the_limit_on_decoded_bytes() {
     let limits = Limits::default().max_decoded(2);
     let file = file_of(&OpenOptions::new().limits(limits).cache_size(0), &[abc(), block("one")]);
     let compressed = file.blocks().get(0).unwrap();
@@ -185,7 +185,7 @@ fn the_limit_on_decoded_bytes_holds_for_every_way_of_decoding() {
 // Checksums
 
 #[test]
-fn the_checksum_is_that_of_the_stored_or_of_the_decoded_bytes() {
+fn a_block_is_valid_if_the_checksum_matches_the_stored_or_decoded_bytes() {
     let file = file(&[
         block("one"),
         block("one").checksum_of(b"one"),
@@ -221,7 +221,7 @@ fn the_checksum_is_that_of_the_stored_or_of_the_decoded_bytes() {
 }
 
 #[test]
-fn verifying_on_read_rejects_damaged_data_and_nothing_else() {
+fn verifying_on_read_rejects_only_damaged_data() {
     let blocks = [block("one").checksum_of(b"other"), abc().checksum_of(b"abc"), block("three")];
     assert_eq!(contents(&file(&blocks)), ["one", "abc", "three"], "off by default");
     let file = file_of(&OpenOptions::new().verify(Verify::OnRead), &blocks);
@@ -243,7 +243,7 @@ fn verifying_on_read_rejects_damaged_data_and_nothing_else() {
 }
 
 #[test]
-fn by_default_compressed_blocks_are_verified_where_they_are_decoded_whole() {
+fn by_default_only_compressed_blocks_decoded_as_a_whole_are_verified() {
     let blocks = [abc().checksum_of(b"other"), block("one").checksum_of(b"other")];
     let by_default = file(&blocks);
     let damaged = by_default.blocks().get(0).unwrap();
@@ -263,7 +263,7 @@ fn by_default_compressed_blocks_are_verified_where_they_are_decoded_whole() {
 }
 
 #[test]
-fn by_default_a_part_of_a_chunked_block_is_not_verified() {
+fn by_default_reading_part_of_a_chunked_block_does_not_verify_it() {
     let chunk = b"\0\0\0\x08\x03\0\0\0\x30abc";
     let lz4 = block(chunk).code(*b"lz4\0").data_size(3).checksum_of(b"other");
     let file = file(&[lz4]);
@@ -273,7 +273,7 @@ fn by_default_a_part_of_a_chunked_block_is_not_verified() {
 }
 
 #[test]
-fn chunks_are_where_they_are_stored_and_what_they_decode_to() {
+fn chunks_have_the_range_of_their_stored_bytes_and_of_their_data() {
     let chunk = b"\0\0\0\x08\x03\0\0\0\x30abc";
     let stored = [&chunk[..], b"\0\0\0\x08\x03\0\0\0\x30def"].concat();
     let file = file(&[block(stored).code(*b"lz4\0").data_size(6), abc(), block("raw")]);
@@ -288,7 +288,7 @@ fn chunks_are_where_they_are_stored_and_what_they_decode_to() {
 }
 
 #[test]
-fn a_checksum_is_checked_once_on_reading() {
+fn the_checksum_of_a_block_is_verified_only_once_on_reading() {
     let data = vec![1; 1 << 18];
     let bytes = [HEAD, TREE, &block(&data).checksum_of(&data).bytes()].concat();
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
@@ -303,7 +303,7 @@ fn a_checksum_is_checked_once_on_reading() {
 }
 
 #[test]
-fn checking_all_finds_a_cut_block_without_compression_and_checksum() {
+fn checking_all_blocks_finds_a_truncated_block_without_a_checksum() {
     let mut bytes = [HEAD, TREE, &block(b"whole").bytes(), &block(b"0123456789").bytes()].concat();
     bytes.truncate(bytes.len() - 4);
     let file = Asdf::from_bytes(bytes).unwrap();

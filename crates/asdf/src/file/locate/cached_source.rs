@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_inside_an_end_is_not_read_again() {
+    fn a_range_within_the_head_or_tail_is_not_read_again() {
         let (source, cached) = cached();
         for offset in [0, 1000, (64 << 10) - 10, 150 << 10, (200 << 10) - 10] {
             let mut buffer = [0; 10];
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_reaches_out_of_an_end_is_read_from_the_source() {
+    fn a_range_partly_outside_the_head_or_tail_is_read_from_the_source() {
         let (source, cached) = cached();
         for offset in [(64 << 10) - 9, 100 << 10, (150 << 10) - 1] {
             cached.read_exact_at(&mut [0; 10], offset).unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_grows_without_reading_a_byte_twice() {
+    fn extending_the_tail_reads_no_byte_twice() {
         let (source, mut cached) = cached();
         let tail = cached.tail(140 << 10).unwrap();
         assert_eq!(tail.len(), 60 << 10);

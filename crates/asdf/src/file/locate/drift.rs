@@ -91,7 +91,8 @@ impl DriftedBlocks {
         (!drifts.is_empty()).then(|| {
             let unit = if matches!(drifts[..], [1 | -1]) { "byte" } else { "bytes" };
             format!(
-                "offsets of blocks drift from the index by {}{more} {unit}: were line ends converted?",
+                "the offsets of blocks differ from the index by {}{more} {unit}, probably because \
+                 of a conversion of line ends",
                 shown.join(", ")
             )
         })

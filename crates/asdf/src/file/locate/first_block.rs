@@ -107,7 +107,7 @@ impl Candidates {
             (listed, _) => Some(self.passed.drain(listed.unwrap_or(0)..).next()?),
         };
         for FoundBlock { offset, .. } in self.passed {
-            let message = "a block magic in the padding that begins no plausible block";
+            let message = "the padding contains a block magic, but no plausible block begins there";
             reports.report(Code::FalseMagic, offset, message);
         }
         chosen

@@ -69,7 +69,7 @@ impl HeaderReader<'_> {
     pub(super) fn without_streamed(&self, header: &BlockHeader) -> BlockHeader {
         if header.is_streamed() {
             let message = "the block is marked as STREAMED, but the index and the sizes in its \
-                header agree on where it ends";
+                           header agree on its end";
             self.reports.report(Code::HeaderContradicted, header.offset, message);
         }
         BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
@@ -92,8 +92,10 @@ impl HeaderReader<'_> {
         let end = header
             .allocated_end()
             .map_or("after 2^64 bytes".to_owned(), |end| format!("at offset {end}"));
-        let message =
-            format!("the block ends {end} by its header, but the next block begins at {next}");
+        let message = format!(
+            "according to its header, the block ends {end}, but the next block begins at offset \
+             {next}"
+        );
         self.reports.report(Code::HeaderContradicted, header.offset, message);
     }
 
@@ -166,7 +168,10 @@ impl HeaderReader<'_> {
         let file_len = self.file_len();
         let report = |code, message: String| self.reports.report(code, header.offset, message);
         if header.unknown_flags() != 0 {
-            report(Code::UnknownFlags, format!("block flags {:#x}", header.unknown_flags()));
+            report(
+                Code::UnknownFlags,
+                format!("the block has unknown flags {:#x}", header.unknown_flags()),
+            );
         }
         let range = header.claimed_range(file_len);
         if range.end > file_len {
@@ -177,11 +182,15 @@ impl HeaderReader<'_> {
         }
         let BlockHeader { allocated_size, used_size, data_size, .. } = *header;
         if used_size > allocated_size {
-            let message = format!("used_size {used_size} is above allocated_size {allocated_size}");
+            let message =
+                format!("the used_size {used_size} exceeds the allocated_size {allocated_size}");
             report(Code::UsedExceedsAllocated, message);
         }
         if !header.is_compressed() && data_size != used_size {
-            let message = format!("data_size {data_size} differs from used_size {used_size}");
+            let message = format!(
+                "the block is not compressed, but its data_size {data_size} differs from its \
+                 used_size {used_size}"
+            );
             report(Code::DataSizeMismatch, message);
         }
     }

@@ -1,10 +1,10 @@
 //! Numbering the blocks of a damaged file, so that arrays refer to the right ones.
 //!
 //! ```text
-//! found    block 0 | gap | block ? | block ? | end      the gap may have held a block
+//! found    block 0 | gap | block ? | block ? | end      the gap may have contained a block
 //! index    the offset of each number: certain
 //! arrays   they refer to blocks 0 to 3: one is missing, and the sizes fit in only one way
-//! neither  blocks after the gap are numbered after all those that arrays use, so no array reads them
+//! neither  blocks after the gap get numbers above all those that arrays refer to, so no array reads them
 //! ```
 //!
 //! Both reading and repair use [`number`]. Reading does so before the tree is parsed, so it knows nothing
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn gap_that_holds_no_block_header_is_none() {
+    fn a_gap_too_small_for_a_block_header_is_ignored() {
         let close = [block(1000, 100), block(1154 + 53, 100), block(1361 + 54, 100)];
         assert_eq!(gaps(&close, 1), [2]);
         assert_eq!(gaps(&close, 3), [0; 0]);
@@ -316,12 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn blocks_without_a_gap_have_the_numbers_of_their_order() {
+    fn blocks_without_a_gap_are_numbered_in_order() {
         assert_eq!(shown(&number(blocks(), &[], None, &[], FILE_LEN)), "1000 2000 3000");
     }
 
     #[test]
-    fn blocks_after_a_gap_are_uncertain_and_follow_those_that_arrays_name() {
+    fn blocks_after_a_gap_are_uncertain_and_numbered_after_those_of_arrays() {
         assert_eq!(by_arrays(&[]), "1000 2000? 3000?");
         assert_eq!(
             by_arrays(&arrays([(0, 100), (3, 50)])),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_number_blocks_if_their_sizes_fit_in_one_way() {
+    fn blocks_are_numbered_by_arrays_if_their_sizes_fit_in_only_one_way() {
         let before_last = arrays([(0, 100), (1, 200), (3, 300)]);
         assert_eq!(by_arrays(&before_last), "1000 2000 -2254 3000");
         let at_the_end = arrays([(0, 100), (1, 200), (2, 300), (3, 400)]);
@@ -341,20 +341,20 @@ mod tests {
     }
 
     #[test]
-    fn index_numbers_its_blocks_and_others_follow() {
+    fn blocks_are_numbered_by_the_index_and_unlisted_ones_follow() {
         assert_eq!(by_index(&[1000, 1500, 3000]), "1000 -1500 3000 2000?");
         assert_eq!(by_index(&[500, 1000, 2000, 3000]), "-500 1000 2000 3000");
     }
 
     #[test]
-    fn index_out_of_order_or_of_other_blocks_is_not_used() {
+    fn an_index_out_of_order_or_for_other_blocks_is_not_used_for_numbering() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }
     }
 
     #[test]
-    fn arrays_that_name_implausible_numbers_do_not_count() {
+    fn arrays_with_implausible_block_numbers_are_ignored() {
         assert_eq!(named_blocks(&arrays([(0, 1), (2, 1)]), 3), 3);
         assert_eq!(named_blocks(&arrays([(0, 1), (5, 1)]), 3), 1);
         assert_eq!(named_blocks(&arrays([(-2, 1)]), 3), 0);

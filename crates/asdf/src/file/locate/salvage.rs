@@ -119,7 +119,10 @@ pub(super) fn find_blocks(
         None => {
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
-                let message = format!("a block {gap} after the end of the chain of blocks");
+                let message = format!(
+                    "the block begins {gap} after the end of the chain of blocks, so normal reading \
+                     does not find it"
+                );
                 reader.reports.report(Code::Salvaged, found, message);
             }
         }
@@ -207,7 +210,7 @@ fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());
         let used = count(used_size, "byte");
-        let message = format!("a block of {used}, but the file contains only {there}");
+        let message = format!("the block should have {used}, but the file contains only {there}");
         reader.reports.report(Code::Salvaged, offset, message);
     }
 }
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_after_a_gap_are_found() {
+    fn salvaging_finds_the_blocks_after_a_gap() {
         let gap = &b"oops"[..];
         let bytes = [HEAD, TREE, &block(b"one").bytes(), gap, &block(b"two").bytes()].concat();
         assert_eq!(contents(&crate::Asdf::from_bytes(bytes.clone()).unwrap()), ["one"]);
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_after_a_broken_header_are_found_and_keep_their_numbers() {
+    fn salvaging_finds_blocks_after_a_broken_header_and_keeps_their_numbers() {
         let bad = block(b"two").header_size(47).bytes();
         let bytes = [HEAD, TREE, &block(b"one").bytes(), &bad, &block(b"three").bytes()].concat();
         let file = salvage(bytes);
@@ -243,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_inside_a_block_with_a_lying_size_are_found() {
+    fn salvaging_finds_blocks_inside_a_block_with_a_false_size() {
         let lying = block(b"one").used_size(1 << 40).allocated_size(1 << 40).bytes();
         let bytes = [HEAD, TREE, &block(b"zero").bytes(), &lying, &block(b"two").bytes()].concat();
         let file = salvage(bytes);
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_inside_whole_blocks_are_data() {
+    fn salvaging_ignores_block_headers_in_the_data_of_intact_blocks() {
         let inner = [HEAD, TREE, &block(b"inner").bytes()[..]].concat();
         let bytes = [HEAD, TREE, &block(&inner).bytes(), &block(b"two").bytes()].concat();
         let file = salvage(bytes);
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_cut_has_the_bytes_that_exist() {
+    fn salvaging_a_truncated_block_returns_the_remaining_bytes() {
         let mut bytes = [HEAD, TREE, &block(b"0123456789").bytes()].concat();
         bytes.truncate(bytes.len() - 4);
         let file = salvage(bytes);
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_damage_has_the_same_blocks_and_no_diagnostics() {
+    fn salvaging_an_intact_file_finds_the_same_blocks_without_diagnostics() {
         let blocks = [block(b"one").bytes(), block(b"two").allocated_size(9).bytes()].concat();
         let file = salvage([HEAD, TREE, &blocks].concat());
         assert_eq!(contents(&file), ["one", "two"]);
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn many_gaps_are_searched_in_one_pass() {
+    fn salvaging_searches_many_gaps_in_one_pass() {
         let mut bytes = [HEAD, TREE].concat();
         for _ in 0..2000 {
             bytes.extend(block(b"one").bytes());

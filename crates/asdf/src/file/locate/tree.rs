@@ -31,7 +31,8 @@ pub(super) fn find_end(
             TreeEnd::Found { len, unusual } => {
                 let end = start + len as u64;
                 if unusual {
-                    let message = "the tree ends with ... before a block or a lone carriage return";
+                    let message = "the line `...` that ends the tree is followed by a block or a \
+                                   lone carriage return, expected a line end";
                     reports.report(Code::DocumentEndForm, end, message);
                 }
                 return Ok(end);
@@ -50,7 +51,11 @@ pub(super) fn find_end(
         };
         if let Some(len) = found {
             let end = start + len as u64;
-            reports.report(Code::MissingDocumentEnd, end, "no line ... ends the tree");
+            reports.report(
+                Code::MissingDocumentEnd,
+                end,
+                "the tree has no end, expected a line `...`",
+            );
             return Ok(end);
         }
         let more = (all.len() as u64).saturating_add(1);
