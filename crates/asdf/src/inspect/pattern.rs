@@ -1,4 +1,4 @@
-//! Patterns of JSON Pointers.
+//! Patterns that match JSON Pointers.
 
 use binio::pointer;
 
@@ -44,7 +44,10 @@ impl Pattern {
         let invalid = |message: String| Error::reference(pattern, ReferenceError::Syntax(message));
         let tokens = pointer::tokens(pattern).map_err(|error| invalid(error.to_string()))?;
         if tokens.len() > MAX_TOKENS {
-            return Err(invalid(format!("a pattern of {} keys, at most 63", tokens.len())));
+            return Err(invalid(format!(
+                "the pattern has {} keys, but at most 63 are allowed",
+                tokens.len()
+            )));
         }
         let token = |token: std::borrow::Cow<'_, str>| match &*token {
             "**" => Token::Any,
@@ -172,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_characters_and_for_keys() {
+    fn one_star_matches_characters_and_two_stars_match_keys() {
         for (pattern, pointers, others) in [
             ("", &[""][..], &["/a"][..]),
             ("/a", &["/a"], &["", "/b", "/a/b", "/ab"]),
@@ -198,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_many_stars_takes_no_exponential_time() {
+    fn matching_a_pattern_of_many_stars_does_not_take_exponential_time() {
         let text = "a".repeat(10_000);
         assert!(!glob(&("*a".repeat(200) + "b"), &text, Wildcards::Text));
         let pattern = Pattern::parse(&"/**/a".repeat(31)).unwrap();
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_stand_for_whole_characters_and_for_nothing() {
+    fn wildcards_match_whole_characters_or_nothing() {
         for (pattern, text, is_match) in [
             ("a", "a", true),
             ("a", "ab", false),
@@ -224,7 +227,7 @@ mod tests {
 
     #[cfg(feature = "schema")]
     #[test]
-    fn wildcards_of_tags_stop_at_a_slash_unless_they_are_two() {
+    fn a_single_star_in_a_tag_pattern_does_not_match_a_slash() {
         for (pattern, uri, is_match) in [
             ("tag:a/b-1.0.0", "tag:a/b-1.0.0", true),
             ("tag:a/b-1.0.0", "tag:a/b-1.0.1", false),

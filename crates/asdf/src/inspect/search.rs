@@ -362,7 +362,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn keys_and_indices_are_tested() {
+    fn a_search_by_key_tests_keys_and_indices() {
         assert_eq!(found(&Search::new().key(|key| key == "x")), ["/a/x"]);
         assert_eq!(found(&Search::new().key(|key| key == "b")), ["/b"], "an alias");
         assert_eq!(found(&Search::new().key(|key| key == "1")), ["/c/1"]);
@@ -370,7 +370,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn values_are_equal_by_value_or_their_text_is_tested() {
+    fn a_search_by_value_compares_values_or_tests_their_text() {
         let equal = |json: &str| {
             let json = serde_json::from_str(json).unwrap();
             found(&Search::new().value(ValueTest::Equal(json)))
@@ -392,7 +392,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn numbers_are_found_by_their_relation_to_another() {
+    fn a_search_by_relation_finds_numbers_in_that_relation() {
         let file = file("{a: 100, b: 100.5, c: -1e-3, d: '200', e: 9007199254740993, f: .nan}\n");
         let related = |relation, number: &str| {
             let number = serde_json::from_str(number).unwrap();
@@ -413,7 +413,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn tags_are_matched_whole_or_by_their_last_parts() {
+    fn a_search_by_tag_matches_the_whole_tag_or_its_last_parts() {
         let of = |name: &str| found(&Search::new().tag(name));
         for name in ["wcs", "wcs-1.2.0", "gwcs/*", "tag:stsci.edu:gwcs/wcs-1.2.0"] {
             assert_eq!(of(name), ["/e"], "{name}");
@@ -422,7 +422,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn the_summary_of_a_match_is_its_value_in_short() {
+    fn the_summary_of_a_match_is_its_abbreviated_value() {
         let file = file(TREE);
         let mut lines = Vec::new();
         let search = Search::new().pointers(Pattern::parse("/*").unwrap());
@@ -446,7 +446,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn types_have_the_names_of_python_and_ours_and_of_tags() {
+    fn a_search_by_type_accepts_names_of_python_of_this_crate_and_of_tags() {
         let of = |name: &str| found(&Search::new().type_name(name));
         for name in ["int", "integer", "builtins.int"] {
             assert_eq!(of(name), ["/a/x"], "{name}");
@@ -473,7 +473,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn pointers_are_matched_by_a_pattern() {
+    fn a_search_by_pattern_finds_nodes_with_matching_pointers() {
         let of = |pattern| found(&Search::new().pointers(Pattern::parse(pattern).unwrap()));
         assert_eq!(of("/*/x"), ["/a/x"]);
         assert_eq!(of("/c/?"), ["/c/0", "/c/1", "/c/2", "/c/3", "/c/4"]);
@@ -481,7 +481,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn circles_end_and_merge_keys_have_a_limit() {
+    fn a_search_ends_at_cycles_and_limits_merge_keys() {
         let circle = file("a: &a {b: *a, c: 1}\n");
         let mut pointers = Vec::new();
         let search = Search::new().key(|_| true);
@@ -502,7 +502,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn long_pointers_have_a_limit() {
+    fn a_search_limits_the_total_length_of_pointers() {
         let key = "k".repeat(1000);
         let levels = (0..900).map(|level| " ".repeat(level) + &key + ":\n").collect::<String>();
         let last = format!("{}x: [{}]\n", " ".repeat(900), "1, ".repeat(1000));

@@ -138,7 +138,7 @@ fn texts_lists_and_keys_are_counted() {
         "filters: [a, b, a]",
         "/filters",
         "/properties/filters/uniqueItems",
-        "item 2 repeats another, and all must be different",
+        "item 2 equals another item, but all items must be different",
     );
     one(
         "filters: [a, 5]",
@@ -195,7 +195,7 @@ fn keys_are_required_allowed_and_dependent() {
         "start: '2026-11-20 23:24:27'",
         "",
         "/dependencies",
-        "the key `exposure` is missing, which `start` needs",
+        "the key `start` requires the key `exposure`, which is missing",
     );
     one("mode: imaging", "", "/dependencies/mode/required", "the key `count` is missing");
     valid("cards: {AB: 1}");
@@ -242,8 +242,8 @@ fn schemas_are_combined() {
         "value: text",
         "/value",
         "/properties/value/anyOf",
-        "it matches none of the 2 schemas that are allowed: expected a number, found the string \
-         \"text\"; expected the tag asdf://scibin.example/tags/*-1.0.0, found tag:yaml.org,2002:str",
+        "it matches none of the 2 allowed schemas: expected a number, found the string \"text\"; \
+         expected the tag asdf://scibin.example/tags/*-1.0.0, found tag:yaml.org,2002:str",
     );
     valid("either: 4");
     valid("either: 5.5");
@@ -251,14 +251,14 @@ fn schemas_are_combined() {
         "either: 6",
         "/either",
         "/properties/either/oneOf",
-        "it matches more than one of the schemas, of which one is allowed",
+        "it matches more than one schema, but exactly one is allowed",
     );
     valid("never: 1");
     one(
         "never: x",
         "/never",
         "/properties/never/not",
-        "it matches a schema that it must not match",
+        "it matches the schema of `not`, which it must not match",
     );
 }
 

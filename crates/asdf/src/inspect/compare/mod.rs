@@ -375,7 +375,7 @@ mod tests {
     use crate::{Asdf, ErrorKind};
 
     #[test]
-    fn merge_keys_have_a_limit() {
+    fn a_comparison_limits_the_expansion_of_merge_keys() {
         let merged = |last: u32| {
             let keys: Vec<String> = (0..100).map(|n| format!("k{n}: {n}")).collect();
             let uses = "- {<<: *b}\n".repeat(100);

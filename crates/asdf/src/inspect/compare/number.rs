@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_equal_by_value_and_within_the_tolerance() {
+    fn numbers_are_equal_if_they_differ_by_at_most_the_tolerance() {
         let complex = |re, im| Number::Complex(num_complex::Complex::new(re, im));
         let exact = Tolerance::default();
         let near = Tolerance { rtol: 0.01, atol: 0.0 };

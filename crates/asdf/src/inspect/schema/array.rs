@@ -59,7 +59,7 @@ impl Declared {
 
 fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option<String> {
     let Ok(wanted) = parse_datatype(wanted) else {
-        return Some("the datatype of the schema is not known".to_owned());
+        return Some("the schema names an unknown datatype".to_owned());
     };
     let (names, fits) = match (found.as_record(), wanted.as_record()) {
         (None, None) => {

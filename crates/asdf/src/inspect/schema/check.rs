@@ -82,7 +82,7 @@ impl<'s> Checker<'s> {
         if let Some(schema) = self.schemas.find(uri) {
             return self.check(node, schema).map(drop);
         }
-        let message = format!("the schema {uri} was not found");
+        let message = format!("the schema {uri} was not found, so its nodes are not checked");
         self.found.push(Mismatch {
             diagnostic: node.diagnostic(Code::BadSchema, message),
             schema: uri.to_owned(),
@@ -151,7 +151,7 @@ impl<'s> Checker<'s> {
             if let Some(target) = self.schemas.find(&uri) {
                 return self.check(node, target);
             }
-            let message = format!("the schema {uri} was not found");
+            let message = format!("the schema {uri} was not found, so its nodes are not checked");
             return self.fail(Code::BadSchema, node, schema, "$ref", message);
         }
         let mut is_valid = true;
@@ -179,7 +179,7 @@ impl<'s> Checker<'s> {
                 if !self.is_match(node, schema.at(value))? {
                     return Ok(true);
                 }
-                let message = "it matches a schema that it must not match".to_owned();
+                let message = "it matches the schema of `not`, which it must not match".to_owned();
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
             "properties" => self.properties(node, schema, value),
@@ -319,7 +319,7 @@ impl<'s> Checker<'s> {
         let message = match matching {
             1 => return Ok(true),
             0 => self.none_of(node, schema, choices)?,
-            _ => "it matches more than one of the schemas, of which one is allowed".to_owned(),
+            _ => "it matches more than one schema, but exactly one is allowed".to_owned(),
         };
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
@@ -333,8 +333,8 @@ impl<'s> Checker<'s> {
     ) -> Result<String> {
         let count = choices.len();
         let mut message = match count {
-            1 => "it does not match the only schema that is allowed".to_owned(),
-            _ => format!("it matches none of the {count} schemas that are allowed"),
+            1 => "it does not match the only allowed schema".to_owned(),
+            _ => format!("it matches none of the {count} allowed schemas"),
         };
         if !self.reporting || count > 8 {
             return Ok(message);
@@ -450,7 +450,7 @@ impl<'s> Checker<'s> {
         let (Some(items), Type::Array) = (items, scalars::type_of(node)) else { return Ok(true) };
         if value.as_bool() == Some(false) && node.len() > items.len() {
             let found = scalars::number_of(node.len(), "item");
-            let message = format!("{found}, at most {} are allowed", items.len());
+            let message = format!("{found}, but at most {} are allowed", items.len());
             return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
         }
         let mut is_valid = true;
@@ -478,7 +478,8 @@ impl<'s> Checker<'s> {
             }
             for needed in needed.items().filter_map(YamlNode::as_str) {
                 if !self.has_key(node, needed) {
-                    let message = format!("the key `{needed}` is missing, which `{name}` needs");
+                    let message =
+                        format!("the key `{name}` requires the key `{needed}`, which is missing");
                     is_valid &=
                         self.fail(Code::SchemaMismatch, node, schema, "dependencies", message)?;
                 }

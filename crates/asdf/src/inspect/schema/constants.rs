@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// Number of steps that the comparison of two collections counts as.
+/// Number of steps that comparing two collections counts as.
 const STEPS_PER_COMPARISON: u64 = 8;
 
-/// Number of bytes of a text that can be looked up in one step.
+/// Number of bytes of a scalar that count as one step when it is looked up.
 const BYTES_PER_STEP: usize = 256;
 
 /// The values of an `enum`. Scalars are looked up by value, so their number does not matter.

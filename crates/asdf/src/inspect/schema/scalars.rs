@@ -274,7 +274,9 @@ fn repeated(node: YamlNode<'_>) -> Option<String> {
             None => false,
         };
         if is_repeated {
-            return Some(format!("item {number} repeats another, and all must be different"));
+            return Some(format!(
+                "item {number} equals another item, but all items must be different"
+            ));
         }
     }
     None

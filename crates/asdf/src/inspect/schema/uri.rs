@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_relative_to_the_id_of_the_schema() {
+    fn a_reference_is_resolved_against_the_id_of_the_schema() {
         let base = "http://stsci.edu/schemas/asdf/core/asdf-1.1.0";
         for (reference, joined) in [
             ("software-1.0.0", "http://stsci.edu/schemas/asdf/core/software-1.0.0"),
