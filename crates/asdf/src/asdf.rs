@@ -1,4 +1,4 @@
-//! A file: its layout, its tree, its blocks.
+//! An open file, with its layout, tree and blocks.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -50,21 +50,21 @@ pub struct Asdf {
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
-    /// The other files that this one, or one of them, refers to. They are never removed, so they can be
-    /// borrowed for as long as this one.
+    /// The external files that this file and its external files refer to. They are never removed,
+    /// so they can be borrowed for as long as this file.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
-    /// The indices of the other files. Locked while a file is opened.
+    /// Indices into the list of external files. Locked while a file is being opened.
     other_indices: Mutex<HashMap<FileKey, usize>>,
     #[cfg(any(unix, windows))]
     pool: Arc<FilePool>,
 }
 
-/// What makes another file the same as one that was opened before.
+/// The key by which an external file is recognised if it is used again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKey {
-    /// A path without links.
+    /// A path in which all links are resolved.
     Path(PathBuf),
-    /// What a resolver was given.
+    /// The URI that was passed to a resolver.
     Uri(String),
 }
 
@@ -97,7 +97,10 @@ impl OpenOptions {
     /// # Errors
     ///
     /// Same as [`from_source`](Self::from_source).
-    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "options open files, as `OpenOptions` does in std"
+    )]
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
         let bytes: Bytes = bytes.into();
         self.from_source(bytes)
@@ -115,7 +118,10 @@ impl OpenOptions {
     /// With [`Strictness::Strict`], also fails with [`ErrorKind::Layout`] if the layout has any diagnostic.
     /// With `Strict` and [`Strictness::Salvage`], which find all blocks on opening, also fails with
     /// [`ErrorKind::Limit`] if there are more than [`Limits::max_items`](crate::Limits::max_items) blocks.
-    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "options open files, as `OpenOptions` does in std"
+    )]
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<Asdf> {
         Ok(Asdf::new(OpenFile::from_source(Arc::new(source), self)?, None, self))
     }
@@ -257,7 +263,7 @@ impl Asdf {
             .scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
         let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
-        // A file may lack a tree; an empty one has no root to check.
+        // The file may have no tree, and the root of an empty tree need not be checked.
         if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
             tag::check(document, self.layout.standard_version, &mut diagnostics);
         }
@@ -334,7 +340,8 @@ impl Asdf {
         key: &FileKey,
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
-        // Opening reads the head of one file; two threads need not do it twice.
+        // Keep the lock while reading the head of the file, so that two threads do not open it
+        // twice.
         let mut indices = self.other_indices.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
             return Ok(file);
@@ -348,7 +355,7 @@ impl Asdf {
         Ok(&self.other_files[index].1)
     }
 
-    /// Opens another file as this one was opened, through its pool of open files.
+    /// Opens an external file with the options of this file, through its pool of open files.
     #[cfg(any(unix, windows))]
     pub(crate) fn open_other(&self, path: &Path) -> Result<Self> {
         let file = OpenFile::in_pool(path, &self.options, &self.pool)?;
@@ -365,7 +372,7 @@ impl std::fmt::Debug for Asdf {
     }
 }
 
-/// A diagnostic of the tree as an error.
+/// Converts a diagnostic about the tree to an error.
 fn yaml_error(diagnostic: Diagnostic) -> Error {
     let Diagnostic { place, message, .. } = diagnostic;
     let (line, column) = (place.line.unwrap_or(1), place.column.unwrap_or(1));

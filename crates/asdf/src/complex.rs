@@ -1,7 +1,7 @@
-//! Complex numbers as text, the content of `!core/complex-1.0.0` and of inline arrays.
+//! Complex numbers as text, in `!core/complex-1.0.0` and in inline arrays.
 //!
 //! ```text
-//! (1+2j)   1 - 2i is none: no blanks inside      parentheses, if any, around it all
+//! (1+2j)   1 - 2i is invalid, because spaces are not allowed inside      parentheses, if any, around it all
 //! -1       1j       -J       inf+nanj            a part may be missing; i, I, j or J
 //! ```
 
@@ -9,7 +9,7 @@ use num_complex::Complex;
 
 use crate::yaml::emit::repr;
 
-/// The number that a text spells; `None` if it spells none. The sign of a zero is kept.
+/// Parses a complex number. Returns `None` if the text is invalid. The sign of a zero is kept.
 pub(crate) fn parse(text: &str) -> Option<Complex<f64>> {
     let text = text.trim_matches([' ', '\t']);
     let inner = match text.strip_prefix('(') {
@@ -37,7 +37,8 @@ enum Part {
     Imaginary(f64),
 }
 
-/// One part at the start of a text, and what follows it.
+/// Parses the real or imaginary part at the start of a text, and returns it with the rest of the
+/// text.
 fn part(text: &str) -> Option<(Part, &str)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
@@ -45,9 +46,9 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let (number, rest) = unsigned.split_at(len);
     let after_unit = rest.strip_prefix(['i', 'I', 'j', 'J']);
     let value = match number {
-        // The unit alone is one of it.
+        // The imaginary unit alone stands for 1.
         "" => after_unit.map(|_| 1.0)?,
-        // The standard library spells the words the same way.
+        // The standard library accepts the same spellings of infinity and NaN.
         _ => number.parse::<f64>().ok()?,
     } * sign;
     Some(match after_unit {
@@ -56,14 +57,14 @@ fn part(text: &str) -> Option<(Part, &str)> {
     })
 }
 
-/// Length of `infinity`, `inf` or `nan` at the start of a text.
+/// Returns the length of `infinity`, `inf` or `nan` at the start of a text.
 fn word_len(text: &str) -> Option<usize> {
     let starts =
         |word: &&str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     ["infinity", "inf", "nan"].iter().find(|word| starts(word)).map(|word| word.len())
 }
 
-/// Length of a decimal number at the start of a text.
+/// Returns the length of the decimal number at the start of a text.
 fn number_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
@@ -84,7 +85,7 @@ fn number_len(text: &str) -> usize {
     len
 }
 
-/// The text of a number as Python writes it: `(1+2j)`, `-1j`, `(nan-infj)`.
+/// Formats a complex number as Python does: `(1+2j)`, `-1j`, `(nan-infj)`.
 pub(crate) fn to_text(number: Complex<f64>) -> String {
     let part = |value: f64| match value {
         _ if value.is_nan() => "nan".to_owned(),
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_signs_units_and_parentheses() {
+    fn complex_numbers_are_parsed_with_any_parts_signs_units_and_parentheses() {
         for (text, re, im) in [
             ("1", 1.0, 0.0),
             ("-1", -1.0, 0.0),
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_none() {
+    fn malformed_complex_numbers_are_rejected() {
         for text in [
             "", "()", "(1", "1)", "((1))", "1+2", "1j+2j", "1j+2", "1 + 2j", "1+2j3", "x", ".",
             "e5", "1+", "+", "1ee", "1jj", "nano", "--1", "1+-2j", "0x1", "(1)j",
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn complex_numbers_are_those_of_python() {
+    fn complex_numbers_are_formatted_as_in_python() {
         let inf = f64::INFINITY;
         for (re, im, text) in [
             (1.0, 2.0, "(1+2j)"),

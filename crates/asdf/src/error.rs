@@ -1,4 +1,4 @@
-//! Errors: what is wrong, and where.
+//! Errors, which describe what is wrong and at which position.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ impl binio::FormatErrorKind for ErrorKind {
 }
 
 impl Error {
-    /// A limit that was reached.
+    /// Creates an error about an exceeded limit.
     pub(crate) fn limit(what: &'static str, limit: u64, requested: u64) -> Self {
         ErrorKind::Limit { what, limit, requested }.into()
     }
@@ -186,17 +186,17 @@ impl Error {
         }
     }
 
-    /// What cannot be written, at no place that is known.
+    /// Creates an error about something that cannot be written, without a position.
     pub(crate) fn unwritable(message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: None, message: message.into() }.into()
     }
 
-    /// What cannot be written at a place.
+    /// Creates an error about something that cannot be written at a pointer.
     pub(crate) fn unwritable_at(pointer: &str, message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: Some(pointer.to_owned()), message: message.into() }.into()
     }
 
-    /// A reference or pointer that cannot be followed.
+    /// Creates an error about a reference or pointer that cannot be followed.
     pub(crate) fn reference(target: impl Into<String>, kind: ReferenceError) -> Self {
         ErrorKind::Reference { target: target.into(), kind }.into()
     }
@@ -207,22 +207,25 @@ impl Error {
 #[non_exhaustive]
 pub enum BlockError {
     /// Blocks may be missing before this one, so its number is uncertain.
-    #[error("the number is not certain: a gap in the file may have held other blocks")]
+    #[error(
+        "the number of the block is uncertain, because a gap before it may have contained other \
+         blocks"
+    )]
     Uncertain,
     /// The file has no block with this number.
-    #[error("no such block, the file has {count}")]
+    #[error("the block does not exist, the number of blocks in the file is {count}")]
     NoSuchBlock {
         /// The number of blocks.
         count: usize,
     },
     /// There is no block magic at the offset where a block should begin.
-    #[error("no block magic at offset {offset}")]
+    #[error("the bytes at offset {offset} are not the start of a block, expected d3 42 4c 4b")]
     Magic {
         /// Offset in the file in bytes.
         offset: u64,
     },
     /// The `header_size` is below 48, the minimum for all fields.
-    #[error("header_size at offset {offset} is {header_size}, expected at least 48")]
+    #[error("the header_size at offset {offset} is {header_size}, expected at least 48")]
     HeaderSize {
         /// Offset of the field in the file in bytes.
         offset: u64,
@@ -230,50 +233,62 @@ pub enum BlockError {
         header_size: u16,
     },
     /// The file ends inside the block header.
-    #[error("header at offset {offset} is cut by the end of the file at {file_len}")]
+    #[error(
+        "the header at offset {offset} is truncated, because the file has only {file_len} bytes"
+    )]
     HeaderTruncated {
         /// Offset of the block in the file in bytes.
         offset: u64,
         /// Length of the file in bytes.
         file_len: u64,
     },
-    /// The used bytes extend past the end of the file.
-    #[error("data at bytes {}..{} is past the end of the file at {file_len}", range.start, range.end)]
+    /// The data extends past the end of the file.
+    #[error(
+        "the data at bytes {}..{} is truncated, because the file has only {file_len} bytes",
+        range.start, range.end
+    )]
     PastEnd {
         /// The range of the used bytes according to the header. Its end saturates at `u64::MAX`.
         range: Range<u64>,
         /// Length of the file in bytes.
         file_len: u64,
     },
-    /// Bytes were added to the block or removed from it, as by a conversion of line ends, and the original data
-    /// cannot be determined.
-    #[error("{} in it, as by a conversion of line ends, and where is not known", changed(*added))]
+    /// Bytes were added to the block or removed from it, for example by a conversion of line ends,
+    /// and the original data cannot be determined.
+    #[error("{} at an unknown position, probably by a conversion of line ends", changed(*added))]
     Drifted {
         /// The number of bytes added, which is negative if bytes were removed.
         added: i64,
     },
     /// The data does not match the checksum of the header.
-    #[error("checksum of the header is {}, of the stored bytes {}", hex(expected), hex(computed))]
+    #[error(
+        "the checksum in the header is {}, but that of the stored bytes is {}",
+        hex(expected),
+        hex(computed)
+    )]
     Checksum {
         /// The MD5 digest in the header.
         expected: [u8; 16],
         /// The MD5 digest of the stored bytes.
         computed: [u8; 16],
     },
-    /// The caller's buffer does not have the size of the data.
-    #[error("buffer has {}, the data has {want}", count(*got, "byte"))]
+    /// The caller's buffer has a different size than the data.
+    #[error("the buffer has {}, but the data has {want}", count(*got, "byte"))]
     BufferSize {
-        /// Size of the data.
+        /// Size of the data in bytes.
         want: u64,
-        /// Size of the buffer.
+        /// Size of the buffer in bytes.
         got: u64,
     },
-    /// A range reaches outside the decoded data.
-    #[error("bytes {}..{} are outside the {} of data", range.start, range.end, count(*len, "byte"))]
+    /// A range extends past the end of the decoded data.
+    #[error(
+        "the range {}..{} extends past the {} of data",
+        range.start, range.end, count(*len, "byte")
+    )]
     RangeOutside {
-        /// The range asked for.
+        /// The requested range.
         range: Range<u64>,
-        /// Size of the decoded data.
+        /// Size of the decoded data in bytes.
         len: u64,
     },
 }
@@ -292,17 +307,17 @@ pub enum CodecError {
     #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before `data_size` bytes.
-    #[error("stream ends after {}, data_size is {want}", count(*got, "byte"))]
+    #[error("the stream ends after {}, but data_size is {want}", count(*got, "byte"))]
     ShortStream {
-        /// Bytes decoded.
+        /// Number of bytes decoded.
         got: u64,
-        /// Bytes promised.
+        /// Number of bytes according to `data_size`.
         want: u64,
     },
     /// The stream continues after `data_size` bytes.
-    #[error("stream continues after the {} of data_size", count(*want, "byte"))]
+    #[error("the stream continues after {}, the data_size in the header", count(*want, "byte"))]
     LongStream {
-        /// Bytes promised.
+        /// Number of bytes according to `data_size`.
         want: u64,
     },
     /// The stream is damaged.
@@ -334,40 +349,40 @@ pub enum ArrayError {
         message: String,
     },
     /// Elements lie outside the block.
-    #[error("elements are at bytes {low}..{high}, the block has {}", count(*len, "byte"))]
+    #[error("the elements are at bytes {low}..{high}, but the block has {}", count(*len, "byte"))]
     OutsideBlock {
-        /// Lowest byte of any element, relative to the block's data.
+        /// Offset of the lowest byte of any element in the data of the block.
         low: i128,
-        /// End of the highest element.
+        /// Offset of the end of the highest element.
         high: i128,
-        /// Size of the decoded block.
+        /// Size of the decoded block in bytes.
         len: u64,
     },
     /// Inline data does not fit the array.
     #[error("inline data: {0}")]
     Inline(String),
-    /// The requested element type differs from that of the array.
+    /// The requested type differs from the type of the elements.
     #[error("elements are {dtype}, not {asked}")]
     Type {
-        /// The array's datatype.
+        /// The datatype of the array.
         dtype: String,
-        /// The type asked for.
+        /// The requested type.
         asked: &'static str,
     },
     /// An element is not a valid value of its type.
     #[error("element {index}: {message}")]
     Element {
-        /// Position in C order.
+        /// Index of the element in C order.
         index: u64,
         /// What is wrong.
         message: String,
     },
-    /// The caller's buffer does not have room for just the elements.
-    #[error("buffer has room for {}, the array has {want}", count(*got, "element"))]
+    /// The caller's buffer does not have exactly the size of the elements.
+    #[error("the buffer can hold {}, but the array has {want}", count(*got, "element"))]
     BufferSize {
-        /// How many elements there are.
+        /// Number of elements in the array.
         want: u64,
-        /// How many the buffer holds.
+        /// Number of elements that the buffer can hold.
         got: u64,
     },
     /// A slice is invalid or does not fit the shape.
@@ -397,11 +412,11 @@ pub enum ReferenceError {
     /// The references form a cycle.
     #[error("cycle: {}", .0.join(" -> "))]
     Cycle(Vec<String>),
-    /// There are more references in a row than the limit allows.
-    #[error("more than {0} references in a row")]
+    /// The chain of references is longer than the limit allows.
+    #[error("the chain of references is longer than {0}")]
     TooDeep(u32),
     /// The policy for external files does not allow opening the file.
-    #[error("the policy for external files forbids it: {0}")]
+    #[error("the policy for external files does not allow opening the file: {0}")]
     Forbidden(String),
     /// The external file cannot be read.
     #[error(transparent)]
@@ -431,7 +446,7 @@ impl ArrayError {
             | Self::BufferSize { .. }
             | Self::Slice(_)
             | Self::Field(_) => false,
-            // Here it is the file that asks for the block.
+            // The file itself refers to a block that does not exist.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
                 _ => error.is_bad_data(),
@@ -450,7 +465,7 @@ impl ReferenceError {
     }
 }
 
-/// The place of a node: its pointer, or else its place in the text.
+/// Describes the position of a node: by its pointer, or otherwise by its line and column.
 fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String {
     match pointer {
         Some("") => "the root of the tree".to_owned(),
@@ -470,7 +485,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// The printable form of a compression code: `zlib`, or bytes in hexadecimal.
+/// Returns the readable form of a compression code: `zlib`, or the bytes in hexadecimal.
 pub(crate) fn code_name(code: [u8; 4]) -> String {
     let name = code.split(|&b| b == 0).next().unwrap_or_default();
     let rest_is_nul = code[name.len()..].iter().all(|&b| b == 0);

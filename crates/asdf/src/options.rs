@@ -1,4 +1,4 @@
-//! How to read a file: strictness, limits, checks.
+//! Options for opening a file: strictness, limits and checks.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ pub enum Verify {
     Report,
 }
 
-/// A function that opens the file of a URI.
+/// A function that opens the file with a given URI.
 type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 
 /// Which external files may be opened for the data of arrays and the targets of references. Nothing is ever
@@ -115,7 +115,10 @@ pub struct OpenOptions {
     pub(crate) max_files: usize,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
-    #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "this target maps no files"))]
+    #[cfg_attr(
+        not(any(unix, windows)),
+        allow(dead_code, reason = "files cannot be mapped on this target")
+    )]
     pub(crate) mmap: bool,
 }
 
@@ -135,7 +138,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// Creates options with the default values, which are given at each method.
+    /// Creates options with the default values, which are documented with each setter.
     pub fn new() -> Self {
         Self::default()
     }

@@ -349,7 +349,7 @@ fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_name
         assert!(!folder.path(target).exists(), "{command:?}");
         let output = run(&["--ignore-checksums"]);
         assert_eq!(status(&output), 1, "{command:?}: {}", stderr(&output));
-        let named = stderr(&output).matches("checksum of the header").count();
+        let named = stderr(&output).matches("the checksum in the header is").count();
         assert_eq!(named, 1, "{command:?}: {}", stderr(&output));
         if command[0] != "to-yaml" {
             folder.done(&["verify", target]);

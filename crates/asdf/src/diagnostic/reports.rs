@@ -1,11 +1,12 @@
-//! The diagnostics of a file, collected while it is read.
+//! A collection of the diagnostics that are found while a file is read.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-/// Diagnostics, each place and code once: a block that is read twice is reported once.
+/// Diagnostics, without duplicates of the same code at the same position, so that a block that is
+/// read twice is reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Reports(Mutex<Collected>);
 
@@ -33,14 +34,14 @@ impl Reports {
         }
     }
 
-    /// Takes back what more reading has disproved.
+    /// Removes a diagnostic that later reading has disproved.
     pub(crate) fn retract(&self, code: Code, offset: u64) {
         let mut collected = self.lock();
         collected.seen.remove(&(code, Some(offset)));
         collected.list.retain(|d| (d.code, d.place.offset) != (code, Some(offset)));
     }
 
-    /// All so far, by their place in the file.
+    /// Returns all diagnostics so far, ordered by position in the file.
     pub(crate) fn sorted(&self) -> Vec<Diagnostic> {
         let mut list = self.lock().list.clone();
         list.sort_by_key(|diagnostic| (diagnostic.place.offset, diagnostic.code));
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_reported_once_per_code_and_in_the_order_of_the_file() {
+    fn each_code_is_reported_once_per_position_in_file_order() {
         let reports = Reports::default();
         reports.report(Code::UnknownFlags, 9, "a");
         reports.report(Code::UnknownFlags, 9, "b");
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_retracted_may_be_reported_again() {
+    fn a_retracted_diagnostic_may_be_reported_again() {
         let reports = Reports::default();
         reports.report(Code::IndexStale, 9, "a");
         reports.retract(Code::IndexStale, 9);

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_types_agree() {
+    fn the_name_of_each_datatype_leads_to_the_same_datatype() {
         for (name, kind, size) in NUMERIC {
             let scalar = from_name(name, Endian::Big).unwrap();
             assert_eq!((scalar.kind(), scalar.size()), (kind, size));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_spelled_as_in_the_tree() {
+    fn the_name_of_a_record_type_is_its_notation_in_the_tree() {
         let a = from_name("int32", Endian::Big).unwrap();
         let fields = vec![
             Field::new("a", a),

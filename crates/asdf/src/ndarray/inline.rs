@@ -114,7 +114,9 @@ fn find_shape(
             break;
         }
         if shape.len() == MAX_DIMENSIONS {
-            let message = format!("nested deeper than {MAX_DIMENSIONS} dimensions");
+            let message = format!(
+                "the data is nested too deep, expected at most {MAX_DIMENSIONS} dimensions"
+            );
             return Err(error(data, message));
         }
         shape.push(node.len().try_into().unwrap_or(u64::MAX));
@@ -130,7 +132,7 @@ fn find_shape(
     if wanted == shape || both_empty {
         return Ok(wanted);
     }
-    Err(error(data, format!("`shape` is {wanted:?}, the data has {shape:?}")))
+    Err(error(data, format!("the `shape` is {wanted:?}, but the data has the shape {shape:?}")))
 }
 
 /// Returns `true` if a sequence has the form of a single record.
@@ -202,11 +204,12 @@ fn descend<'a>(
     let Some((&count, inner)) = shape.split_first() else { return leaf(Leaf::Node(node)) };
     if node.kind() != NodeKind::Sequence {
         let items = diagnostic::count(count, "item");
-        return Err(error(node, format!("ragged: expected a sequence of {items}")));
+        return Err(error(node, format!("the data is ragged: expected a sequence of {items}")));
     }
     if u64::try_from(node.len()) != Ok(count) {
         let items = diagnostic::count(node.len(), "item");
-        let message = format!("ragged: {items} where others have {count}");
+        let message =
+            format!("the data is ragged: found {items}, but other sequences have {count}");
         return Err(error(node, message));
     }
     match node.numbers() {
@@ -251,10 +254,13 @@ fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<
     })?;
     let ItemSummary { widest, lowest, highest, longest } = seen;
     let named = |name| {
-        from_name(name, Endian::Little).ok_or_else(|| error(data, "no datatype holds these items"))
+        from_name(name, Endian::Little).ok_or_else(|| error(data, "no datatype fits all items"))
     };
     match (widest, longest) {
-        (Some(_), Some(_)) => Err(error(data, "strings and numbers in one array")),
+        (Some(_), Some(_)) => Err(error(
+            data,
+            "the array contains both strings and numbers, expected only one of them",
+        )),
         (None, Some(longest)) => {
             let length = longest.try_into().unwrap_or(u64::MAX);
             text_type(ScalarKind::Unicode, length, Endian::Little)
@@ -267,7 +273,10 @@ fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<
             } else if lowest >= 0 && u64::try_from(highest).is_ok() {
                 named("uint64")
             } else {
-                Err(error(data, "no datatype holds all of these integers"))
+                Err(error(
+                    data,
+                    "the integers do not fit a common datatype, neither int64 nor uint64",
+                ))
             }
         }
         (Some(Width::Complex), None) => named("complex128"),
@@ -309,7 +318,12 @@ impl ItemSummary {
                 self.longest = self.longest.max(Some(length));
                 return Ok(());
             }
-            NodeKind::Sequence => return Err(error(node, "ragged: a sequence among single items")),
+            NodeKind::Sequence => {
+                return Err(error(
+                    node,
+                    "the data is ragged: expected a single item, found a sequence",
+                ));
+            }
             _ => return Err(error(node, "expected a number, a boolean, a string or null")),
         };
         self.widest = self.widest.max(Some(width));
@@ -423,7 +437,12 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
             // Use the general case, which also produces the error message.
             match numbers.list.at(at) {
                 Some(node) => push_scalar(node, scalar, out).map(drop)?,
-                None => return Err(error(numbers.list, "a number is missing")),
+                None => {
+                    return Err(error(
+                        numbers.list,
+                        "the list has fewer numbers than the array has elements",
+                    ));
+                }
             }
         }
     }
@@ -513,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_inferred_and_never_narrow() {
+    fn the_inferred_type_fits_all_items_and_has_at_least_64_bits() {
         assert_eq!(type_of("[yes, no]"), "bool8");
         assert_eq!(type_of("[0x10, 017, 1_0]"), "int64");
         assert_eq!(type_of("[1, true]"), "int64");
@@ -531,32 +550,32 @@ mod tests {
     }
 
     #[test]
-    fn integers_beyond_64_bits_are_floats_among_floats() {
+    fn an_integer_beyond_64_bits_is_read_as_a_float_among_floats() {
         assert_eq!(bytes("[1.0, 18446744073709551616]")[8..], 2_f64.powi(64).to_le_bytes());
     }
 
     #[test]
-    fn the_spelling_of_numbers_is_that_of_the_tree() {
+    fn inline_numbers_may_use_any_notation_of_the_tree() {
         let values = [16_i64, 15, 10, 1].map(i64::to_le_bytes).concat();
         assert_eq!(bytes("[0x10, 017, 1_0, yes]"), values);
     }
 
     #[test]
-    fn nested_sequences_are_dimensions() {
+    fn each_level_of_nested_sequences_is_a_dimension() {
         assert_eq!(reads("[[1, 2, 3], [4, 5, 6]]").0.shape, [2, 3]);
         assert_eq!(reads("[[[]], [[]]]").0.shape, [2, 1, 0]);
         assert_eq!(reads("{data: 5}").0.shape, [0; 0]);
     }
 
     #[test]
-    fn ragged_data_is_an_error() {
+    fn inline_data_with_rows_of_different_lengths_is_an_error() {
         for text in ["[[1, 2], [3]]", "[[1], 2]", "[1, [2]]", "[[[1]], [[1, 2]]]", "[[1], null]"] {
             assert!(rejected(text).contains("ragged"), "{text}");
         }
     }
 
     #[test]
-    fn null_is_a_masked_element() {
+    fn null_in_inline_data_is_a_masked_element() {
         let (inferred, data) = reads("[1, null, 3]");
         assert_eq!(inferred.datatype.to_string(), "<i8");
         assert_eq!(data.elements[8..16], [0; 8]);
@@ -566,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn declared_types_hold_what_fits() {
+    fn inline_items_are_converted_to_the_declared_type_if_they_fit() {
         assert_eq!(bytes("{data: [1, -1], datatype: int8}"), [1, 255]);
         assert_eq!(bytes("{data: [1, 2], datatype: int16, byteorder: big}"), [0, 1, 0, 2]);
         assert_eq!(bytes("{data: [yes, 0], datatype: bool8}"), [1, 0]);
@@ -579,7 +598,7 @@ mod tests {
     }
 
     #[test]
-    fn declared_types_reject_what_does_not_fit() {
+    fn inline_items_that_do_not_fit_the_declared_type_are_errors() {
         for (item, datatype) in [
             ("300", "uint8"),
             ("-1", "uint64"),
@@ -604,7 +623,7 @@ mod tests {
 
     /// A comment among the numbers causes the tree to create a node for each of them.
     #[test]
-    fn lists_of_numbers_are_read_as_their_nodes_are() {
+    fn a_list_of_numbers_reads_the_same_with_and_without_nodes() {
         for numbers in
             ["1, 2, 3", "1.5, -2, 0.1", "0, 1, 1", ".nan, -.inf, 7", "300, 1, 1", "1.0e+300, 2, 3"]
         {
@@ -636,7 +655,7 @@ mod tests {
     }
 
     #[test]
-    fn a_declared_shape_must_agree() {
+    fn a_declared_shape_that_differs_from_the_inline_data_is_an_error() {
         assert_eq!(reads("{data: [], datatype: int8, shape: [0, 3]}").0.shape, [0, 3]);
         assert_eq!(reads("{data: [[1], [2]], datatype: int8, shape: ['*', 1]}").0.shape, [2, 1]);
         rejected("{data: [1, 2], datatype: int8, shape: [3]}");
@@ -646,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn records_end_the_shape() {
+    fn the_shape_does_not_extend_into_records() {
         let datatype = "[{name: a, datatype: int8}, {name: b, datatype: uint16, byteorder: big}]";
         let (inferred, data) = reads(&format!("{{data: [[1, 2], [3, 4]], datatype: {datatype}}}"));
         assert_eq!(inferred.shape, [2]);
@@ -659,7 +678,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_shapes_and_records_of_their_own() {
+    fn a_field_may_have_a_shape_or_be_a_record() {
         let datatype = "[{name: a, datatype: int8, shape: [2, 2]}, \
                         {name: r, datatype: [int8, [ascii, 1]]}]";
         let text = format!("{{data: [[[[1, 2], [3, 4]], [5, x]]], datatype: {datatype}}}");
@@ -670,7 +689,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_data_ends_in_errors() {
+    fn hostile_inline_data_results_in_errors() {
         let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
         assert!(rejected(&deep).contains("nested deeper"));
         assert!(rejected("&a [*a]").contains("nested deeper"));

@@ -45,7 +45,11 @@ impl<'a> Mask<'a> {
             }
         }
         let array = mask.array.broadcast(shape).map_err(|_| {
-            let message = format!("{:?} cannot be repeated to {shape:?}", mask.shape());
+            let message = format!(
+                "the shape {:?} of the mask cannot be broadcast to the shape {shape:?} of the \
+                 array",
+                mask.shape()
+            );
             mask.error(ArrayError::Mask(message))
         })?;
         Ok(Self::Array(Box::new(NdArray { array, mask: Self::None, node: mask.node })))
@@ -153,7 +157,10 @@ fn where_number(
 }
 
 /// Converts the value to the precision of the array before comparing, like numpy.
-#[allow(clippy::cast_possible_truncation, reason = "the nearest value is what is asked for")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "numpy also rounds the value to the array's type"
+)]
 fn nearest(value: Complex<f64>, width: usize) -> Complex<f64> {
     let part = |part: f64| match width {
         2 => f16::from_f64(part).into(),

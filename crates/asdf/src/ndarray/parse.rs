@@ -118,13 +118,14 @@ impl<'a> ArrayHeader<'a> {
         let present = |value: Option<YamlNode<'a>>| value.filter(|value| !value.is_null());
         let source = match (present(given.source), given.data) {
             (Some(source), None) => Source::parse(source).ok_or_else(|| {
-                source.invalid("source", "expected a block number or the name of a file")
+                source.invalid("source", "expected a block number or the URI of a file")
             })?,
             (None, Some(data)) => Source::Inline(data),
             (Some(_), Some(_)) => {
-                return Err(
-                    node.invalid("source", "`data` is given, too: only one of them is allowed")
-                );
+                return Err(node.invalid(
+                    "source",
+                    "both `source` and `data` are given, but only one of them is allowed",
+                ));
             }
             (None, None) => return Err(node.array_error(ArrayError::Missing("source"))),
         };
@@ -143,13 +144,16 @@ impl<'a> ArrayHeader<'a> {
                 }
             }
             if declared.is_none() {
-                let message = "`byteorder` is missing on an array that can be read without";
+                let message = "`byteorder` is missing, but the array can be read without it";
                 diagnostics.push(node.diagnostic(Code::MissingByteorder, message));
             }
         }
         let strides = present(given.strides).map(parse_strides).transpose()?;
         if strides.as_ref().is_some_and(|strides| strides.contains(&0)) {
-            diagnostics.push(node.diagnostic(Code::ZeroStride, "a stride is 0"));
+            diagnostics.push(node.diagnostic(
+                Code::ZeroStride,
+                "a stride is 0, so all elements along this axis are the same",
+            ));
         }
         let header = Self {
             source,
@@ -186,7 +190,9 @@ fn parse_byteorder(node: YamlNode<'_>) -> Result<Endian> {
 }
 
 fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
-    node.as_u64().ok_or_else(|| node.invalid("offset", "expected a number of bytes, 0 or more"))
+    node.as_u64().ok_or_else(|| {
+        node.invalid("offset", "expected the number of bytes, an integer of at least 0")
+    })
 }
 
 /// Returns the items of a list with one number per dimension.
@@ -198,7 +204,8 @@ fn dimensions<'a>(
         return Err(node.invalid(key, "expected a list of integers"));
     }
     if node.len() > MAX_DIMENSIONS {
-        let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", node.len());
+        let message =
+            format!("the array has {} dimensions, but the limit is {MAX_DIMENSIONS}", node.len());
         return Err(node.invalid(key, message));
     }
     Ok(node.items())
@@ -207,7 +214,7 @@ fn dimensions<'a>(
 fn parse_strides(node: YamlNode<'_>) -> Result<Vec<i64>> {
     dimensions(node, "strides")?
         .map(|item| {
-            item.as_i64().ok_or_else(|| item.invalid("strides", "expected integers of 64 bits"))
+            item.as_i64().ok_or_else(|| item.invalid("strides", "expected 64-bit integers"))
         })
         .collect()
 }
@@ -226,7 +233,7 @@ fn parse_shape(node: YamlNode<'_>) -> Result<Shape> {
 
 fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
-        let message = "expected integers from 0 to 2^63 - 1, the first may be '*'";
+        let message = "expected integers from 0 to 2^63-1, only the first may be '*'";
         node.invalid("shape", message)
     })
 }
@@ -262,7 +269,9 @@ impl DatatypeParser {
                 Some(scalar) => Ok(scalar.into()),
                 None => self.parse_record(node, byteorder, depth).map(Datatype::Record),
             },
-            _ => Err(node.invalid("datatype", "expected a name or a list of fields")),
+            _ => {
+                Err(node.invalid("datatype", "expected the name of a datatype or a list of fields"))
+            }
         }
     }
 
@@ -273,14 +282,16 @@ impl DatatypeParser {
         depth: u32,
     ) -> Result<Record> {
         if depth >= MAX_RECORD_DEPTH {
-            let message = format!("records nest deeper than {MAX_RECORD_DEPTH}");
+            let message =
+                format!("records are nested too deep, expected at most {MAX_RECORD_DEPTH} levels");
             return Err(node.invalid("datatype", message));
         }
         let mut fields = Vec::new();
         for (i, item) in node.items().enumerate() {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
-                let message = format!("more than {MAX_FIELDS} fields");
+                let message =
+                    format!("the datatype has too many fields, expected at most {MAX_FIELDS}");
                 return Err(node.invalid("datatype", message));
             }
             fields.push(self.parse_field(item, i, byteorder, depth)?);
@@ -304,8 +315,10 @@ impl DatatypeParser {
                 .ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
             if let Some(given) = node.get("name").filter(|name| !name.is_null()) {
                 let text = given.text();
-                text.ok_or_else(|| node.invalid("datatype", "the name of a field is not text"))?
-                    .clone_into(&mut name);
+                text.ok_or_else(|| {
+                    node.invalid("datatype", "the name of a field is not a string")
+                })?
+                .clone_into(&mut name);
             }
             if let Some(order) = node.get("byteorder").filter(|order| !order.is_null()) {
                 byteorder = Some(parse_byteorder(order)?);
@@ -325,9 +338,11 @@ impl DatatypeParser {
 
 fn unknown_name(node: YamlNode<'_>) -> String {
     match node.text().unwrap_or_default() {
-        name @ ("ascii" | "ucs4") => format!("{name} needs a length: [{name}, 5]"),
+        name @ ("ascii" | "ucs4") => {
+            format!("the datatype {name} needs a length, such as [{name}, 5]")
+        }
         name if name.len() > 40 => "unknown datatype".into(),
-        name => format!("unknown datatype {name:?}"),
+        name => format!("the datatype {name:?} is unknown"),
     }
 }
 
@@ -376,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_read() {
+    fn every_key_of_an_array_is_parsed() {
         let document = document(
             "{source: -2, datatype: float64, byteorder: big, shape: [010, 0x4, 1_0], offset: 8, \
              strides: [-16, 0, 1], mask: 5}",
@@ -393,21 +408,21 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_number_is_the_name_of_a_file() {
+    fn a_quoted_number_as_source_is_the_uri_of_a_file() {
         let document = document("{source: '0', datatype: int8, byteorder: big, shape: []}");
         let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
         assert!(matches!(header.source, Source::File("0")));
     }
 
     #[test]
-    fn a_bare_sequence_is_inline_data() {
+    fn a_plain_sequence_is_parsed_as_inline_data() {
         let document = document("[1, 2]");
         let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
         assert!(matches!(header.source, Source::Inline(node) if node.len() == 2));
     }
 
     #[test]
-    fn the_first_dimension_may_be_open() {
+    fn only_the_first_dimension_may_be_open() {
         let document = document("{source: 0, datatype: int8, byteorder: big, shape: ['*', 3]}");
         let shape = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap().shape.unwrap();
         assert_eq!(shape, Shape { streamed: true, dimensions: vec![3] });
@@ -416,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_keys_are_errors() {
+    fn an_array_without_a_required_key_is_an_error() {
         let missing = |text| match kind_of(text) {
             ArrayError::Missing(key) => key,
             other => panic!("{other}"),
@@ -429,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn byteorder_may_be_missing_where_it_has_no_meaning() {
+    fn byteorder_may_be_missing_if_it_has_no_meaning() {
         for datatype in ["int8", "bool8", "[ascii, 3]", "[{datatype: int16, byteorder: big}]"] {
             let document = document(&format!("{{source: 0, shape: [1], datatype: {datatype}}}"));
             let mut diagnostics = Vec::new();
@@ -439,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_errors_at_their_key() {
+    fn an_invalid_value_is_an_error_that_names_its_key() {
         for (wrong, key) in [
             ("source: 1.5", "source"),
             ("source: 99999999999999999999", "source"),
@@ -470,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn two_members_name_and_integer_are_a_string_type() {
+    fn a_list_of_a_name_and_an_integer_is_a_string_type() {
         assert_eq!(datatype("[ascii, 5]"), Datatype::parse("|S5").unwrap());
         assert_eq!(datatype("[ucs4, 0]"), Datatype::parse("<U0").unwrap());
         assert_eq!(datatype("[ascii, 1099511627776]").itemsize(), 1 << 40);
@@ -479,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_inherit_the_byte_order_of_what_encloses_them() {
+    fn a_field_inherits_the_byte_order_of_the_enclosing_type() {
         let record = datatype(
             "[{name: k, datatype: uint16, byteorder: big}, {name: j, datatype: uint16}, int8, \
              {name: r, byteorder: big, shape: [2], datatype: [{name: x, datatype: int32}]}]",
@@ -491,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_nest_without_end_are_errors() {
+    fn records_nested_without_end_are_an_error() {
         let nested = format!("{}int8{}", "[".repeat(200), "]".repeat(200));
         let text = format!("{{source: 0, byteorder: big, shape: [1], datatype: {nested}}}");
         assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "datatype", .. }));
@@ -500,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_very_many_fields_are_errors() {
+    fn a_record_with_too_many_fields_is_an_error() {
         let mut text = String::from("x: &a0 [int8, int8, int8, int8, int8, int8, int8, int8]\n");
         for level in 1..8 {
             let alias = format!("*a{}", level - 1);
@@ -512,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_dimensions_are_an_error() {
+    fn an_array_with_too_many_dimensions_is_an_error() {
         let many = vec!["1"; 10_000].join(", ");
         let text = format!("{{source: 0, byteorder: big, datatype: int8, shape: [{many}]}}");
         assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "shape", .. }));

@@ -1,13 +1,14 @@
-//! Tags: their parts, and those of the core schemas by version of the standard.
+//! Tags: splitting them into parts, and the tags of the core schemas in each version of the
+//! standard.
 //!
 //! ```text
 //! tag:stsci.edu:asdf/core/ndarray-1.1.0
 //! |      prefix          | name  | version
 //! ```
 //!
-//! A version of the standard fixes which tags a file may use. Readers take any known tag, whatever
-//! the file declares, and treat a known name in an unknown version as plain content: what it means
-//! there cannot be known.
+//! A version of the standard determines which tags a file may use. Readers accept any known tag,
+//! whatever version the file declares, and treat a known name with an unknown version as plain
+//! content, because its meaning in that version is unknown.
 
 mod version;
 
@@ -33,8 +34,8 @@ pub const KNOWN_STANDARDS: [Version; 8] = [
     Version::new(1, 7, 0),
 ];
 
-/// Tags of the core schemas: name, version, and the minor version of the standard, 1.x.0, that
-/// brought it.
+/// Tags of the core schemas: the name, the version, and the minor version (1.x.0) of the standard
+/// that introduced it.
 const CORE: [(&str, Version, u32); 18] = [
     ("asdf", Version::new(1, 0, 0), 0),
     ("asdf", Version::new(1, 1, 0), 2),
@@ -72,7 +73,7 @@ const CORE: [(&str, Version, u32); 18] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TagUri<'a> {
-    /// Everything up to the last `/` or, if there is none, up to the last `:` or `!`.
+    /// Everything up to and including the last `/` or, if there is none, the last `:` or `!`.
     pub prefix: &'a str,
     /// The name, without the version.
     pub name: &'a str,
@@ -104,7 +105,8 @@ impl<'a> TagUri<'a> {
         known.find(|(version, _)| Some(*version) == self.version).map(|(_, since)| since)
     }
 
-    /// The versions of a core tag of this name, and the standards that brought them.
+    /// Returns the versions of the core tag with this name, each with the version of the standard
+    /// that introduced it.
     pub(crate) fn known_versions(self) -> impl Iterator<Item = (Version, Version)> {
         let core =
             CORE.iter().filter(move |(name, ..)| self.prefix == CORE_PREFIX && *name == self.name);
@@ -134,7 +136,8 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
         diagnostics.push(at_root(Code::RootNotMapping, message));
     } else if !is_asdf && (root.tag().is_some() || !root.is_empty()) {
         let tag = root.tag().map_or("no tag".to_owned(), |tag| format!("the tag `{tag}`"));
-        let message = format!("the root of the tree has {tag}, expected `{CORE_PREFIX}asdf-1.1.0`");
+        let message =
+            format!("the root of the tree has {tag}, expected the tag `{CORE_PREFIX}asdf-1.1.0`");
         diagnostics.push(at_root(Code::RootTag, message));
     }
     for (tag, node) in document.tags() {
@@ -143,11 +146,14 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
         let (code, message) = match (uri.since(), declared) {
             (None, _) if is_known_name => (
                 Code::UnknownTagVersion,
-                format!("`{tag}` is a version of `{}` that is not known", uri.name),
+                format!("`{tag}` is an unknown version of `{}`", uri.name),
             ),
             (Some(since), Some(declared)) if since > declared => (
                 Code::NewerTag,
-                format!("`{tag}` came with standard {since}, the file declares {declared}"),
+                format!(
+                    "the tag `{tag}` requires version {since} of the standard, but the file \
+                     declares {declared}"
+                ),
             ),
             _ => continue,
         };
@@ -170,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_have_three_numbers() {
+    fn a_version_consists_of_three_numbers() {
         assert_eq!("1.10.2".parse(), Ok(Version::new(1, 10, 2)));
         for text in ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.2.+3", "1..3", "1.2.99999999999"] {
             assert!(text.parse::<Version>().is_err(), "{text}");
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_come_apart() {
+    fn a_tag_is_split_into_prefix_name_and_version() {
         let parts = |tag| {
             let TagUri { prefix, name, version } = TagUri::new(tag);
             (prefix, name, version.map(|version| version.to_string()))
@@ -190,14 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn core_names_are_those_of_known_versions() {
+    fn core_tags_with_an_unknown_version_have_no_core_name() {
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-1.2.0"), Some("ndarray"));
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-9.0.0"), None);
         assert_eq!(core_name("tag:example.com:core/ndarray-1.0.0"), None);
     }
 
     #[test]
-    fn a_known_name_in_an_unknown_version_is_reported() {
+    fn a_known_tag_name_with_an_unknown_version_is_reported() {
         let text = "--- !core/asdf-1.1.0\na: [!core/ndarray-9.0.0 {}, !core/ndarray-9.0.0 {}]\n";
         assert_eq!(codes(text, None), [Code::UnknownTagVersion]);
         assert_eq!(codes("--- !core/asdf-1.2.0\na: 1\n", None), [Code::UnknownTagVersion]);
@@ -205,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_newer_than_the_declared_standard_is_told() {
+    fn a_tag_newer_than_the_declared_standard_is_reported() {
         let text = "--- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {}\n";
         assert_eq!(codes(text, Some(Version::new(1, 6, 0))), []);
         assert_eq!(codes(text, Some(Version::new(1, 5, 0))), [Code::NewerTag]);
@@ -213,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_a_tagged_mapping_or_empty() {
+    fn a_root_other_than_a_tagged_mapping_is_reported_unless_the_tree_is_empty() {
         assert_eq!(codes("--- !core/asdf-1.1.0\na: 1\n", None), []);
         assert_eq!(codes("--- !core/asdf-1.1.0\n...\n", None), []);
         assert_eq!(codes("---\n...\n", None), []);

@@ -1,4 +1,4 @@
-//! Versions of three numbers: of the file format, of the standard, of tags.
+//! Versions with three numbers, as used for the file format, the standard and tags.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,7 +37,7 @@ impl fmt::Display for Version {
 
 /// The error for text that is not a version in the form `1.2.3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a version of the form 1.2.3")]
+#[error("expected a version of the form 1.2.3")]
 pub struct ParseVersionError;
 
 impl FromStr for Version {
@@ -51,7 +51,7 @@ impl FromStr for Version {
     }
 }
 
-/// The value of digits.
+/// Parses one number of a version.
 fn number(digits: &[u8]) -> Option<u32> {
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
     let (first, others) = digits.split_first()?;

@@ -63,7 +63,7 @@ fn open_unmasked<'a>(
     let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, node)?;
     if partial > 0 {
         let partial = count(partial, "byte");
-        let message = format!("the block ends with {partial}, which is less than a row");
+        let message = format!("the block ends with {partial}, which do not form a complete row");
         files.current.reports().add(node.diagnostic(Code::PartialRow, message));
     }
     let itemsize = datatype.itemsize();
@@ -146,7 +146,7 @@ fn concrete_shape(
     let row = strides.first().copied();
     let row = row.and_then(|row| u64::try_from(row).ok()).filter(|&row| row > 0);
     let row = row.ok_or_else(|| {
-        node.invalid("shape", "'*' needs a row of at least one byte and a positive stride")
+        node.invalid("shape", "'*' requires rows of at least one byte and a positive stride")
     })?;
     let available = len.saturating_sub(header.offset);
     let rows = std::iter::once(available / row);

@@ -90,12 +90,15 @@ impl<'a> Files<'a> {
         if let Some(root) = root {
             let root = root.canonicalize().map_err(not_found)?;
             if !found.starts_with(&root) {
-                return Err(forbidden(&format!("it leads out of {}", root.display())));
+                return Err(forbidden(&format!(
+                    "its path leads out of the folder {}",
+                    root.display()
+                )));
             }
         }
         // Opening a FIFO could block forever, and a device may never end.
         if !found.metadata().map_err(not_found)?.is_file() {
-            return Err(forbidden("it is not a regular file"));
+            return Err(forbidden("the path is not a regular file"));
         }
         Ok(found)
     }
@@ -104,7 +107,9 @@ impl<'a> Files<'a> {
 /// Returns the folder of a file.
 fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     let path = file.path().ok_or_else(|| {
-        ReferenceError::Forbidden("the file that names it has no path itself".into())
+        ReferenceError::Forbidden(
+            "the file that refers to it was not opened by a path, so its folder is unknown".into(),
+        )
     })?;
     Ok(folder_of(path))
 }
@@ -128,7 +133,7 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     let decoded = percent_decode_lenient(path)
         .ok_or_else(|| ReferenceError::Syntax("the percent-encoded bytes are not UTF-8".into()))?;
     if decoded.contains('\0') {
-        return Err(ReferenceError::Syntax("the name of a file contains NUL".into()));
+        return Err(ReferenceError::Syntax("the file name contains a NUL character".into()));
     }
     Ok(PathBuf::from(decoded.into_owned()))
 }
@@ -140,13 +145,21 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(letters)
     });
     if scheme {
-        return Err(ReferenceError::Forbidden("it has a scheme".into()));
+        return Err(ReferenceError::Forbidden(
+            "the URI has a scheme, expected a relative path".into(),
+        ));
     }
     for component in path.components() {
         match component {
             Component::Normal(_) | Component::CurDir => {}
-            Component::ParentDir => return Err(ReferenceError::Forbidden("it has `..`".into())),
-            _ => return Err(ReferenceError::Forbidden("it is absolute".into())),
+            Component::ParentDir => {
+                return Err(ReferenceError::Forbidden("the path contains `..`".into()));
+            }
+            _ => {
+                return Err(ReferenceError::Forbidden(
+                    "the path is absolute, expected a relative one".into(),
+                ));
+            }
         }
     }
     Ok(())
@@ -159,6 +172,6 @@ fn open_path(root: &Asdf, path: &Path) -> Result<Asdf> {
 
 #[cfg(not(any(unix, windows)))]
 fn open_path(_: &Asdf, path: &Path) -> Result<Asdf> {
-    let message = "this system has no files".to_owned();
+    let message = "this system does not support files".to_owned();
     Err(Error::reference(path.display().to_string(), ReferenceError::Forbidden(message)))
 }

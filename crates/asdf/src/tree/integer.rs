@@ -38,7 +38,8 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
     if let Some(text) = node.get("string").and_then(|text| text.text()) {
         // If there are too many words to convert, skip the comparison.
         if to_decimal(&integer).is_ok_and(|digits| digits != text.trim()) {
-            let message = "`string` is another number than `words`, which are used";
+            let message = "`string` and `words` are different numbers: the value of `words` is \
+                           used";
             node.file().reports().add(node.diagnostic(Code::IntegerText, message));
         }
     }
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn words_begin_with_the_least_significant() {
+    fn the_first_word_of_an_integer_is_the_least_significant() {
         let (integer, diagnostics) = read(
             "!core/integer-1.1.0 {words: !core/ndarray-1.1.0 {data: [3, 1], datatype: uint32}, \
              sign: '-', string: '-4294967299'}",
@@ -86,20 +87,20 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_differs_is_reported_and_ignored() {
+    fn an_integer_whose_text_differs_from_its_words_is_reported() {
         let (integer, diagnostics) = read("!core/integer-1.1.0 {words: [7], sign: +, string: '8'}");
         assert_eq!(integer.unwrap(), BigInt::from(7));
         assert_eq!(diagnostics, [Code::IntegerText]);
     }
 
     #[test]
-    fn zero_has_no_words() {
+    fn an_integer_without_words_is_zero() {
         let (integer, _) = read("!core/integer-1.1.0 {words: [], sign: '-', string: '0'}");
         assert_eq!(integer.unwrap(), BigInt::ZERO);
     }
 
     #[test]
-    fn what_is_not_an_integer_is_an_error() {
+    fn a_malformed_integer_node_is_an_error() {
         for text in [
             "!core/integer-1.1.0 {sign: +}",
             "!core/integer-1.1.0 {words: [1]}",
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn very_long_integers_keep_their_words_but_have_no_digits() {
+    fn an_integer_with_too_many_words_is_read_but_not_converted_to_digits() {
         let long = BigInt::from(1) << (32 * MAX_DECIMAL_WORDS);
         assert!(matches!(to_decimal(&long).unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert!(to_decimal(&(long - 1)).is_ok());

@@ -198,7 +198,8 @@ fn list<'a, T>(node: Option<Node<'a>>, item: fn(Node<'a>) -> Result<T>) -> Resul
 }
 
 fn required(node: Node<'_>, key: &str) -> Result<String> {
-    optional(node, key).ok_or_else(|| node.error(format!("expected a text as `{key}`")))
+    optional(node, key)
+        .ok_or_else(|| node.error(format!("expected a string as the value of `{key}`")))
 }
 
 /// Returns the text of a scalar. It need not be a string, because a version may look like a number.

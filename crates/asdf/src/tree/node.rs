@@ -239,9 +239,9 @@ impl<'a> Node<'a> {
             return integer::read(self);
         }
         match self.value()? {
-            Content::Int(integer) => {
-                integer.to_big_int().map_err(|_| self.error("the integer has too many digits"))
-            }
+            Content::Int(integer) => integer
+                .to_big_int()
+                .map_err(|_| self.error("the integer has too many digits to convert")),
             _ => Err(self.error("expected an integer")),
         }
     }

@@ -100,9 +100,9 @@ impl<'a> Node<'a> {
                 fail(ReferenceError::Syntax(message))
             })?;
             let name = name.replace("~1", "/").replace("~0", "~");
-            node = node
-                .step(&name)
-                .ok_or_else(|| fail(ReferenceError::NotFound(format!("no node named {name:?}"))))?;
+            node = node.step(&name).ok_or_else(|| {
+                fail(ReferenceError::NotFound(format!("there is no node with the key {name:?}")))
+            })?;
         }
         Ok(node)
     }

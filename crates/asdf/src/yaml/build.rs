@@ -154,7 +154,11 @@ impl Builder<'_, '_> {
                 Event::StreamEnd => break,
                 Event::DocumentEnd { is_explicit: true } if !self.options.is_whole_text => break,
                 Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
-                    return Err(self.error_at("a second document begins here, but a tree must end with `...` after the first", offset));
+                    return Err(self.error_at(
+                        "a second document begins here, but a tree must end with `...` after the \
+                         first",
+                        offset,
+                    ));
                 }
                 Event::DocumentStart { .. } | Event::DocumentEnd { .. } => {}
                 Event::End(end) => self.end(end),
@@ -383,7 +387,8 @@ impl Builder<'_, '_> {
                     merges.push(value);
                     continue;
                 }
-                let message = "`<<` is treated as an ordinary key, because its value is not a mapping or a list of mappings";
+                let message = "`<<` is treated as an ordinary key, because its value is not a \
+                               mapping or a list of mappings";
                 self.report(Code::SpecialScalar, key, message.to_owned());
             }
             self.check_key_type(key);
@@ -450,7 +455,8 @@ impl Builder<'_, '_> {
             NodeKind::Int | NodeKind::String | NodeKind::Bool => return,
             NodeKind::Sequence | NodeKind::Mapping => "a collection cannot be a key".to_owned(),
             kind => format!(
-                "a key has the type {kind:?}, but the standard allows only strings, integers and booleans"
+                "a key has the type {kind:?}, but the standard allows only strings, integers and \
+                 booleans"
             ),
         };
         self.report(Code::KeyType, key, message);
@@ -461,7 +467,8 @@ impl Builder<'_, '_> {
         let name = self.document.key_text(key).unwrap_or_default();
         let name: String = name.chars().take(80).collect();
         let message = format!(
-            "key `{name}` at line {}, column {} repeats the key at line {}, column {}: the last value is used",
+            "key `{name}` at line {}, column {} repeats the key at line {}, column {}: the last \
+             value is used",
             at.line, at.column, first.line, first.column
         );
         self.report(Code::DuplicateKey, key, message);

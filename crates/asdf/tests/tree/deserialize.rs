@@ -142,9 +142,9 @@ fn enums_are_tagged_externally() {
         ("circle", "the root of the tree: invalid type: unit variant, expected newtype variant"),
         (
             "{circle: 1, box: 2}",
-            "the root of the tree: expected a mapping of one entry, found one of 2",
+            "the root of the tree: expected a mapping with one entry, found one of 2",
         ),
-        ("{}", "the root of the tree: expected a mapping of one entry, found one of 0"),
+        ("{}", "the root of the tree: expected a mapping with one entry, found one of 0"),
         ("[circle]", "the root of the tree: invalid type: sequence, expected a variant of an enum"),
         ("{unit: 1}", "/unit: invalid type: integer `1`, expected unit"),
         ("{box: [1]}", "/box: invalid length 1, expected tuple variant Shape::Box with 2 elements"),
@@ -190,7 +190,7 @@ fn integers_of_every_size() {
     assert_eq!(read::<String>(&large).unwrap(), large);
     assert_eq!(read::<Value>(&large).unwrap(), json!(large));
     assert!((read::<f64>(&large).unwrap() / 3.402_823_669_209_385e39 - 1.0).abs() < 1e-15);
-    let want = "the root of the tree: the integer has 40 digits, more than 128 bits hold";
+    let want = "the root of the tree: the integer has 40 digits and does not fit into 128 bits";
     assert_eq!(error::<u128>(&large).0, want);
     let want = "the root of the tree: invalid value: integer `300`, expected u8";
     assert_eq!(error::<u8>("300").0, want);
@@ -249,11 +249,11 @@ fn keys_merges_sets_and_pairs() {
     assert_eq!(read::<Vec<(String, i32)>>(pairs).unwrap(), list);
     assert_eq!(read::<BTreeMap<String, i32>>(pairs).unwrap(), list.into_iter().collect());
     assert_eq!(read::<Value>("!!pairs [a: 1, a: 2]").unwrap(), json!([["a", 1], ["a", 2]]));
-    let want = "/0: expected a mapping of one entry, found one of 2";
+    let want = "/0: expected a mapping with one entry, found one of 2";
     assert_eq!(error::<Value>("!!pairs [{a: 1, b: 2}]").0, want);
     assert_eq!(
         error::<BTreeMap<String, i32>>("!!omap [x]").0,
-        "/0: expected a mapping of one entry, found a scalar"
+        "/0: expected a mapping with one entry, found a scalar"
     );
 }
 
@@ -269,13 +269,13 @@ fn any_value_is_what_the_json_form_has() {
 #[test]
 fn a_node_that_holds_itself_is_an_error_unless_it_is_ignored() {
     let text = "a: &a {next: *a, x: 1}\n";
-    assert_eq!(error::<Value>(text), ("/a: the node holds itself".to_owned(), 1, 7));
+    assert_eq!(error::<Value>(text), ("/a: the node contains itself".to_owned(), 1, 7));
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is never made")]
     enum Chain {
         Next(Box<Chain>),
     }
-    assert_eq!(error::<Chain>("&a {Next: *a}").0, "the root of the tree: the node holds itself");
+    assert_eq!(error::<Chain>("&a {Next: *a}").0, "the root of the tree: the node contains itself");
     #[derive(Deserialize)]
     struct Partial {
         x: i32,
@@ -289,12 +289,18 @@ fn depth_has_a_limit() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(read::<Value>(&nested(128)).is_ok());
     let (message, line, column) = error::<Value>(&nested(129));
-    assert!(message.ends_with(": nested more than 128 deep"), "{message}");
+    assert!(
+        message.ends_with(": the node is nested too deep, expected at most 128 levels"),
+        "{message}"
+    );
     assert_eq!((line, column), (1, 129));
     let document = parse("[[[]]]");
     let limits = DeserializeLimits::default().max_depth(2);
     let error = document.root().deserialize_with::<Value>(&limits).unwrap_err();
-    assert_eq!(place(&error), ("/0/0: nested more than 2 deep".to_owned(), 1, 3));
+    assert_eq!(
+        place(&error),
+        ("/0/0: the node is nested too deep, expected at most 2 levels".to_owned(), 1, 3)
+    );
 }
 
 fn bomb(leaf: &str, levels: usize) -> Document {

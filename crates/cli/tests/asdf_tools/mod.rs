@@ -57,7 +57,8 @@ fn repair_names_what_is_lost_and_has_status_1() {
     let output = folder.run(&["asdf", "repair", "bad.asdf", "-o", "good.asdf"]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));
     let expected = format!(
-        "bad.asdf: lost: block 0: no block magic at offset {}; {} bytes are missing (arrays: /x)\n",
+        "bad.asdf: lost: block 0: the bytes at offset {} are not the start of a block, expected \
+         d3 42 4c 4b; {} bytes are missing (arrays: /x)\n",
         blocks[0],
         blocks[1] - blocks[0]
     );

@@ -107,7 +107,7 @@ where
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Failure> {
         let Some((_, node)) = self.current.take() else {
-            return Err(de::Error::custom("a value was asked for before its key"));
+            return Err(de::Error::custom("a value was requested before its key"));
         };
         let place = NodeDeserializer { node, form: Form::Value, ..self.owner };
         let place = NodeDeserializer { path: Some(self.path), ..place };

@@ -16,9 +16,10 @@
 //! | `!core/integer` in a file | the integer |
 //! | other tags | the content |
 //!
-//! Enums are tagged externally, as in JSON: the variant is a string with its name, or a mapping with one
-//! entry from the name to the content. Names are used as written, so `on` is a variant, not a boolean. Arrays
-//! appear in the form that the tree has; use [`Node::ndarray`](super::Node::ndarray) to read their elements.
+//! Enums are tagged externally, as in JSON: the variant is a string with its name, or a mapping
+//! with one entry from the name to the content. Names are used as written, so `on` is a variant,
+//! not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
+//! [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
 //! Aliases are followed. An error with the position of the node is returned if a node contains itself, if
 //! nodes are nested too deep, or if aliases expand to much more than the document contains. Nodes that a type
@@ -201,7 +202,7 @@ impl Walk<'_> {
             _ => "a scalar".to_owned(),
         };
         self.spend(node, entries.len() as u64)?;
-        Err(Failure::at_node(node, format!("expected a mapping of one entry, found {found}")))
+        Err(Failure::at_node(node, format!("expected a mapping with one entry, found {found}")))
     }
 }
 
@@ -236,12 +237,15 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         let depth = self.path.map_or(0, |path| path.depth) + 1;
         if depth > self.walk.limits.max_depth {
             let limit = self.walk.limits.max_depth;
-            return Err(Failure::at_node(self.node, format!("nested more than {limit} deep")));
+            return Err(Failure::at_node(
+                self.node,
+                format!("the node is nested too deep, expected at most {limit} levels"),
+            ));
         }
         let mut above = self.path;
         while let Some(path) = above {
             if path.id == id {
-                return Err(Failure::at_node(self.node, "the node holds itself".to_owned()));
+                return Err(Failure::at_node(self.node, "the node contains itself".to_owned()));
             }
             above = path.parent;
         }
@@ -375,7 +379,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if let Some(parts) = self.complex()? {
             return self.visit(visitor.visit_seq(SeqDeserializer::new(parts.into_iter())));
         }
-        // The tag may be one of YAML's that does not suit this node, so ignore it.
+        // Ignore the tag, which may be one that YAML defines for other nodes.
         match self.value()? {
             Content::Sequence => self.sequence(visitor),
             Content::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
@@ -415,8 +419,10 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         match self.integer()? {
             Some(Number::Large(digits)) => {
-                let message =
-                    format!("the integer has {} digits, more than 128 bits hold", digits.len());
+                let message = format!(
+                    "the integer has {} digits and does not fit into 128 bits",
+                    digits.len()
+                );
                 Err(Failure::at_node(self.node, message))
             }
             _ => self.any(visitor),
@@ -474,7 +480,7 @@ impl Number {
         }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "the nearest value is what is asked for")]
+    #[allow(clippy::cast_precision_loss, reason = "rounding to the nearest float is intended")]
     fn to_f64(&self) -> f64 {
         match self {
             Self::Small(value) => *value as f64,

@@ -119,7 +119,8 @@ impl Scanner<'_> {
             if self.cursor.is_document_mark() {
                 return fault(
                     self.cursor.at,
-                    "`---` or `...` at the start of a line ends the document: indent it inside quotes",
+                    "`---` or `...` at the start of a line ends the document: indent it inside \
+                     quotes",
                 );
             }
             self.changed.push_str(&self.breaks);
@@ -160,7 +161,8 @@ impl Scanner<'_> {
             Some(character) => Ok(character),
             None => fault(
                 at,
-                "this escape does not stand for a Unicode character, expected a code up to 10ffff without d800 to dfff",
+                "this escape does not stand for a Unicode character, expected a code up to 10ffff \
+                 without d800 to dfff",
             ),
         }
     }
