@@ -1,11 +1,14 @@
-// The clock and the output of a program of the side-by-side benchmark; shared by ours and the peer's.
+// The clock and the output of the programs in the side-by-side benchmark, shared by ours and the
+// peer's.
 
 use std::time::{Duration, Instant};
 
-/// How long a short task is done before it is timed: until the clock of the processor has risen.
+/// How long a short task is repeated before it is timed, so that the processor's clock rate has
+/// risen.
 const WARM_UP: Duration = Duration::from_millis(100);
 
-/// Does a task many times, and prints its times as JSON. One that is to be done once is done twice.
+/// Runs a task several times, and prints the times as JSON. A task that should run once is run
+/// twice.
 pub(crate) fn measure(
     repetitions: usize,
     task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
@@ -13,8 +16,8 @@ pub(crate) fn measure(
     measure_and_clean(repetitions, task, || Ok(()))
 }
 
-/// The same for a task that writes a file, which is removed each time: else the system would begin to
-/// put the files on the disk, and the later tasks would wait for that.
+/// Like `measure`, for a task that writes a file. The file is removed each time; otherwise, the
+/// system would begin to write the files to disk, and later tasks would wait for that.
 pub(crate) fn measure_writing(
     repetitions: usize,
     path: &str,
@@ -45,7 +48,8 @@ fn measure_and_clean(
     Ok(())
 }
 
-/// CPU time of the process so far, from the kernel's accounting; wall time where there is none.
+/// Returns the CPU time of the process so far, according to the kernel, or the wall time if the
+/// kernel does not report it.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
@@ -61,8 +65,8 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Memory of the process by the name of the kernel: `VmHWM:`, the largest resident set so far, or
-/// `VmRSS:`, the present one; 0 where the system does not tell.
+/// Returns the memory of the process under the kernel's name: `VmHWM:` for the largest resident set
+/// so far, or `VmRSS:` for the present one. Returns 0 if the system does not report it.
 pub(crate) fn status_bytes(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! Does one task of the side-by-side benchmark several times and prints its times as JSON:
-//! `bench_tasks TASK FILE REPETITIONS`. With the task `nodes` the file is a number: that of the nodes
-//! of a tree which is made in memory. `cargo xtask bench asdf` calls it.
+//! Runs one task of the side-by-side benchmark several times, and prints the times as JSON:
+//! `bench_tasks TASK FILE REPETITIONS`. For the task `nodes`, FILE is the number of nodes in a tree
+//! that is created in memory. `cargo xtask bench asdf` calls this program.
 
 #[path = "../benches/measure.rs"]
 mod measure;
@@ -43,8 +43,8 @@ fn main() -> Outcome {
     })
 }
 
-/// Parses a tree of about so many nodes, and prints on a first line how many bytes of memory each of
-/// them takes.
+/// Parses a tree of about this many nodes, and first prints a line with the number of bytes of
+/// memory per node.
 fn nodes(count: usize, repetitions: usize) -> Outcome {
     let text = tree_text(count);
     let options = ParseOptions::default();
@@ -61,8 +61,8 @@ fn nodes(count: usize, repetitions: usize) -> Outcome {
     })
 }
 
-/// The text of a tree like that of the task `tree_10000_nodes`, which has five nodes in each of 25 keys
-/// of a group.
+/// Returns the text of a tree like that of the task `tree_10000_nodes`, which has five nodes in
+/// each of the 25 keys of a group.
 fn tree_text(count: usize) -> String {
     let mut text = "%YAML 1.1\n---\n".to_owned();
     for group in 0..count.div_ceil(127) {
@@ -75,12 +75,12 @@ fn tree_text(count: usize) -> String {
     text
 }
 
-/// How files are opened: without comparing checksums, as the reference opens them.
+/// Options for opening files: without verifying checksums, like the reference implementation.
 fn options() -> OpenOptions {
     OpenOptions::new().verify(Verify::Never)
 }
 
-/// Strided reads are timed on an open file, which is a memory map, as they are for the reference.
+/// Strided reads are timed on an open, memory-mapped file, as for the reference implementation.
 fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     if task.starts_with("strided_") || task.starts_with("complex_") {
         let options = options();
@@ -92,8 +92,8 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     }
 }
 
-/// What is written, with its arrays in memory: the content of a file, with the compression that the
-/// task names.
+/// The data to write, with its arrays in memory: the content of a file, with the compression in the
+/// name of the task.
 fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Error> {
     let file = options().open(path)?;
     let mut tree = Tree::from_file(&file, 0)?;
@@ -110,25 +110,25 @@ fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Erro
     Ok(Writer::new(tree).options(options))
 }
 
-/// Writes without waiting for the disk, as the reference does.
+/// Writes without waiting for the disk, like the reference implementation.
 fn write(writer: &Writer<'_>, path: &str) -> Outcome {
     let file = std::io::BufWriter::with_capacity(64 << 10, std::fs::File::create(path)?);
     black_box(writer.write_to(file)?.len);
     Ok(())
 }
 
-/// Changes one number of a file, and waits for the disk.
+/// Changes one number in a file, and waits for the disk.
 fn edit_number(path: &str) -> Outcome {
     let mut editor = Editor::open(path)?;
     let now = editor.tree()?.document().root().get("gain").and_then(YamlNode::as_i64);
     editor.set("/gain", &Tree::new(if now == Some(1) { 2 } else { 1 }))?;
     if editor.commit()?.method != Method::Patched {
-        return Err("one number is not one write".into());
+        return Err("changing one number took more than one write".into());
     }
     Ok(())
 }
 
-/// Changes a long text in a large tree that has room to grow, in place, and waits for the disk.
+/// Changes a long text in a large tree with enough padding, in place, and waits for the disk.
 fn edit_tree(path: &str) -> Outcome {
     let mut editor = EditOptions::new().in_place(true).open(path)?;
     let text = editor.tree()?.document().root().get("text").and_then(YamlNode::as_str);
@@ -136,7 +136,7 @@ fn edit_tree(path: &str) -> Outcome {
     let text = if is_short { "much longer ".repeat(800) } else { "short ".repeat(700) };
     editor.set("/text", &Tree::new(text))?;
     if editor.commit()?.method != Method::InPlace {
-        return Err("the tree is not changed in place".into());
+        return Err("the tree was not changed in place".into());
     }
     Ok(())
 }
@@ -161,7 +161,7 @@ fn once(task: &str, path: &str) -> Outcome {
     } else if task.starts_with("verify_") {
         for verdict in file.blocks().verify_all()? {
             if verdict? != ChecksumVerdict::Stored {
-                return Err("a checksum does not pass".into());
+                return Err("a checksum does not match".into());
             }
         }
     } else if task == "many_zlib_blocks" {

@@ -117,7 +117,7 @@ fn the_likely_cause_is_named_once_where_line_ends_were_converted() {
             text.contains("by -20, -40, -60 bytes, probably because of a conversion of line ends"),
             "{text}"
         );
-        assert!(!text.contains("no such block"), "{text}");
+        assert!(!text.contains("the block does not exist"), "{text}");
     }
 }
 
@@ -133,7 +133,11 @@ fn numbers_after_a_gap_without_an_index_are_not_used() {
         let output = get(pointer);
         assert_eq!((status(&output), stdout(&output)), (1, String::new()), "{}", stderr(&output));
     }
-    assert!(stderr(&get("/b")).contains("the number of the block is uncertain"), "{}", stderr(&get("/b")));
+    assert!(
+        stderr(&get("/b")).contains("the number of the block is uncertain"),
+        "{}",
+        stderr(&get("/b"))
+    );
     // With an index they are those of the index.
     let blocks = [whole(b"one"), vec![b'?'; 57], whole(b"three")];
     folder.write("a.asdf", with_index(&tree_of(&[3, 3, 5]), &blocks));

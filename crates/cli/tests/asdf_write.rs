@@ -115,7 +115,7 @@ fn new_names_the_array_that_the_standard_has_no_type_for() {
     assert_eq!(status(&output), 2);
     let message = stderr(&output);
     assert!(
-        message.contains("half.npy: /half: standard 1.2.0 has no datatype float16"),
+        message.contains("half.npy: /half: version 1.2.0 of the standard has no datatype float16"),
         "{message}"
     );
     folder.done(&command);
@@ -505,7 +505,7 @@ fn tags_that_a_standard_lacks_are_kept_in_a_copy_and_float16_needs_a_newer_one()
     let output = folder.run(&["asdf", "convert", "h.asdf", "-o", "h2.asdf"]);
     assert_eq!(status(&output), 2);
     assert!(
-        stderr(&output).contains("/h: standard 1.2.0 has no datatype float16"),
+        stderr(&output).contains("/h: version 1.2.0 of the standard has no datatype float16"),
         "{}",
         stderr(&output)
     );
@@ -517,7 +517,7 @@ fn tags_that_a_standard_lacks_are_kept_in_a_copy_and_float16_needs_a_newer_one()
     folder.write("key.yaml", "meta: {list: [{1.5: x}]}\n");
     let output = folder.run(&["asdf", "new", "k.asdf", "--tree", "key.yaml"]);
     assert!(
-        stderr(&output).contains("/meta/list/0: standard 1.6.0 requires keys"),
+        stderr(&output).contains("/meta/list/0: version 1.6.0 of the standard requires keys"),
         "{}",
         stderr(&output)
     );

@@ -691,8 +691,8 @@ mod tests {
     #[test]
     fn hostile_inline_data_results_in_errors() {
         let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
-        assert!(rejected(&deep).contains("nested deeper"));
-        assert!(rejected("&a [*a]").contains("nested deeper"));
+        assert!(rejected(&deep).contains("nested too deep"));
+        assert!(rejected("&a [*a]").contains("nested too deep"));
         rejected("{data: [a], datatype: [ascii, 1099511627776]}");
         let mut bomb = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
         for level in 1..6 {

@@ -234,7 +234,10 @@ mod tests {
 
     #[test]
     fn a_repeated_directive_is_an_error_at_the_second_one() {
-        assert_eq!(read("%YAML 1.1\n%YAML 1.1\n---").unwrap_err(), "10: a second %YAML directive");
+        assert_eq!(
+            read("%YAML 1.1\n%YAML 1.1\n---").unwrap_err(),
+            "10: a second %YAML directive, but a document may have only one"
+        );
         assert_eq!(
             read("%TAG ! a\n%TAG ! a\n---").unwrap_err(),
             "9: a second %TAG directive for the handle `!`"

@@ -1,4 +1,4 @@
-//! Data in other files, and which may be opened.
+//! Array data in external files, and the policies that decide which files may be opened.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{bytes_of, node};
 
-/// A folder with `main.asdf`, whose array `/a` is in the file of this name.
+/// Creates a folder with `main.asdf`, whose array `/a` is in the file with the given name.
 fn folder(name: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write_main(folder.path(), name);
@@ -25,7 +25,7 @@ fn write_main(folder: &Path, name: &str) {
     fs::write(folder.join("main.asdf"), bytes).unwrap();
 }
 
-/// A file of one block and no tree.
+/// Creates a file with one block and no tree.
 fn exploded(data: &[u8]) -> Vec<u8> {
     let mut bytes = b"#ASDF 1.0.0\n".to_vec();
     bytes.extend(super::block(*b"\0\0\0\0", data, data.len()));
@@ -37,7 +37,7 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
     node(&file, "/a").ndarray().and_then(|array: NdArray<'_>| array.read::<u8>())
 }
 
-/// Why the file was not opened.
+/// Returns the reason why the external file was not opened.
 fn refused(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
     let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {
@@ -54,7 +54,7 @@ fn is_forbidden(folder: &Path, external: External) -> bool {
 }
 
 #[test]
-fn the_first_block_of_a_file_beside_is_read() {
+fn an_array_is_read_from_the_first_block_of_a_file_in_the_same_folder() {
     for name in ["data0000.asdf", "data%30000.asdf", "data0000.asdf#/x", "./data0000.asdf"] {
         let folder = folder(name);
         fs::write(folder.path().join("data0000.asdf"), exploded(&[1, 2])).unwrap();
@@ -63,7 +63,7 @@ fn the_first_block_of_a_file_beside_is_read() {
 }
 
 #[test]
-fn a_file_in_a_folder_below_is_read() {
+fn an_array_in_a_file_in_a_subfolder_is_read() {
     let folder = folder("sub/x.asdf");
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("sub/x.asdf"), exploded(&[1, 2])).unwrap();
@@ -71,7 +71,7 @@ fn a_file_in_a_folder_below_is_read() {
 }
 
 #[test]
-fn an_empty_name_is_the_file_itself() {
+fn an_empty_uri_as_source_refers_to_the_same_file() {
     for name in ["", "#", "main.asdf", "#/x"] {
         let folder = folder(name);
         let file = Asdf::open(folder.path().join("main.asdf")).unwrap();
@@ -81,14 +81,14 @@ fn an_empty_name_is_the_file_itself() {
 }
 
 #[test]
-fn a_name_of_digits_is_not_a_number() {
+fn a_quoted_number_as_source_refers_to_a_file_with_that_name() {
     let folder = folder("0");
     let why = refused(folder.path(), External::SameDir);
     assert!(matches!(why, ReferenceError::NotFound(_)), "{why}");
 }
 
 #[test]
-fn what_leads_elsewhere_is_forbidden() {
+fn a_uri_that_leads_out_of_the_folder_is_forbidden() {
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let absolute = outside.path().join("x.asdf").display().to_string();
@@ -108,7 +108,7 @@ fn what_leads_elsewhere_is_forbidden() {
 }
 
 #[test]
-fn no_policy_but_any_leaves_its_folder() {
+fn a_file_outside_the_folder_of_the_policy_is_forbidden() {
     let folder = folder("x.asdf");
     fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let elsewhere = TempDir::new().unwrap();
@@ -119,7 +119,7 @@ fn no_policy_but_any_leaves_its_folder() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed_before_the_policy_decides() {
+fn symbolic_links_are_resolved_before_the_policy_is_applied() {
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
     let folder = folder("link.asdf");
@@ -134,7 +134,7 @@ fn links_are_followed_before_the_policy_decides() {
 
 #[cfg(unix)]
 #[test]
-fn only_regular_files_are_opened() {
+fn an_external_path_that_is_not_a_regular_file_is_not_opened() {
     assert!(is_forbidden(folder("/dev/zero").path(), External::Any));
     let folder = folder("folder");
     fs::create_dir(folder.path().join("folder")).unwrap();
@@ -142,11 +142,11 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn a_file_without_path_names_no_others_except_through_a_resolver() {
+fn a_file_without_a_path_needs_a_resolver_for_external_files() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
-    assert!(super::refusal(&file).contains("no path"));
+    assert!(super::refusal(&file).contains("not opened by a path"));
     let resolver = External::Resolver(Arc::new(|uri: &str| {
         assert_eq!(uri, "any.asdf");
         Ok(Arc::new(Bytes::from(exploded(&[5, 6]))))
@@ -156,7 +156,7 @@ fn a_file_without_path_names_no_others_except_through_a_resolver() {
 }
 
 #[test]
-fn more_files_than_the_limit_are_rejected() {
+fn opening_more_external_files_than_the_limit_fails() {
     let folder = TempDir::new().unwrap();
     let mut tree = String::new();
     for i in 0..65 {

@@ -1,4 +1,5 @@
-//! Numbers that no honest file has: all end in errors, soon, and without memory for them.
+//! Numbers that occur in no honest file. All of them must result in errors, quickly and without
+//! allocating memory.
 
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};
@@ -7,7 +8,7 @@ use binio::Limits;
 use super::{a, array, bytes_of, file, refusal};
 
 #[test]
-fn shapes_that_overflow_are_rejected() {
+fn a_shape_whose_size_overflows_is_rejected() {
     let dimensions = vec!["1"; 10_000].join(", ");
     for shape in [
         "[4611686018427387904, 4]",
@@ -22,7 +23,7 @@ fn shapes_that_overflow_are_rejected() {
 }
 
 #[test]
-fn offsets_and_strides_that_reach_outside_are_rejected() {
+fn offsets_and_strides_that_lead_outside_the_block_are_rejected() {
     for keys in [
         "offset: 8",
         "offset: -1",
@@ -44,7 +45,7 @@ fn offsets_and_strides_that_reach_outside_are_rejected() {
 }
 
 #[test]
-fn an_overlapping_view_is_read_within_the_limits_only() {
+fn an_overlapping_view_is_read_only_within_the_limits() {
     let tree =
         a("datatype: int8, byteorder: big, shape: [1099511627776, 1048576], strides: [0, 0]");
     let file = file(&tree, &[&[7]]);
@@ -67,17 +68,17 @@ fn an_overlapping_view_is_read_within_the_limits_only() {
 }
 
 #[test]
-fn the_limit_on_buffers_holds_for_every_read() {
+fn every_way_of_reading_respects_the_limit_on_buffers() {
     let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
     let limits = Limits::default().max_alloc(99);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
     assert!(matches!(array(&file, "/a").read::<i8>().unwrap_err().kind(), ErrorKind::Limit { .. }));
-    // What is only borrowed needs no buffer.
+    // Data that is only borrowed needs no buffer.
     assert_eq!(array(&file, "/a").view::<i8>().unwrap().len(), 100);
 }
 
 #[test]
-fn elements_of_great_size_need_no_memory_before_they_are_read() {
+fn opening_an_array_of_huge_elements_allocates_no_memory() {
     let with = |datatype: &str, shape: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: {shape}")), &[&[0; 8]])
     };
@@ -89,7 +90,7 @@ fn elements_of_great_size_need_no_memory_before_they_are_read() {
 }
 
 #[test]
-fn elements_without_bytes_are_counted_against_the_limit() {
+fn elements_without_bytes_count_towards_the_limit() {
     let file = file(&a("datatype: [ascii, 0], byteorder: big, shape: [1099511627776]"), &[&[]]);
     assert!(matches!(array(&file, "/a").strings().unwrap_err().kind(), ErrorKind::Limit { .. }));
     assert_eq!(array(&file, "/a").read::<u8>().unwrap(), [0; 0]);
@@ -99,7 +100,7 @@ fn elements_without_bytes_are_counted_against_the_limit() {
 }
 
 #[test]
-fn a_cut_block_fails_its_array_alone() {
+fn an_array_in_a_truncated_block_does_not_affect_other_arrays() {
     let tree = format!("{}\nb: [1]", a("datatype: int8, byteorder: big, shape: [8]"));
     let mut bytes = bytes_of(&tree, &[&[0; 8]]);
     bytes.truncate(bytes.len() - 1);

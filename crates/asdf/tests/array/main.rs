@@ -19,7 +19,7 @@ use asdf::{Asdf, NdArray, Node, OpenOptions};
 use binio::Bytes;
 use binio::source::ReadLog;
 
-/// The bytes of a file with this tree and these blocks.
+/// Returns the bytes of a file with the given tree and blocks.
 fn bytes_of(tree: &str, blocks: &[&[u8]]) -> Vec<u8> {
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
     let mut bytes = format!("{head}--- !core/asdf-1.1.0\n{tree}\n...\n").into_bytes();
@@ -29,7 +29,7 @@ fn bytes_of(tree: &str, blocks: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// A block that stores these bytes.
+/// Returns a block that stores the given bytes.
 fn block(compression: [u8; 4], stored: &[u8], data_size: usize) -> Vec<u8> {
     let mut bytes = b"\xd3BLK\0\x30\0\0\0\0".to_vec();
     bytes.extend(compression);
@@ -45,7 +45,7 @@ fn file(tree: &str, blocks: &[&[u8]]) -> Asdf {
     Asdf::from_bytes(bytes_of(tree, blocks)).unwrap()
 }
 
-/// A file that is read from a source that is not memory.
+/// Opens a file from a source that is not in memory.
 fn unmapped(bytes: Vec<u8>) -> (Asdf, Arc<ReadLog<Bytes>>) {
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (OpenOptions::new().from_source(source.clone()).unwrap(), source)
@@ -59,7 +59,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// The message of the error of reading a file's array `/a`.
+/// Returns the message of the error from reading the array `/a` of a file.
 fn refusal(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),
@@ -67,7 +67,7 @@ fn refusal(file: &Asdf) -> String {
     }
 }
 
-/// A node with these keys for the array `a`, in block 0.
+/// Returns a tree with the array `a` in block 0 and the given keys.
 fn a(keys: &str) -> String {
     format!("a: !core/ndarray-1.1.0 {{source: 0, {keys}}}")
 }

@@ -8,7 +8,7 @@ fn mask(tree: &str, data: &[u8]) -> Option<Vec<bool>> {
 }
 
 #[test]
-fn a_number_masks_what_is_equal_to_it() {
+fn a_number_as_mask_masks_equal_elements() {
     let with = |value: &str| {
         mask(
             &a(&format!("datatype: uint8, byteorder: big, shape: [3], mask: {value}")),
@@ -24,7 +24,7 @@ fn a_number_masks_what_is_equal_to_it() {
 }
 
 #[test]
-fn a_value_is_taken_to_the_type_of_the_array_first() {
+fn a_mask_value_is_converted_to_the_type_of_the_array() {
     let data = [0.1_f32, -0.0, f32::NAN].map(f32::to_le_bytes).concat();
     let with = |value: &str| {
         mask(&a(&format!("datatype: float32, byteorder: little, shape: [3], mask: {value}")), &data)
@@ -35,7 +35,7 @@ fn a_value_is_taken_to_the_type_of_the_array_first() {
 }
 
 #[test]
-fn complex_values_compare_both_parts() {
+fn a_complex_mask_value_must_match_in_both_parts() {
     let data = [1.0_f64, 2.0, 1.0, 0.0, f64::NAN, 0.0].map(f64::to_le_bytes).concat();
     let with = |value: &str| {
         let keys = "datatype: complex128, byteorder: little, shape: [3]";
@@ -47,7 +47,7 @@ fn complex_values_compare_both_parts() {
 }
 
 #[test]
-fn an_array_masks_where_it_is_not_zero_and_is_repeated() {
+fn an_array_as_mask_is_broadcast_and_masks_where_it_is_nonzero() {
     let keys = "datatype: uint8, byteorder: big, shape: [2, 3]";
     let inline = format!("{keys}, mask: [true, false, true]");
     assert_eq!(mask(&a(&inline), &[0; 6]).unwrap(), [true, false, true, true, false, true]);
@@ -58,7 +58,7 @@ fn an_array_masks_where_it_is_not_zero_and_is_repeated() {
 }
 
 #[test]
-fn masks_go_along_with_parts() {
+fn slicing_an_array_slices_its_mask() {
     let tree = a("datatype: uint8, byteorder: big, shape: [2, 2], mask: [[0, 1], [1, 0]]");
     let file = file(&tree, &[&[1, 2, 3, 4]]);
     let row = array(&file, "/a").slice(&asdf::ndarray::Slice::parse("1,::-1").unwrap()).unwrap();
@@ -68,7 +68,7 @@ fn masks_go_along_with_parts() {
 }
 
 #[test]
-fn a_mask_of_records_counts_for_all_of_a_field() {
+fn the_mask_of_a_record_masks_all_elements_of_its_fields() {
     let tree =
         a("datatype: [{name: x, datatype: uint8, shape: [2]}], byteorder: big, shape: [2], \
                   mask: [0, 1]");
@@ -78,7 +78,7 @@ fn a_mask_of_records_counts_for_all_of_a_field() {
 }
 
 #[test]
-fn nulls_of_inline_data_are_masked() {
+fn null_elements_of_inline_data_are_masked() {
     let file = file("a: [[1, null], [3, 4]]", &[]);
     let array = array(&file, "/a");
     assert!(array.is_masked());
@@ -87,13 +87,13 @@ fn nulls_of_inline_data_are_masked() {
 }
 
 #[test]
-fn the_mask_of_a_mask_does_not_count() {
+fn the_mask_of_a_mask_is_ignored() {
     let tree = "a: &x !core/ndarray-1.1.0\n  data: [0, 1]\n  datatype: int8\n  mask: *x\n";
     assert_eq!(mask(tree, &[]).unwrap(), [false, true]);
 }
 
 #[test]
-fn masks_that_cannot_apply_are_errors() {
+fn a_mask_that_does_not_fit_the_array_is_an_error() {
     let keys = "datatype: uint8, byteorder: big, shape: [3]";
     for mask in ["[1, 0]", "[[1, 0, 1]]", "text", "[a, b, c]", "{data: x}"] {
         refusal(&file(&a(&format!("{keys}, mask: {mask}")), &[&[0; 3]]));
@@ -111,8 +111,8 @@ fn masks_that_cannot_apply_are_errors() {
 }
 
 #[test]
-fn inline_data_with_nulls_and_a_mask_has_the_elements_of_either_masked() {
-    // Python asdf writes numpy.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0]) inline in this way.
+fn elements_that_are_null_or_selected_by_the_mask_are_both_masked() {
+    // Python asdf writes `numpy.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0])` inline like this.
     let keys = "datatype: int64, byteorder: little, shape: [4]";
     let tree = format!(
         "a: !core/ndarray-1.1.0 {{data: [1, null, 3, 4], mask: !core/ndarray-1.1.0 {{data: \

@@ -1,11 +1,11 @@
-//! Who wrote the file, and its history.
+//! The library that wrote the file, and the history.
 
 use asdf::tree::metadata::History;
 
 use super::file;
 
 #[test]
-fn library_and_history_are_read() {
+fn the_library_and_the_history_of_a_file_are_read() {
     let file = file(
         "asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0, author: A, homepage: h}\n\
          history:\n  extensions:\n  - !core/extension_metadata-1.0.0\n    extension_class: c.C\n    \
@@ -29,7 +29,7 @@ fn library_and_history_are_read() {
 }
 
 #[test]
-fn before_1_2_0_history_is_a_list_of_entries() {
+fn a_history_that_is_a_list_of_entries_is_read() {
     let file = file(
         "history:\n- {description: a, software: {name: s, version: '1'}}\n- {description: b}",
         &[],
@@ -41,14 +41,14 @@ fn before_1_2_0_history_is_a_list_of_entries() {
 }
 
 #[test]
-fn a_file_may_say_nothing() {
+fn a_file_without_metadata_has_no_library_and_an_empty_history() {
     let file = file("a: 1", &[]);
     assert_eq!(file.library().unwrap(), None);
     assert_eq!(file.history().unwrap(), History::default());
 }
 
 #[test]
-fn what_must_be_said_is_missed() {
+fn metadata_without_a_required_key_is_an_error() {
     assert!(file("asdf_library: {name: x}", &[]).library().is_err());
     assert!(file("history: 5", &[]).history().is_err());
     assert!(file("history: [{time: x}]", &[]).history().is_err());

@@ -10,7 +10,7 @@ fn slices(text: &str) -> Vec<Slice> {
 }
 
 #[test]
-fn negative_and_zero_strides_of_the_file_are_walked() {
+fn arrays_with_negative_or_zero_strides_are_read() {
     let data: Vec<u8> = (0..64).collect();
     let read = |keys: &str| {
         let file = file(&a(&format!("datatype: uint8, byteorder: big, {keys}")), &[&data]);
@@ -24,7 +24,7 @@ fn negative_and_zero_strides_of_the_file_are_walked() {
 }
 
 #[test]
-fn slices_of_slices_are_slices() {
+fn a_slice_can_be_sliced_again() {
     let data: Vec<u8> = (0..24).collect();
     let file = file(&a("datatype: uint8, byteorder: big, shape: [4, 6]"), &[&data]);
     let once = array(&file, "/a").slice(&slices("1:,::2")).unwrap();
@@ -36,7 +36,7 @@ fn slices_of_slices_are_slices() {
 }
 
 #[test]
-fn a_field_is_an_array_of_its_own() {
+fn a_field_of_a_record_array_can_be_read_as_an_array() {
     let tree = a("datatype: [{name: k, datatype: uint16, byteorder: big}, \
                   {name: m, datatype: uint8, shape: [2]}, \
                   {name: r, datatype: [{name: s, datatype: [ascii, 2]}]}], \
@@ -56,9 +56,10 @@ fn a_field_is_an_array_of_its_own() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes of the slice of an array, whatever its source, are those of a slice of its copy.
+    /// The bytes of a slice of an array, whatever its source, must equal those of the same slice of
+    /// a copy.
     #[test]
-    fn slicing_commutes_with_reading(
+    fn reading_a_slice_equals_slicing_a_copy_of_the_array(
         shape in proptest::collection::vec(1..7_usize, 1..4),
         ranges in proptest::collection::vec((-8..8_i64, -8..8_i64, prop_oneof![-3..0_i64, 1..4_i64]), 3),
         datatype in prop_oneof![Just("int16"), Just("complex64"), Just("[ascii, 3]")],
@@ -75,7 +76,8 @@ proptest! {
             .map(|&(start, stop, step)| Slice::Range { start: Some(start), stop: Some(stop), step })
             .collect();
 
-        // The copy, element by element: all indexes of each axis, then all combinations.
+        // Slices the copy element by element: first determines the indices along each axis, then
+        // combines them.
         let mut elements = vec![0_usize];
         for (&count, &(start, stop, step)) in shape.iter().zip(&ranges) {
             let n = i64::try_from(count).unwrap();

@@ -20,7 +20,7 @@ fn float64(values: &[f64], byteorder: &str) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn numbers_of_both_byte_orders_are_the_same() {
+fn numbers_read_the_same_in_both_byte_orders() {
     for byteorder in ["little", "big"] {
         let (tree, data) = float64(&[1.0, -2.5, f64::INFINITY], byteorder);
         let file = file(&tree, &[&data]);
@@ -34,7 +34,7 @@ fn numbers_of_both_byte_orders_are_the_same() {
 }
 
 #[test]
-fn every_scalar_type_has_its_rust_type() {
+fn every_scalar_type_is_read_as_its_rust_type() {
     let data: Vec<u8> = (1..=32).collect();
     let read = |datatype: &str| {
         file(&a(&format!("datatype: {datatype}, byteorder: big, shape: [2]")), &[&data])
@@ -61,7 +61,7 @@ fn every_scalar_type_has_its_rust_type() {
 }
 
 #[test]
-fn any_byte_but_zero_is_true() {
+fn any_nonzero_byte_of_a_boolean_is_true() {
     let file = file(&a("datatype: bool8, byteorder: big, shape: [3]"), &[&[0, 1, 7]]);
     let array = array(&file, "/a");
     assert_eq!(array.read::<bool>().unwrap(), [false, true, true]);
@@ -70,7 +70,7 @@ fn any_byte_but_zero_is_true() {
 }
 
 #[test]
-fn another_type_than_the_arrays_is_an_error() {
+fn reading_as_a_type_other_than_that_of_the_array_is_an_error() {
     let file = file(&a("datatype: int16, byteorder: big, shape: [1]"), &[&[0, 1]]);
     let error = array(&file, "/a").read::<i32>().unwrap_err();
     assert!(matches!(
@@ -82,7 +82,7 @@ fn another_type_than_the_arrays_is_an_error() {
 }
 
 #[test]
-fn a_buffer_of_another_length_is_an_error() {
+fn reading_into_a_buffer_of_another_length_is_an_error() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2]"), &[&[0, 1]]);
     let error = array(&file, "/a").read_into(&mut [0_i8; 3]).unwrap_err();
     let ArrayError::BufferSize { want: 2, got: 3 } = (match error.kind() {
@@ -94,7 +94,7 @@ fn a_buffer_of_another_length_is_an_error() {
 }
 
 #[test]
-fn bytes_come_in_the_order_asked_for() {
+fn bytes_are_returned_in_the_requested_order_and_byte_order() {
     let tree = a("datatype: [{name: n, datatype: uint16}, {name: c, datatype: complex64, \
                   byteorder: big}, {name: u, datatype: [ucs4, 1]}], byteorder: little, shape: [1]");
     let stored: Vec<u8> = (1..=14).collect();
@@ -112,12 +112,12 @@ fn bytes_come_in_the_order_asked_for() {
 }
 
 #[test]
-fn a_view_shares_the_memory_of_the_file() {
+fn a_view_of_aligned_data_shares_the_memory_of_the_file() {
     let native = if cfg!(target_endian = "big") { "big" } else { "little" };
     let tree = a(&format!("datatype: uint32, byteorder: {native}, shape: [4]"));
     let values = [1_u32, 2, 3, 4].map(u32::to_ne_bytes).concat();
     let mut bytes = bytes_of(&tree, &[&values]);
-    // Blanks in the tree move the data to an aligned place.
+    // Spaces in the tree move the data to an aligned offset.
     let padding = (4 - bytes.len() % 4) % 4;
     let end = bytes.windows(4).position(|w| w == b"...\n").unwrap();
     bytes.splice(end..end, std::iter::repeat_n(b'\n', padding));
@@ -135,7 +135,7 @@ fn a_view_shares_the_memory_of_the_file() {
 }
 
 #[test]
-fn unaligned_elements_are_copied() {
+fn a_view_of_unaligned_elements_copies_them() {
     let tree = a("datatype: uint16, byteorder: little, shape: [2], offset: 1");
     for extra in ["", " "] {
         let file = file(&format!("{tree}{extra}"), &[&[9, 1, 0, 2, 0]]);
@@ -144,7 +144,7 @@ fn unaligned_elements_are_copied() {
 }
 
 #[test]
-fn a_compressed_block_reads_the_same() {
+fn an_array_in_a_compressed_block_reads_the_same() {
     let values: Vec<i32> = (0..10_000).collect();
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -163,7 +163,7 @@ fn a_compressed_block_reads_the_same() {
 }
 
 #[test]
-fn strings_lose_the_padding_and_nothing_else() {
+fn reading_strings_removes_only_the_padding() {
     let ascii = file(&a("datatype: [ascii, 3], byteorder: big, shape: [3]"), &[b"ab\0\0a\0abc"]);
     assert_eq!(array(&ascii, "/a").strings().unwrap(), ["ab", "\0a", "abc"]);
     let points = ['é', '\0', '\0', '😀'].map(|c| u32::from(c).to_be_bytes()).concat();
@@ -175,7 +175,7 @@ fn strings_lose_the_padding_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_text_is_an_error_with_its_place() {
+fn invalid_text_is_an_error_with_the_index_of_the_element() {
     let bytes = file(&a("datatype: [ascii, 2], byteorder: big, shape: [2]"), &[b"ab\xe9c"]);
     let error = array(&bytes, "/a").strings().unwrap_err();
     assert!(matches!(
@@ -192,7 +192,7 @@ fn what_is_no_text_is_an_error_with_its_place() {
 }
 
 #[test]
-fn npy_holds_the_stored_bytes_in_c_order() {
+fn an_npy_file_contains_the_stored_bytes_in_c_order() {
     let tree = a("datatype: int16, byteorder: big, shape: [2, 2], strides: [2, 4]");
     let file = file(&tree, &[&[0, 1, 0, 2, 0, 3, 0, 4]]);
     let mut npy = Vec::new();
@@ -203,7 +203,7 @@ fn npy_holds_the_stored_bytes_in_c_order() {
 }
 
 #[test]
-fn npy_is_written_in_bounded_pieces() {
+fn an_npy_file_is_written_in_pieces_of_bounded_size() {
     struct Pieces(Vec<usize>);
     impl std::io::Write for Pieces {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -226,7 +226,7 @@ fn npy_is_written_in_bounded_pieces() {
 }
 
 #[test]
-fn the_source_is_where_the_elements_are() {
+fn the_source_of_an_array_is_the_location_of_its_elements() {
     let tree = "a: !core/ndarray-1.1.0 {source: -2, datatype: int8, byteorder: big, shape: [1]}\n\
                 b: [1]\n";
     let file = file(tree, &[&[5], &[6]]);
@@ -237,16 +237,16 @@ fn the_source_is_where_the_elements_are() {
 }
 
 #[test]
-fn a_block_that_is_not_there_is_an_error_at_the_node() {
+fn a_missing_block_is_an_error_at_the_node_of_the_array() {
     for source in ["1", "-2", "9223372036854775807", "-9223372036854775808"] {
         let keys = format!("source: {source}, datatype: int8, byteorder: big, shape: [1]");
         let file = file(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[&[5]]);
-        assert!(refusal(&file).contains("no such block"), "{source}");
+        assert!(refusal(&file).contains("the block does not exist"), "{source}");
     }
 }
 
 #[test]
-fn a_streamed_block_holds_as_many_rows_as_there_are() {
+fn an_array_in_a_streamed_block_has_all_complete_rows() {
     let tree = a("datatype: int16, byteorder: big, shape: ['*', 2]");
     let mut bytes = bytes_of(&tree, &[&[0, 1, 0, 2, 0, 3, 0, 4, 0]]);
     let flags = bytes.windows(4).position(|w| w == b"\xd3BLK").unwrap() + 9;
@@ -259,7 +259,7 @@ fn a_streamed_block_holds_as_many_rows_as_there_are() {
 }
 
 #[test]
-fn the_open_dimension_counts_from_the_offset_in_steps_of_the_stride() {
+fn the_open_dimension_depends_on_the_offset_and_the_stride() {
     let data: Vec<u8> = (0..64).collect();
     let rows = |keys: &str| {
         let tree = a(&format!("datatype: uint8, byteorder: big, shape: ['*'], {keys}"));
@@ -276,7 +276,7 @@ fn the_open_dimension_counts_from_the_offset_in_steps_of_the_stride() {
 }
 
 #[test]
-fn a_tag_of_another_version_is_no_array_unless_forced() {
+fn a_tag_with_an_unknown_version_is_an_array_only_on_request() {
     let tree = "a: !core/ndarray-9.0.0 {data: [1, 2]}\nb: !foo [1]\nc: {data: [1]}\nd: [1, 2]";
     let file = file(tree, &[]);
     for pointer in ["/a", "/b", "/c"] {
@@ -287,7 +287,7 @@ fn a_tag_of_another_version_is_no_array_unless_forced() {
 }
 
 #[test]
-fn a_tile_of_a_file_reads_its_bytes_only() {
+fn reading_a_tile_reads_only_its_bytes_from_the_file() {
     let data: Vec<u8> = (0..=255).cycle().take(100 * 8000).collect();
     let tree = a("datatype: float64, byteorder: big, shape: [100, 1000]");
     let bytes = bytes_of(&tree, &[&data]);
@@ -305,7 +305,7 @@ fn a_tile_of_a_file_reads_its_bytes_only() {
 
 #[cfg(feature = "ndarray")]
 #[test]
-fn arrays_of_the_ndarray_crate_have_the_shape() {
+fn an_array_of_the_ndarray_crate_has_the_same_shape() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2, 3]"), &[&[1, 2, 3, 4, 5, 6]]);
     let array = array(&file, "/a").to_ndarray::<i8>().unwrap();
     assert_eq!(array.shape(), [2, 3]);
@@ -313,7 +313,7 @@ fn arrays_of_the_ndarray_crate_have_the_shape() {
 }
 
 #[test]
-fn an_array_large_enough_for_threads_reads_as_its_parts_do() {
+fn an_array_read_by_several_threads_equals_its_parts() {
     // 100 MiB of big-endian int32, transposed: element (i, j) is j * ROWS + i.
     const ROWS: u32 = 5000;
     const COLUMNS: u32 = 5300;

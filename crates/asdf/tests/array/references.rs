@@ -1,4 +1,4 @@
-//! `$ref`: which node it means.
+//! `$ref`: the node that a reference leads to.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ fn failure(tree: &str) -> ReferenceError {
 }
 
 #[test]
-fn a_pointer_leads_to_a_node_of_this_file() {
+fn a_reference_with_a_pointer_leads_to_a_node_of_the_same_file() {
     let tree = "a: {b: [10, 20, 30], 'c/d': 1, 'e~f': 2, 'g h': 3, '%': 4, '': 5, 'i%2Fj': 6}";
     for (pointer, expected) in [
         ("#/a/b/1", 20),
@@ -45,7 +45,7 @@ fn a_pointer_leads_to_a_node_of_this_file() {
 }
 
 #[test]
-fn an_empty_pointer_is_the_root() {
+fn a_reference_with_an_empty_pointer_leads_to_the_root() {
     for uri in ["''", "'#'"] {
         let file = file(&format!("r: {{$ref: {uri}}}"), &[]);
         assert_eq!(node(&file, "/r").resolve().unwrap().id(), file.tree().unwrap().id());
@@ -53,7 +53,7 @@ fn an_empty_pointer_is_the_root() {
 }
 
 #[test]
-fn what_is_no_reference_stands_for_itself() {
+fn resolving_a_node_that_is_not_a_reference_returns_the_node() {
     let file = file("a: {$ref: 5}\nb: [$ref]\nc: 1", &[]);
     for pointer in ["/a", "/b", "/c"] {
         assert_eq!(node(&file, pointer).reference(), None);
@@ -62,7 +62,7 @@ fn what_is_no_reference_stands_for_itself() {
 }
 
 #[test]
-fn references_to_references_are_followed() {
+fn a_reference_to_a_reference_is_followed() {
     let file = file("r: {$ref: '#/s'}\ns: {$ref: '#/t'}\nt: 5", &[]);
     assert_eq!(node(&file, "/r").resolve().unwrap().as_i64(), Some(5));
 }
@@ -77,7 +77,7 @@ fn a_cycle_is_an_error_with_its_path() {
 }
 
 #[test]
-fn a_long_chain_is_an_error() {
+fn a_chain_of_too_many_references_is_an_error() {
     let mut tree = String::from("r: {$ref: '#/r0'}\n");
     for i in 0..100 {
         tree += &format!("r{i}: {{$ref: '#/r{}'}}\n", i + 1);
@@ -86,7 +86,7 @@ fn a_long_chain_is_an_error() {
 }
 
 #[test]
-fn nothing_there_is_an_error() {
+fn a_reference_to_a_missing_node_is_an_error() {
     for uri in ["#/x", "#/a/3", "#/a/-4", "#/a/x", "#/a/99999999999999999999", "#/b/c"] {
         let why = failure(&format!("a: [1, 2, 3]\nb: 1\nr: {{$ref: '{uri}'}}"));
         assert!(matches!(why, ReferenceError::NotFound(_)), "{uri}: {why}");
@@ -95,14 +95,14 @@ fn nothing_there_is_an_error() {
 }
 
 #[test]
-fn other_keys_are_reported_and_do_not_count() {
+fn other_keys_next_to_a_reference_are_reported_and_ignored() {
     let file = file("r: {$ref: '#/a', b: 2}\na: 1", &[]);
     assert_eq!(node(&file, "/r").resolve().unwrap().as_i64(), Some(1));
     assert_eq!(file.diagnostics()[0].code, Code::ReferenceSiblings);
 }
 
 #[test]
-fn a_reference_may_lead_through_other_files_and_back() {
+fn a_reference_may_lead_through_external_files_and_back() {
     let folder = TempDir::new().unwrap();
     let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [1]}";
     let here =

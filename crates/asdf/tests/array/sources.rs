@@ -1,4 +1,4 @@
-//! The same file from every kind of source.
+//! Reading the same file from every kind of source.
 
 use std::io::Cursor;
 use std::ops::Range;
@@ -11,10 +11,11 @@ use asdf::{Asdf, Error, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{Stream, Window, parse_with_fetch};
 use binio::{Bytes, FileSource, ReadAt};
 
-/// More than is read in one step, so that blocks in the middle have to be asked for.
+/// Larger than one read, so that the blocks in the middle must be requested.
 const LEN: usize = 300_000;
 
-/// Three blocks: one of a plain array, one compressed, one of text; the last is named from the end.
+/// Three blocks: a plain array, a compressed one, and text. The last block is referred to by a
+/// negative number.
 fn bytes() -> Vec<u8> {
     let numbers: Vec<u8> =
         (0..LEN).flat_map(|n| [n.to_le_bytes()[0], n.to_le_bytes()[1]]).collect();
@@ -34,7 +35,7 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
-/// Something of all that can be read.
+/// Reads a sample of everything that can be read.
 struct Content {
     plain: Vec<u16>,
     zlib: Vec<u16>,
@@ -59,7 +60,7 @@ fn read(file: &Asdf) -> Result<Content> {
 
 fn check(file: &Asdf) {
     let Content { plain, zlib, text, json } = read(file).unwrap();
-    // Each number is its place, modulo 2^16.
+    // Each number is its own index, modulo 2^16.
     assert_eq!(plain, [4464, 8928, 13392]);
     assert_eq!(zlib, plain);
     assert_eq!(text, ["one", "two"]);
@@ -68,7 +69,7 @@ fn check(file: &Asdf) {
 }
 
 #[test]
-fn memory_files_maps_and_streams_read_alike() {
+fn a_file_reads_the_same_from_memory_by_path_mapped_and_from_a_source() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");
@@ -93,7 +94,7 @@ fn memory_files_maps_and_streams_read_alike() {
 }
 
 #[test]
-fn a_file_that_is_truncated_while_it_is_open_is_an_error() {
+fn reading_a_file_truncated_after_opening_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");
     std::fs::write(&path, bytes()).unwrap();
@@ -106,7 +107,7 @@ fn a_file_that_is_truncated_while_it_is_open_is_an_error() {
 }
 
 #[test]
-fn a_small_file_stays_whole_when_it_is_truncated() {
+fn a_small_file_can_be_read_even_if_it_is_truncated_after_opening() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");
     std::fs::write(&path, super::bytes_of("a: [1, 2]", &[b"abc"])).unwrap();
@@ -116,7 +117,7 @@ fn a_small_file_stays_whole_when_it_is_truncated() {
 }
 
 #[test]
-fn a_remote_file_is_read_without_being_fetched_whole() {
+fn only_the_needed_ranges_of_a_remote_file_are_fetched() {
     let bytes = Bytes::from(bytes());
     let window = Arc::new(Window::new(bytes.len() as u64));
     let mut fetched = 0;

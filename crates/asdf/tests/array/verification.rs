@@ -1,4 +1,4 @@
-//! Every read of an array verifies its block.
+//! Every way of reading an array verifies its block.
 
 use std::io::sink;
 
@@ -8,10 +8,10 @@ use asdf::{Asdf, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
 
 use super::{array, block, bytes_of};
 
-/// A read of an array, by its name.
+/// A way of reading an array, with its name.
 type Read = (&'static str, fn(&NdArray<'_>) -> Result<()>);
 
-/// All public reads of an array of numbers.
+/// Returns all public ways of reading an array of numbers.
 const READS: &[Read] = &[
     ("view", |array| array.view::<u8>().map(drop)),
     ("read", |array| array.read::<u8>().map(drop)),
@@ -32,7 +32,7 @@ const READS: &[Read] = &[
     ("to_ndarray", |array| array.to_ndarray::<u8>().map(drop)),
 ];
 
-/// Reads of arrays in the tree [`TREE`] that need another type of elements, or a mask.
+/// Returns the ways of reading arrays in [`TREE`] that require another element type or a mask.
 const OTHER_READS: &[(&str, Read)] = &[
     ("/text", ("strings", |array| array.strings().map(drop))),
     ("/masked_by_value", ("mask by a value", |array| array.mask().map(drop))),
@@ -63,7 +63,7 @@ fn len(array: &NdArray<'_>) -> usize {
     usize::try_from(array.len()).unwrap()
 }
 
-/// Blocks of six bytes with a checksum that is wrong, by the name of their compression.
+/// Returns six-byte blocks with a wrong checksum, each with the name of its compression.
 fn damaged_blocks() -> Vec<(&'static str, Vec<u8>)> {
     let data = b"abcabc";
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x4e\x4c\x4a\x06\x00\x08\x0c\x02\x4d";
@@ -84,8 +84,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls a function with a file of each damaged block, in memory and not, which is opened anew for
-/// each call.
+/// Calls a function with a file for each damaged block, both in memory and not. The file is opened
+/// again for each call.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -96,7 +96,7 @@ fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     }
 }
 
-/// Calls a function with each read of each array in the file: whole, and of a part.
+/// Calls a function with each way of reading each array in the file, as a whole and in part.
 fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
     let column = Slice::parse(":, 1").unwrap();
     for (name, read) in READS {
@@ -115,7 +115,7 @@ fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
 }
 
 #[test]
-fn every_read_of_a_block_with_a_wrong_checksum_fails_if_reads_verify() {
+fn with_verification_every_read_of_a_block_with_a_wrong_checksum_fails() {
     for_each_file(Verify::OnRead, |compression, open| {
         for_each_read(open, |name, result| match result {
             Err(error) => assert!(is_checksum_error(&error), "{compression}, {name}: {error}"),
@@ -125,7 +125,7 @@ fn every_read_of_a_block_with_a_wrong_checksum_fails_if_reads_verify() {
 }
 
 #[test]
-fn every_read_of_a_block_with_a_wrong_checksum_succeeds_if_no_read_verifies() {
+fn without_verification_every_read_of_a_block_with_a_wrong_checksum_succeeds() {
     for_each_file(Verify::Never, |compression, open| {
         for_each_read(open, |name, result| {
             result.unwrap_or_else(|error| panic!("{compression}, {name}: {error}"));
@@ -134,7 +134,7 @@ fn every_read_of_a_block_with_a_wrong_checksum_succeeds_if_no_read_verifies() {
 }
 
 #[test]
-fn every_later_read_fails_too() {
+fn after_a_checksum_mismatch_every_later_read_fails_too() {
     for_each_file(Verify::OnRead, |compression, open| {
         let file = open();
         for (name, read) in READS.iter().chain(READS) {

@@ -3,7 +3,7 @@
 use crate::{Remove, Rename, Set, check, edited};
 
 #[test]
-fn a_pointer_through_an_alias_edits_the_node_that_all_share() {
+fn an_edit_through_an_alias_changes_the_shared_node() {
     let text = "a: &x {gain: 1}\nb: *x\n";
     check(text, &[(Set("/b/gain", "2"), "a: &x {gain: 2}\nb: *x\n")]);
     check(text, &[(Set("/b/new", "2"), "a: &x {gain: 1, new: 2}\nb: *x\n")]);
@@ -11,7 +11,7 @@ fn a_pointer_through_an_alias_edits_the_node_that_all_share() {
 }
 
 #[test]
-fn the_text_of_an_anchor_moves_to_its_next_use() {
+fn a_removed_node_with_an_anchor_moves_to_its_next_use() {
     let text = "a: &x {gain: 1} # about\nb: *x # use\nc: [*x]\n";
     check(
         text,
@@ -26,7 +26,7 @@ fn the_text_of_an_anchor_moves_to_its_next_use() {
 }
 
 #[test]
-fn lines_move_with_their_comments_and_another_indentation() {
+fn a_moved_block_node_keeps_its_comments_and_is_reindented() {
     let text = "a: &x\n  # of k\n  k: 1 # one\n  l:\n  - 2\nb:\n  c:\n    d: *x # d\n    e: 1\n";
     let moved =
         "b:\n  c:\n    d: &x # d\n      # of k\n      k: 1 # one\n      l:\n      - 2\n    e: 1\n";
@@ -39,43 +39,43 @@ fn lines_move_with_their_comments_and_another_indentation() {
             "b:\n  c:\n    d: 1\n  e: &x\n    k: 1\n    l: |\n      t\n\n      u\n",
         )],
     );
-    // A list that begins in the column of its key cannot do so after a dash.
+    // A list that begins in the column of its key cannot begin there after a dash.
     let list = "a: &x\n- 1\n- k: 2\nb:\n- *x\n";
     let after = edited(list, Remove("/a")).unwrap();
     assert_eq!(after, "b:\n- &x\n  - 1\n  - k: 2\n");
 }
 
 #[test]
-fn lines_that_move_into_brackets_are_written_anew() {
+fn a_block_node_that_moves_into_brackets_is_rewritten() {
     let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
     check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
-    // What has no text in a line has one in brackets.
+    // A null without text in a block collection needs a text inside brackets.
     let text = "a:\n- &x\n  k:\n  l: 1\nb: {c: *x}\n";
     check(text, &[(Set("/a", "7"), "a: 7\nb: {c: &x {k: null, l: 1}}\n")]);
 }
 
 #[test]
-fn anchors_inside_of_what_moves_are_defined_once_and_first() {
+fn anchors_inside_a_moved_node_are_defined_once_before_their_aliases() {
     let text = "a: &x {p: &y [1]}\nb: *y\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nb: &y [1]\nc: &x {p: *y}\n")]);
     let text = "a:\n- &x {p: 1}\n- &y [*x]\nb: *y\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nb: &y [&x {p: 1}]\nc: *x\n")]);
     let text = "a: {p: &y [1], q: &x [*y]}\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nc: &x [&y [1]]\n")]);
-    // A node that holds itself.
+    // A node that contains itself.
     let text = "a: &x [*x, 1]\nb: *x\n";
     check(text, &[(Remove("/a"), "b: &x [*x, 1]\n")]);
 }
 
 #[test]
-fn keys_that_are_anchors_or_aliases_are_renamed_alone() {
+fn renaming_a_key_with_an_anchor_or_alias_keeps_its_other_uses() {
     check("&k key: 1\nb: *k\n", &[(Rename("/key", "new"), "new: 1\nb: &k key\n")]);
     check("a: &k key\n*k : 1\n", &[(Rename("/key", "new"), "a: &k key\nnew : 1\n")]);
     check("a: &k key\n*k : 1\n", &[(Remove("/a"), "&k key : 1\n")]);
 }
 
 #[test]
-fn a_merge_key_that_merges_nothing_is_a_key() {
+fn a_merge_key_that_merges_nothing_is_edited_like_any_key() {
     let text = "a: &x [1]\nb:\n  <<: *x\n  c: 2\n";
     check(
         text,
@@ -87,13 +87,13 @@ fn a_merge_key_that_merges_nothing_is_a_key() {
 }
 
 #[test]
-fn a_merged_key_is_overridden_and_is_not_removed() {
+fn a_merged_key_can_be_overridden_but_not_removed() {
     let text = "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n";
     check(
         text,
         &[
             (Set("/x/p", "5"), "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n  p: 5\n"),
-            // Through the merge key to what all share.
+            // Through the merge key, this edits the shared node.
             (Set("/x/q/r", "5"), "base: &b {p: 1, q: {r: 5}}\nx:\n  <<: *b\n  s: 3\n"),
             (Remove("/base"), "x:\n  <<: &b {p: 1, q: {r: 2}}\n  s: 3\n"),
         ],
@@ -105,7 +105,7 @@ fn a_merged_key_is_overridden_and_is_not_removed() {
 }
 
 #[test]
-fn new_anchors_do_not_take_the_names_of_others() {
+fn a_new_anchor_does_not_use_the_name_of_an_existing_one() {
     let text = "a: &id001 {p: 1}\nb: *id001\n";
     let after = edited(text, Set("/c", "[&id001 {q: 2}, *id001]")).unwrap();
     assert_eq!(after, "a: &id001 {p: 1}\nb: *id001\nc: [&id002 {q: 2}, *id002]\n");

@@ -1,4 +1,4 @@
-//! A change that is stopped anywhere leaves the old file or the new one.
+//! A change that is interrupted at any point leaves the old file or the new one.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -16,20 +16,20 @@ use crate::files::sample;
 
 const FILE: &str = "ASDF_EDIT_KILL_TEST_FILE";
 
-/// An editor of a file in memory, whose changes are made in place.
+/// Creates an editor of a file in memory, which makes changes in place.
 fn editor(bytes: &[u8]) -> Editor {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
     EditOptions::new().in_place(true).edit(file)
 }
 
 #[test]
-fn change_that_needs_a_new_file_is_an_error_for_a_storage() {
+fn applying_a_change_that_needs_a_new_file_to_a_storage_is_an_error() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();
     let mut storage = MemoryStorage::new(&before);
     let error = editor.commit_to(&mut storage).unwrap_err();
-    assert!(error.to_string().contains("needs a new file"), "{error}");
+    assert!(error.to_string().contains("write a new file instead"), "{error}");
     assert_eq!(storage.file_bytes(), before);
 }
 
@@ -57,7 +57,7 @@ fn edits() -> [(Edit, Method); 4] {
     ]
 }
 
-/// The file after the change.
+/// Returns the file after the change.
 fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
     let mut editor = editor(before);
     edit(&mut editor).unwrap();
@@ -72,7 +72,7 @@ fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
 }
 
 #[test]
-fn a_disk_that_fails_at_any_operation_leaves_the_old_file() {
+fn a_change_that_fails_at_any_disk_operation_leaves_the_old_file() {
     let before = sample(&WriteOptions::new().pad_tree(12_000));
     for (edit, want) in edits() {
         let (after, operations, method) = changed(&before, edit);
@@ -90,7 +90,7 @@ fn a_disk_that_fails_at_any_operation_leaves_the_old_file() {
 }
 
 #[test]
-fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_and_writers() {
+fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
     let before = sample(&WriteOptions::new().pad_tree(12_000));
     for (edit, method) in edits() {
         let (after, operations, _) = changed(&before, edit);
@@ -100,14 +100,15 @@ fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_a
         editor.commit_to(&mut storage).unwrap();
         for count in 0..=operations {
             for mut left in storage.crashes(count) {
-                // One write within a page is whole or missing; a disk does not tear a page.
+                // A write within one page is either complete or missing, because disks do not tear
+                // pages.
                 let is_torn = method == Method::Patched
                     && left.file_bytes() != before
                     && left.file_bytes() != after;
                 if is_torn {
                     continue;
                 }
-                // What our readers see.
+                // The content that our readers see.
                 let file = left.file_bytes().to_vec();
                 let seen = match left.journal_bytes().map(<[u8]>::to_vec) {
                     Some(journal) => Journaled::new(file.clone(), journal).unwrap(),
@@ -123,7 +124,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_a
                     .to_vec()
                 });
                 assert!(seen == before || seen == after, "{count} of {operations}");
-                // What is left after the next command has opened it.
+                // The content after the next command has opened the file.
                 journal::undo(&mut left).unwrap();
                 assert!(left.file_bytes() == before || left.file_bytes() == after);
             }
@@ -132,7 +133,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_a
 }
 
 #[test]
-fn a_journaled_change_writes_only_what_differs() {
+fn a_journaled_change_writes_only_the_differing_bytes() {
     let before = sample(&WriteOptions::new().pad_tree(12_000));
     let mut editor = editor(&before);
     editor.set("/text", &Tree::new("long word ".repeat(900))).unwrap();
@@ -149,7 +150,7 @@ fn a_journaled_change_writes_only_what_differs() {
     assert!(written < 40_000, "{written} of {}", before.len());
 }
 
-/// Not a test: what the process does that is killed.
+/// This is not a test, but the task of the process to be killed.
 #[test]
 fn change_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -174,7 +175,7 @@ fn change_until_killed() {
 }
 
 #[test]
-fn a_killed_process_leaves_a_file_that_reads() {
+fn a_process_killed_during_a_change_leaves_a_readable_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, sample(&WriteOptions::new().pad_tree(20_000))).unwrap();
@@ -196,7 +197,7 @@ fn a_killed_process_leaves_a_file_that_reads() {
         assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is killed");
         child.kill().unwrap();
         child.wait().unwrap();
-        // A reader first, who sees the file through the journal, then whoever changes it next.
+        // First read the file through the journal, then let the next editor open it.
         for _ in 0..2 {
             let file = Asdf::open(&path).unwrap();
             let root = file.document().unwrap().root();
@@ -207,7 +208,8 @@ fn a_killed_process_leaves_a_file_that_reads() {
             assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
             kills += u32::from(roll_back(&path).unwrap());
         }
-        // A new file may have been killed while it had its temporary name; the next writer removes that.
+        // The process may have been killed while the new file had its temporary name. The next
+        // writer removes that file.
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(".atomic-");
         assert_eq!(names.filter(|name| !is_temporary(name)).count(), 1);

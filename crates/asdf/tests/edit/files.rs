@@ -1,4 +1,4 @@
-//! Files that are changed: how the change reaches them, and what stays.
+//! Editing files: how a change is written, and what is preserved.
 
 use std::fs;
 use std::io::Cursor;
@@ -16,7 +16,7 @@ use asdf::{
 
 use crate::edited;
 
-/// A file with three arrays in blocks, one of them compressed.
+/// Creates a file with three arrays in blocks, one of them compressed.
 pub(crate) fn sample(options: &WriteOptions) -> Vec<u8> {
     let mut tree = Tree::parse("meta: {gain: 2.5, name: x}\n").unwrap();
     let numbers: Vec<i32> = (0..5000).collect();
@@ -42,7 +42,7 @@ fn array(file: &Asdf, pointer: &str) -> Vec<i32> {
     file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
 }
 
-/// Changes a file and checks that all other arrays are as they were.
+/// Edits a file and checks that all other arrays are unchanged.
 fn change(
     bytes: &[u8],
     options: &EditOptions,
@@ -73,7 +73,7 @@ fn yaml(text: &str) -> Tree {
 }
 
 #[test]
-fn one_number_is_one_write() {
+fn changing_one_number_takes_a_single_write() {
     let bytes = sample(&WriteOptions::new());
     let (report, now, folder) =
         change(&bytes, &EditOptions::new(), |editor| editor.set("/meta/gain", &yaml("3.5")));
@@ -84,7 +84,7 @@ fn one_number_is_one_write() {
 }
 
 #[test]
-fn nothing_changed_writes_nothing() {
+fn committing_without_edits_writes_nothing() {
     let bytes = sample(&WriteOptions::new());
     let (report, now, _) = change(&bytes, &EditOptions::new(), |_| Ok(()));
     assert_eq!((report.method, now), (Method::Unchanged, bytes.clone()));
@@ -94,7 +94,7 @@ fn nothing_changed_writes_nothing() {
 }
 
 #[test]
-fn a_tree_that_outgrows_its_room_moves_the_blocks_and_keeps_them_aligned() {
+fn a_tree_too_long_for_its_space_moves_the_blocks_and_keeps_them_aligned() {
     for align in [1, 64, 4096] {
         let bytes = sample(&WriteOptions::new().align(align));
         let before = OpenOptions::new().from_bytes(bytes.clone()).unwrap();
@@ -114,7 +114,7 @@ fn a_tree_that_outgrows_its_room_moves_the_blocks_and_keeps_them_aligned() {
 }
 
 #[test]
-fn a_tree_that_fits_its_padding_leaves_the_blocks_where_they_are() {
+fn a_tree_that_fits_into_the_padding_does_not_move_the_blocks() {
     let bytes = sample(&WriteOptions::new().pad_tree(20_000));
     let long = yaml(&format!("'{}'", "long word ".repeat(700)));
     for in_place in [false, true] {
@@ -127,7 +127,7 @@ fn a_tree_that_fits_its_padding_leaves_the_blocks_where_they_are() {
 }
 
 #[test]
-fn a_tree_that_shrinks_by_more_than_a_page_leaves_its_space_to_the_blocks_of_a_new_file() {
+fn blocks_of_a_new_file_move_if_the_tree_shrinks_by_more_than_a_page() {
     let long = format!("text: '{}'\n", "q".repeat(1_500_000));
     let mut tree = yaml(&long);
     tree.set("/a", Array::from_slice(&[1_i32, 2, 3], &[3]).unwrap()).unwrap();
@@ -147,14 +147,14 @@ fn a_tree_that_shrinks_by_more_than_a_page_leaves_its_space_to_the_blocks_of_a_n
 }
 
 #[test]
-fn padding_that_was_there_is_kept_when_a_tree_shrinks_by_less_than_a_page() {
+fn the_padding_is_kept_if_the_tree_shrinks_by_less_than_a_page() {
     let bytes = sample(&WriteOptions::new().pad_tree(20_000));
     let (_, now, _) = change(&bytes, &EditOptions::new(), |editor| editor.remove("/meta"));
     assert_eq!(now.len(), bytes.len());
 }
 
 #[test]
-fn blanks_never_make_up_for_a_length_inside_a_scalar() {
+fn a_shorter_scalar_is_never_padded_with_spaces_inside_a_scalar() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
@@ -179,7 +179,7 @@ fn blanks_never_make_up_for_a_length_inside_a_scalar() {
 }
 
 #[test]
-fn in_place_needs_room() {
+fn an_in_place_change_fails_if_the_tree_does_not_fit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let bytes = sample(&WriteOptions::new());
@@ -192,7 +192,7 @@ fn in_place_needs_room() {
 }
 
 #[test]
-fn arrays_are_added_replaced_and_removed() {
+fn arrays_can_be_added_replaced_and_removed() {
     let bytes = sample(&WriteOptions::new());
     let before = OpenOptions::new().from_bytes(bytes.clone()).unwrap();
     let new: Vec<i32> = (0..3333).map(|n| n * 3).collect();
@@ -260,7 +260,7 @@ fn a_block_that_another_array_uses_is_not_replaced() {
 }
 
 #[test]
-fn inline_arrays_and_large_integers_are_written_as_the_standard_has_them() {
+fn inline_arrays_and_large_integers_are_written_as_the_standard_requires() {
     let bytes = sample(&WriteOptions::new());
     let (_, now, folder) = change(&bytes, &EditOptions::new(), |editor| {
         editor.set_inline("/small", Array::from_slice(&[1_u8, 2], &[2]).unwrap())?;
@@ -276,7 +276,7 @@ fn inline_arrays_and_large_integers_are_written_as_the_standard_has_them() {
 }
 
 #[test]
-fn a_file_without_tree_or_without_blocks_is_changed_too() {
+fn a_file_without_a_tree_or_without_blocks_can_be_edited() {
     let head = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n".to_vec();
     let array = || Array::from_slice(&[1_i32, 2], &[2]).unwrap();
     for options in [EditOptions::new(), EditOptions::new().in_place(true)] {
@@ -295,7 +295,7 @@ fn a_file_without_tree_or_without_blocks_is_changed_too() {
 }
 
 #[test]
-fn a_block_whose_header_ends_after_the_file_is_not_copied() {
+fn copying_a_block_whose_header_ends_past_the_file_is_an_error() {
     let mut bytes = sample(&WriteOptions::new());
     let offset = Asdf::from_bytes(bytes.clone()).unwrap().blocks().get(2).unwrap().offset();
     bytes[usize::try_from(offset).unwrap() + 4] = 0xff; // header_size
@@ -310,7 +310,7 @@ fn a_block_whose_header_ends_after_the_file_is_not_copied() {
 }
 
 #[test]
-fn a_streamed_block_stays_last() {
+fn no_block_can_be_added_after_a_streamed_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.asdf");
     let datatype = asdf::ndarray::Datatype::parse("<i4").unwrap();
@@ -323,7 +323,7 @@ fn a_streamed_block_stays_last() {
     editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
     editor.commit().unwrap();
     assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
-    // Closed, it is an ordinary block that the tree calls -1.
+    // After closing, it is an ordinary block to which the tree refers as -1.
     asdf::save::RowWriter::resume(&path).unwrap().close().unwrap();
     let mut editor = Editor::open(&path).unwrap();
     editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();
@@ -333,7 +333,7 @@ fn a_streamed_block_stays_last() {
 }
 
 #[test]
-fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
+fn a_shorter_or_longer_number_in_a_long_tree_takes_a_single_write() {
     let lines = (0..2000).map(|n| format!("k{n}: {n}\n")).collect::<Vec<_>>().concat();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
@@ -352,7 +352,7 @@ fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
 }
 
 #[test]
-fn blanks_make_up_for_a_length_at_the_end_of_the_line_or_before_its_comment() {
+fn a_shorter_value_is_padded_at_the_end_of_its_line_or_before_the_comment() {
     let text = "a: 250 # of a\nb: [10, 20, 30]\nc: 1\n";
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
@@ -373,7 +373,7 @@ fn blanks_make_up_for_a_length_at_the_end_of_the_line_or_before_its_comment() {
 }
 
 #[test]
-fn no_line_of_blanks_stays_where_an_entry_was() {
+fn removing_an_entry_leaves_no_blank_line() {
     let (_, now, _) = change(&sample(&WriteOptions::new()), &EditOptions::new(), |editor| {
         editor.remove("/meta/name")
     });
@@ -389,7 +389,7 @@ fn no_line_of_blanks_stays_where_an_entry_was() {
     assert_eq!(report.method, Method::NewFile);
 }
 
-/// A tree whose root holds `/n` and, at `/deep`, as many nested lists.
+/// Creates a tree with `/n` and, at `/deep`, lists nested this deep.
 fn nested(depth: usize) -> Vec<u8> {
     let (open, close) = ("[".repeat(depth), "]".repeat(depth));
     format!(
@@ -400,7 +400,7 @@ fn nested(depth: usize) -> Vec<u8> {
 }
 
 #[test]
-fn limits_above_the_default_reach_every_parse_of_an_edit() {
+fn an_edit_uses_custom_limits_in_every_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, nested(1100)).unwrap();
@@ -411,12 +411,12 @@ fn limits_above_the_default_reach_every_parse_of_an_edit() {
     let mut editor =
         EditOptions::new().limits(Limits::default().max_depth(2000)).open(&path).unwrap();
     editor.set("/n", &yaml("1.5")).unwrap();
-    // The line is padded with a blank, and the padded text is parsed too before it is one write.
+    // The line is padded with a space. The padded text is parsed as well before it is written.
     assert_eq!(editor.commit().unwrap().method, Method::Patched);
 }
 
 #[test]
-fn limits_below_the_default_stop_the_value_and_the_tree_that_holds_it() {
+fn an_edit_applies_low_limits_to_the_value_and_to_the_edited_tree() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let bytes = nested(4);
@@ -430,7 +430,7 @@ fn limits_below_the_default_stop_the_value_and_the_tree_that_holds_it() {
 }
 
 #[test]
-fn a_read_only_file_is_changed_only_when_told_to() {
+fn a_read_only_file_is_edited_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, sample(&WriteOptions::new())).unwrap();
@@ -446,7 +446,7 @@ fn a_read_only_file_is_changed_only_when_told_to() {
 }
 
 #[test]
-fn a_broken_tree_can_only_be_replaced_as_a_whole() {
+fn an_invalid_tree_can_only_be_replaced_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, "#ASDF 1.0.0\n%YAML 1.1\n--- \na: [1\n...\n").unwrap();
@@ -459,7 +459,7 @@ fn a_broken_tree_can_only_be_replaced_as_a_whole() {
         ("%YAML 1.1\n---\na: 1\n...\nb: 1\n", "follows the line"),
         (
             "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0 {source: 3}\n",
-            "no such block",
+            "the block does not exist",
         ),
     ] {
         let error = editor.set_text(text).unwrap_err().to_string();
@@ -473,7 +473,7 @@ fn a_broken_tree_can_only_be_replaced_as_a_whole() {
 
 #[cfg(unix)]
 #[test]
-fn no_change_is_lost_when_many_change_one_file() {
+fn no_change_is_lost_if_several_editors_change_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, sample(&WriteOptions::new().pad_tree(40_000))).unwrap();
@@ -494,7 +494,7 @@ fn no_change_is_lost_when_many_change_one_file() {
                 }
             });
         }
-        // A reader sees a file of some time.
+        // Each read must see the file in one of its states.
         let (path, done) = (&path, &done);
         scope.spawn(move || {
             let mut before = 0;
@@ -516,7 +516,7 @@ fn no_change_is_lost_when_many_change_one_file() {
     }
 }
 
-/// The sample, with the arrays `/a` and `/b` named from the end of the file.
+/// The sample, in which the arrays `/a` and `/b` refer to their blocks by negative numbers.
 fn sample_with_negative_sources() -> Vec<u8> {
     let bytes = sample(&WriteOptions::new().pad_tree(500));
     let mut editor = Editor::from_file(Asdf::from_bytes(bytes).unwrap());
@@ -528,7 +528,7 @@ fn sample_with_negative_sources() -> Vec<u8> {
 }
 
 #[test]
-fn negative_sources_name_the_same_blocks_when_an_edit_changes_the_number_of_blocks() {
+fn negative_sources_still_refer_to_their_blocks_after_blocks_are_added() {
     type Edit = fn(&mut Editor, Array) -> asdf::Result<()>;
     let bytes = sample_with_negative_sources();
     let before = Asdf::from_bytes(bytes.clone()).unwrap();
@@ -552,7 +552,7 @@ fn negative_sources_name_the_same_blocks_when_an_edit_changes_the_number_of_bloc
 }
 
 #[test]
-fn negative_sources_stay_as_they_are_while_the_number_of_blocks_does() {
+fn negative_sources_are_unchanged_if_the_number_of_blocks_is() {
     let bytes = sample_with_negative_sources();
     let edits: [fn(&mut Editor) -> asdf::Result<()>; 2] =
         [|editor| editor.set("/meta/gain", &yaml("3.5")), |editor| editor.rename("/c", "d")];
@@ -565,7 +565,7 @@ fn negative_sources_stay_as_they_are_while_the_number_of_blocks_does() {
 }
 
 #[test]
-fn setting_in_place_in_a_header_without_a_line_end_keeps_the_header_line() {
+fn editing_in_place_keeps_a_header_line_without_a_line_end() {
     for head in ["#ASDF 1.0.0", "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0", "#ASDF 1.0.0\n"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f.asdf");

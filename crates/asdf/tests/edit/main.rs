@@ -1,5 +1,5 @@
-//! Changing files: what an edit names changes, all else stays byte for byte, and a file is the old one
-//! or the new one at any time.
+//! Editing files: an edit changes its target, everything else is preserved byte for byte, and at
+//! any time there is either the old file or the new one.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -32,7 +32,7 @@ fn edited(text: &str, edit: Edit<'_>) -> Result<String, String> {
     done.map(|()| tree.text().to_owned()).map_err(|error| error.to_string())
 }
 
-/// Checks edits of one text: each is of the text as given.
+/// Checks several edits, each of which is applied to the same original text.
 fn check(text: &str, edits: &[(Edit<'_>, &str)]) {
     for (edit, want) in edits {
         assert_eq!(edited(text, *edit).as_deref(), Ok(*want), "{edit:?}");

@@ -1,5 +1,5 @@
-//! An edit changes only what it names: over random trees with comments, anchors, aliases and merge
-//! keys, in lines and in brackets.
+//! An edit changes only its target. This is checked with random trees that have comments, anchors,
+//! aliases and merge keys, in block and flow style.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ fn random() -> impl Strategy<Value = Random> {
 #[derive(Default)]
 struct Text {
     out: String,
-    /// How many comments, anchors, and mappings with an anchor there are so far.
+    /// Number of comments, number of anchors, and the anchors of mappings so far.
     comments: usize,
     anchors: usize,
     maps: Vec<usize>,
@@ -81,7 +81,7 @@ impl Text {
         match node {
             Random::Scalar(which) => {
                 let text = SCALARS[which % SCALARS.len()];
-                // Nothing at all cannot stand in every list in brackets.
+                // An item without any text is not valid everywhere inside brackets.
                 let text = if text.is_empty() && in_flow { "~" } else { text };
                 if !text.is_empty() {
                     self.out.extend([" ", text]);
@@ -134,7 +134,7 @@ impl Text {
                     }
                 }
                 if *anchored {
-                    // Anchors inside have been numbered from here on, too.
+                    // The anchors inside the collection have been numbered as well.
                     self.anchors = self.anchors.max(number) + 1;
                     if is_map {
                         self.maps.push(number);
@@ -145,7 +145,7 @@ impl Text {
     }
 }
 
-/// A mapping of random trees as text.
+/// Generates a mapping of random trees as text.
 fn document() -> impl Strategy<Value = String> {
     (prop::collection::vec(random(), 1..6), 0..20_usize).prop_map(|(nodes, seed)| {
         let mut text = Text::default();
@@ -158,13 +158,15 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Where a leaf is: the collections on the way, each with the key or number of what is in it.
+/// The leaves by pointer, each with its path (the collections, and the key or index in each) and
+/// its value.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
-/// All leaves through aliases and merge keys, down to some depth; a collection says how long it is.
+/// Returns all leaves, including those reached through aliases and merge keys, down to a certain
+/// depth. Collections are included with their length.
 fn leaves(document: &Document) -> Leaves {
     fn walk(node: YamlNode<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
-        // Null without a text gets one where it moves into brackets.
+        // A null without text gets one if it moves into brackets.
         let text =
             node.text().map(|text| if text.is_empty() && node.is_null() { "null" } else { text });
         let shown = format!("{:?} {:?} {text:?}", node.kind(), node.tag());
@@ -189,7 +191,7 @@ fn leaves(document: &Document) -> Leaves {
     found
 }
 
-/// The leaves that an edit of a key in a collection does not touch.
+/// Returns the leaves that are not affected by an edit of a key in a collection.
 fn untouched(all: &Leaves, prefixes: &[String]) -> BTreeMap<String, String> {
     let is_below = |pointer: &str| {
         prefixes.iter().any(|prefix| {
@@ -213,9 +215,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_edit_changes_only_what_it_names(text in document(), which: usize, value: usize, what in 0..4_u8) {
+    fn an_edit_of_a_random_tree_changes_only_its_target(text in document(), which: usize, value: usize, what in 0..4_u8) {
         let before = TreeText::parse(text.as_str());
-        // Anchors of collections that are not finished are used by chance: PyYAML takes those too.
+        // By chance, aliases may refer to collections that are not complete. PyYAML accepts those
+        // too.
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());
@@ -272,13 +275,14 @@ proptest! {
                     .map(|parent| if is_list { format!("{parent}/{len}") } else { format!("{parent}/added") })
                     .collect();
             }
-            // A merge key may show what is shadowed or overridden elsewhere.
+            // A merge key may reveal entries that were shadowed or overridden.
             if !text.contains("<<") {
                 prop_assert_eq!(untouched(&all, &changed), untouched(&now, &changed), "{}\n->\n{}", text, after.text());
             }
         }
         match what {
-            // A key `<<` that names a list begins to merge when a mapping is put into the list, and is no key then.
+            // A key `<<` whose value is a list becomes a merge key if a mapping is inserted into
+            // the list.
             0 if !pointer.contains("/<<") => {
                 let want = Tree::from_node(after.document().root().pointer(pointer).unwrap()).unwrap();
                 let shown = |tree: &Tree| {
@@ -292,7 +296,8 @@ proptest! {
             1 if !is_list => prop_assert!(!after.document().node(after.document().root().id()).is_null()),
             _ => {}
         }
-        // Comments stay in their order, but for those that went with what was removed.
+        // The order of the comments is preserved, apart from comments that were removed with their
+        // node.
         let (old, new) = (comments(&text), comments(after.text()));
         if matches!(what, 2 | 3) {
             prop_assert_eq!(old, new);
@@ -301,12 +306,12 @@ proptest! {
             let is_moved = text.contains('*');
             prop_assert!(is_moved || new.iter().all(|comment| rest.any(|old| old == comment)), "{}\n->\n{}", text, after.text());
         }
-        // What was added at the end is all that differs.
+        // The only difference must be the child that was added at the end.
         if what == 3 && !text.contains("[]") && !text.contains("{}") {
             let same = text.bytes().zip(after.text().bytes()).take_while(|(a, b)| a == b).count();
             prop_assert!(after.text().ends_with(&text[same..]), "{}\n->\n{}", text, after.text());
         }
-        // All aliases are defined, before they are used.
+        // Every alias must be defined before it is used.
         prop_assert!(TreeText::parse(after.text()).is_ok());
     }
 }

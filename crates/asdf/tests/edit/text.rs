@@ -1,4 +1,4 @@
-//! Edits of texts, by example.
+//! Examples of editing the text of a tree.
 
 use asdf::Tree;
 use asdf::value::TreeText;
@@ -6,7 +6,7 @@ use asdf::value::TreeText;
 use crate::{Remove, Rename, Set, check, edited};
 
 #[test]
-fn a_value_is_replaced_and_comments_and_blanks_stay() {
+fn replacing_a_value_keeps_comments_and_white_space() {
     let text = "# top\n\na:   1   # one\nb: 'two' #x\nc: [1,2 , 3] # list\nd:\n  e: 1 # e\n  f: 2\n# end\n";
     check(
         text,
@@ -23,14 +23,14 @@ fn a_value_is_replaced_and_comments_and_blanks_stay() {
 }
 
 #[test]
-fn a_value_keeps_the_form_that_was_typed_unless_it_is_inside_brackets() {
+fn a_new_value_keeps_its_notation_unless_it_is_inside_brackets() {
     let text = "a: 1 # one\nb: {x: 1}\nc:\n- 1 # one\n- k: 1\n  l: 2\n";
     check(
         text,
         &[
             (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: {p: {q: 1}} # one")),
             (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: [[1], 2] # one")),
-            // As lines, with the comment on the line of the key.
+            // On separate lines, with the comment on the line of the key.
             (Set("/a", "p: {q: 1}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
             (Set("/a", "- [1]\n- 2"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
             (Set("/b/x", "{p: {q: 1}}"), &text.replace("x: 1", "x: {p: {q: 1}}")),
@@ -44,7 +44,7 @@ fn a_value_keeps_the_form_that_was_typed_unless_it_is_inside_brackets() {
 }
 
 #[test]
-fn new_keys_are_strings_at_the_end_and_dash_appends() {
+fn a_new_key_is_a_string_at_the_end_and_a_dash_appends_an_item() {
     let text =
         "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
     check(
@@ -73,7 +73,7 @@ fn new_keys_are_strings_at_the_end_and_dash_appends() {
 }
 
 #[test]
-fn check_parent_names_the_nearest_node_that_exists() {
+fn check_parent_reports_the_nearest_existing_node() {
     let source = "meta: {gain: 1, list: [1]}\n";
     let (text, tree) = (TreeText::parse(source).unwrap(), Tree::parse(source).unwrap());
     for pointer in ["", "/new", "/meta/new", "/meta/gain", "/meta/list/-", "/meta/new/-", "/new/0"]
@@ -96,7 +96,7 @@ fn check_parent_names_the_nearest_node_that_exists() {
 }
 
 #[test]
-fn entries_of_ordered_mappings_are_edited_by_key() {
+fn an_entry_of_an_ordered_mapping_is_edited_by_its_key() {
     let text = "o: !!omap\n- a: 1 # one\n- !!omap {b: [2]}\nf: !!omap [x: 1, y: 2]\n";
     check(
         text,
@@ -112,12 +112,12 @@ fn entries_of_ordered_mappings_are_edited_by_key() {
             (Rename("/o/b", "c"), &text.replace("b: [2]", "c: [2]")),
         ],
     );
-    assert!(edited(text, Rename("/o/b", "a")).unwrap_err().contains("a key `a` already exists"));
+    assert!(edited(text, Rename("/o/b", "a")).unwrap_err().contains("the new key `a` already exists"));
     assert!(edited(text, Remove("/o/c")).is_err());
 }
 
 #[test]
-fn an_entry_goes_with_the_comments_directly_above_it() {
+fn removing_an_entry_removes_the_comments_directly_above_it() {
     let text = "# stays\n\n# of a\n# of a too\na: 1 # after a\n# of b\nb:\n  - 1 # x\n  # of 2\n  - 2\nc: {x: 1, y: 2}\nd: [1, 2, 3]\n";
     check(
         text,
@@ -136,7 +136,7 @@ fn an_entry_goes_with_the_comments_directly_above_it() {
 }
 
 #[test]
-fn what_is_left_of_a_collection_is_a_collection() {
+fn removing_children_leaves_a_valid_collection_even_if_it_is_empty() {
     let text = "a:\n  b: 1 # x\nc: &x !t\n  d: 1\ne: [1]\nf: {g: 1,}\nh:\n- - 1\n  - 2\n- k: 1\n  l: 2\n- - z\n";
     check(
         text,
@@ -157,7 +157,7 @@ fn what_is_left_of_a_collection_is_a_collection() {
 }
 
 #[test]
-fn a_key_is_renamed_where_it_stands() {
+fn renaming_a_key_keeps_its_position_and_comments() {
     let text = "# of a\na: 1 # x\nb: {'c': 1}\n? d\n: 2\n7: x\n";
     check(
         text,
@@ -169,12 +169,14 @@ fn a_key_is_renamed_where_it_stands() {
             (Rename("/a", "a"), text),
         ],
     );
-    assert!(edited(text, Rename("/a", "b")).unwrap_err().contains("a key `b` already"));
+    assert!(
+        edited(text, Rename("/a", "b")).unwrap_err().contains("the new key `b` already exists")
+    );
     assert!(edited("a: [1]\n", Rename("/a/0", "b")).unwrap_err().contains("has no key"));
 }
 
 #[test]
-fn block_scalars_keep_their_neighbours() {
+fn editing_near_block_scalars_changes_no_other_entry() {
     let text = "a: |\n  one\n  two\n\nb: |+\n  x\n\n\nc: >- # folded\n  y\nd: 1\n";
     check(
         text,
@@ -191,14 +193,14 @@ fn block_scalars_keep_their_neighbours() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_edited_where_it_is_used_and_removed_everywhere() {
+fn setting_a_repeated_key_edits_its_last_entry_and_removing_it_removes_all() {
     let text = "a: 1\nb: 2\na: 3\n";
     check(text, &[(Set("/a", "4"), "a: 1\nb: 2\na: 4\n"), (Remove("/a"), "b: 2\n")]);
     assert!(edited(text, Rename("/a", "c")).unwrap_err().contains("more than once"));
 }
 
 #[test]
-fn what_cannot_be_done_says_why() {
+fn an_impossible_edit_fails_with_the_reason() {
     let text = "a: 1\nl: [1]\n";
     for (edit, want) in [
         (Set("", "1"), "root"),
@@ -217,7 +219,7 @@ fn what_cannot_be_done_says_why() {
 }
 
 #[test]
-fn line_breaks_and_tags_are_those_of_the_text() {
+fn an_edit_uses_the_line_breaks_and_tag_handles_of_the_text() {
     let text = "%YAML 1.1\r\n%TAG ! tag:stsci.edu:asdf/\r\n---\r\na: 1\r\n...\r\n";
     let added = edited(text, Set("/b", "{c: {d: 1}}")).unwrap();
     assert_eq!(added, text.replace("a: 1\r\n", "a: 1\r\nb: {c: {d: 1}}\r\n"));

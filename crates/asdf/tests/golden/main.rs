@@ -1,12 +1,14 @@
-//! Golden files: what we read is what is recorded. Our own files always; the corpus where it is; and
-//! what the Python reference writes where `cargo xtask interop` had it write.
+//! Golden files: the results of reading must equal the recorded ones. Our own files are always
+//! included, the corpus if it is available, and files of the Python reference if `cargo xtask
+//! interop` has generated them.
 
 mod pairs;
 mod runner;
 
 use std::path::Path;
 
-/// Cases whose requirement we do not meet for a reason: they must differ, so that the list stays true.
+/// Cases whose expectation we deliberately do not meet. Their results must differ, so that the list
+/// stays correct.
 const CODEC_WAITS: &[(&str, &str)] = &[
     #[cfg(not(feature = "blsc"))]
     ("blsc_raw", "the feature `blsc` is off"),
@@ -68,7 +70,7 @@ fn corpus_reference_pairs_have_equal_values() {
     assert_eq!(count, 30, "fifteen pairs for each of two standards");
 }
 
-/// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
+/// `cargo xtask interop` writes the files, and sets `SCIBIN_INTEROP` to their folder.
 #[test]
 fn interop_arrays_of_the_reference_read_equal() {
     let Some(folder) = testdata::interop_folder() else { return };

@@ -7,8 +7,9 @@ use asdf::{Asdf, NdArray, Node};
 
 use crate::runner::dtype;
 
-/// The nodes at every place are equal, arrays element by element
-/// whether they lie in blocks, other files or the tree, aliases and `$ref` followed.
+/// Checks that the nodes of two files are equal at every pointer. Arrays are compared element by
+/// element, whether they are stored in blocks, in external files or in the tree. Aliases and `$ref`
+/// are followed.
 pub(crate) fn same_values(one: &Path, other: &Path) -> Result<(), String> {
     let open =
         |path: &Path| Asdf::open(path).map_err(|error| format!("{}: {error}", path.display()));
@@ -74,7 +75,7 @@ fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
     if same { Ok(()) } else { Err(": the elements differ".to_owned()) }
 }
 
-/// A float of 4 or 8 little-endian bytes that is not a number; the bits of NaNs differ between writers.
+/// Returns `true` if 4 or 8 little-endian bytes are a NaN, whose bits differ between writers.
 fn is_nan(bytes: &[u8]) -> bool {
     if let Ok(single) = <[u8; 4]>::try_from(bytes) {
         return f32::from_le_bytes(single).is_nan();

@@ -11,8 +11,9 @@ use binio::checksum::Algorithm;
 use serde_json::{Map, Value, json};
 use testdata::Case;
 
-/// Runs the cases and fails with every one that differs. A case in `held_wrong` is one whose
-/// requirement we hold to be wrong, with the reason: it must differ, or the entry is out of date.
+/// Runs the cases, and fails with a list of those that differ. `held_wrong` contains the cases
+/// whose expectation we consider wrong, with the reason; these must differ, otherwise the entry is
+/// out of date.
 pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
     let cases = testdata::cases(list);
     let mut failures = Vec::new();
@@ -82,7 +83,7 @@ fn check(case: &Case) -> Result<(), String> {
     check_salvage(case)
 }
 
-/// The JSON form of the tree.
+/// Returns the JSON form of the tree.
 fn tree_value(file: &Asdf) -> Result<Value, String> {
     let mut text = Vec::new();
     let root = file.tree().map_err(|error| error.to_string())?;
@@ -90,7 +91,7 @@ fn tree_value(file: &Asdf) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("our JSON: {error}"))
 }
 
-/// What the file says of its writer is compared only where the case has it.
+/// The metadata about the writer is only compared if the case contains it.
 fn without_library(mut value: Value, expected: &Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         for key in ["asdf_library", "history"] {
@@ -121,8 +122,8 @@ fn check_array(file: &Asdf, pointer: &str, expected: &Value) -> Result<(), Strin
     Ok(())
 }
 
-/// dtype, shape, mask, and the digest of the C-order little-endian bytes with masked positions
-/// zeroed.
+/// Describes an array by its dtype, shape and mask, and by the digest of its bytes in C order and
+/// little-endian byte order, with masked elements set to zero.
 fn array_facts(file: &Asdf, pointer: &str) -> Result<Value, String> {
     let facts = || -> asdf::Result<Value> {
         let array = file.tree()?.pointer(pointer)?.ndarray()?;
@@ -146,12 +147,12 @@ fn array_facts(file: &Asdf, pointer: &str) -> Result<Value, String> {
     facts().map_err(|error| error.to_string())
 }
 
-/// The datatype as numpy spells it, in little byte order.
+/// Returns the datatype in numpy's notation, with little-endian byte order.
 pub(crate) fn dtype(array: &NdArray<'_>) -> Value {
     little(&array.datatype().descr_json())
 }
 
-/// A dtype with every byte order little, which is how the digest is taken.
+/// Replaces every byte order in a dtype by little-endian, which the digest uses.
 fn little(dtype: &Value) -> Value {
     match dtype {
         Value::String(text) if text.starts_with('>') => Value::String(text.replacen('>', "<", 1)),
@@ -160,7 +161,7 @@ fn little(dtype: &Value) -> Value {
     }
 }
 
-/// Every code of the case is reported.
+/// Checks that every code of the case is reported.
 fn check_diagnostics(file: &Asdf, ours: &Value) -> Result<(), String> {
     let Some(expected) = ours["diagnostics"].as_array() else { return Ok(()) };
     let found: Vec<String> =
@@ -184,7 +185,7 @@ fn check_checksums(file: &Asdf, ours: &Value) -> Result<(), String> {
     }
 }
 
-/// How many blocks salvage finds, where the case has the number.
+/// Checks the number of blocks found by salvaging, if the case states it.
 fn check_salvage(case: &Case) -> Result<(), String> {
     let Some(expected) = case.ours["salvaged"].as_u64() else { return Ok(()) };
     let file = OpenOptions::new()

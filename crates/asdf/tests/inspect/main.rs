@@ -1,4 +1,4 @@
-//! Comparing files, as a caller does it.
+//! Comparing files through the public interface.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 #![allow(clippy::format_collect, reason = "small texts, built once")]
@@ -30,7 +30,7 @@ fn differences(before: &str, after: &str) -> Vec<String> {
 }
 
 #[test]
-fn values_keys_items_and_tags_are_compared() {
+fn a_comparison_reports_differences_in_values_keys_items_and_tags() {
     let before = "{a: 1, b: [1, 2, 3], c: {x: y}, d: !foo 1, e: ~, f: no, g: 2000-01-01, h: gone}";
     let after = "{b: [1, 5], c: [x], d: !bar 1, e: null, f: false, g: 2000-01-02, a: 1.0, i: new, j: {k: 1}}";
     assert_eq!(
@@ -51,13 +51,13 @@ fn values_keys_items_and_tags_are_compared() {
 }
 
 #[test]
-fn lists_are_compared_to_the_end_of_the_longer_one() {
+fn comparing_lists_reports_the_surplus_items_of_the_longer_one() {
     assert_eq!(differences("a: [1]", "a: [1, 2, 3]"), ["+ /a/1: 2", "+ /a/2: 3"]);
     assert_eq!(differences("a: [1, 2]", "a: []"), ["- /a/0: 1", "- /a/1: 2"]);
 }
 
 #[test]
-fn numbers_are_equal_within_the_tolerance() {
+fn numbers_within_the_tolerance_are_equal() {
     let (before, after) = (file("{a: 100, b: 1.0, c: .nan}"), file("{a: 101, b: 1.5, c: .nan}"));
     let lines = |compare: &Compare| compared(compare, &before, &after).unwrap();
     assert_eq!(lines(&Compare::new()).len(), 2);
@@ -67,7 +67,7 @@ fn numbers_are_equal_within_the_tolerance() {
 }
 
 #[test]
-fn ignored_nodes_are_left_out_with_all_below_them() {
+fn a_comparison_skips_ignored_nodes_and_their_descendants() {
     let (before, after) =
         (file("{a: {t: 1, u: 1}, t: [1]}"), file("{a: {t: 2, u: 1, v: 1}, t: 3}"));
     let lines = |patterns: &[&str]| {
@@ -81,7 +81,7 @@ fn ignored_nodes_are_left_out_with_all_below_them() {
 }
 
 #[test]
-fn what_the_writing_library_records_about_itself_is_ignored_on_request() {
+fn records_of_the_writing_library_are_ignored_on_request() {
     let extension = |software: &str, version: &str| {
         format!("{{extension_class: x, software: {{name: {software}, version: {version}}}}}")
     };
@@ -105,7 +105,7 @@ fn what_the_writing_library_records_about_itself_is_ignored_on_request() {
     assert_eq!(ignoring(&python, &newer), [""; 0]);
     assert_eq!(ignoring(&python, &ours), [""; 0]);
     assert_eq!(ignoring(&ours, &python), [""; 0]);
-    // A history that holds nothing else is not a difference either.
+    // A history that contains nothing else is not a difference either.
     let only = format!(
         "{}history: {{extensions: [{}]}}\ngain: 1\n",
         library("asdf"),
@@ -120,7 +120,7 @@ fn what_the_writing_library_records_about_itself_is_ignored_on_request() {
 }
 
 #[test]
-fn arrays_are_compared_by_type_shape_and_elements() {
+fn a_comparison_reports_differences_in_type_shape_and_elements_of_arrays() {
     let array = |data: &str| format!("a: !core/ndarray-1.1.0 {data}");
     let of = |before: &str, after: &str| differences(&array(before), &array(after));
     assert_eq!(of("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), [""; 0]);
@@ -129,7 +129,7 @@ fn arrays_are_compared_by_type_shape_and_elements() {
         ["~ /a: 2 of 4 elements differ, the first at [0, 1]: 2 -> 5, at most by 5"]
     );
     assert_eq!(of("[1, 2]", "[1, 2, 3]"), ["~ /a: shape [2] -> [3]"]);
-    // The type is reported, and numbers are compared all the same.
+    // A different type is reported, but the numbers are still compared.
     assert_eq!(
         of("[1, 2]", "{data: [1, 3], datatype: float32, byteorder: little}"),
         [
@@ -161,7 +161,7 @@ fn arrays_are_compared_by_type_shape_and_elements() {
 }
 
 #[test]
-fn records_are_compared_by_field() {
+fn a_comparison_of_record_arrays_reports_differences_by_field() {
     let record = |values: &str, second: &str| {
         format!(
             "a: !core/ndarray-1.1.0 {{data: {values}, byteorder: little, datatype: \
@@ -177,7 +177,8 @@ fn records_are_compared_by_field() {
     assert_eq!(lines[1..], ["- /a/y: a field", "+ /a/z: a field"]);
 }
 
-/// An array of bytes in a block of its own, the second of two rows at `step` bytes.
+/// Creates an array of bytes in its own block: the second of two rows, with a stride of `step`
+/// bytes.
 fn blocks(data: &[u8], tree: &str) -> Asdf {
     let mut file = format!(
         "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}\n...\n"
@@ -191,7 +192,7 @@ fn blocks(data: &[u8], tree: &str) -> Asdf {
 }
 
 #[test]
-fn strides_and_byte_order_are_no_difference() {
+fn arrays_that_differ_only_in_strides_or_byte_order_are_equal() {
     let before = blocks(
         &[0, 1, 0, 2, 0, 3, 0, 4],
         "a: !core/ndarray-1.1.0 {source: 0, datatype: int16, byteorder: big, shape: [2, 2]}",
@@ -204,7 +205,7 @@ fn strides_and_byte_order_are_no_difference() {
 }
 
 #[test]
-fn large_arrays_are_compared_in_pieces() {
+fn differences_in_large_arrays_are_found_piece_by_piece() {
     let tree =
         "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [3, 4000000]}";
     let mut data = vec![7; 12_000_000];
@@ -219,14 +220,14 @@ fn large_arrays_are_compared_in_pieces() {
 }
 
 #[test]
-fn circles_end_and_bombs_have_a_limit() {
+fn a_comparison_ends_at_cycles_and_limits_expanding_aliases() {
     let circle = "a: &a {b: *a, c: 1}";
     assert_eq!(differences(circle, circle), [""; 0]);
     assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);
-    // A circle of one node against one of two.
+    // A cycle of one node compared with a cycle of two.
     assert_eq!(differences("a: &a {b: *a}", "a: &a {b: {b: *a}}"), [""; 0]);
 
-    // Each level twice: 2^40 paths, forty pairs.
+    // Each level contains the one below twice: 2^40 paths, but only forty pairs.
     let bomb = |last: &str| {
         let level = |level| format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
         format!("l0: &l0 {last}\n{}", (1..40).map(level).collect::<String>())
@@ -242,7 +243,7 @@ fn circles_end_and_bombs_have_a_limit() {
 }
 
 #[test]
-fn whoever_takes_the_differences_can_end_the_comparison() {
+fn the_receiver_of_differences_can_end_the_comparison() {
     let (before, after) = (file("[1, 2, 3]"), file("[4, 5, 6]"));
     let mut count = 0;
     let compared = Compare::new().run(before.tree().unwrap(), after.tree().unwrap(), &mut |_| {
@@ -254,7 +255,7 @@ fn whoever_takes_the_differences_can_end_the_comparison() {
 }
 
 #[test]
-fn equal_stored_bytes_of_compressed_blocks_are_compared_without_decoding() {
+fn compressed_blocks_with_equal_stored_bytes_are_not_decoded() {
     let compressed = |values: &[u8]| {
         let mut tree = asdf::Tree::default();
         tree.set("/a", asdf::value::Array::from_slice(values, &[values.len() as u64]).unwrap())
@@ -272,7 +273,7 @@ fn equal_stored_bytes_of_compressed_blocks_are_compared_without_decoding() {
     others[7] = 1;
     let lines = run(&zeros, &compressed(&others)).unwrap();
     assert_eq!(lines, ["~ /a: 1 of 5000 elements differs, the first at [7]: 0 -> 1"]);
-    // Copies with the same damage are not equal data, but bad data.
+    // Copies with the same damage do not count as equal, but as an error.
     let mut damaged = zeros.clone();
     let magic = damaged.windows(4).position(|four| four == b"\xd3BLK").unwrap();
     let header = usize::from(u16::from_be_bytes([damaged[magic + 4], damaged[magic + 5]]));

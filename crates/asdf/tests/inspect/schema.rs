@@ -1,4 +1,4 @@
-//! Trees against schemas: each keyword, valid and not.
+//! Checking trees against schemas: valid and invalid values for each keyword.
 
 use asdf::diagnostic::{Code, Severity};
 use asdf::inspect::schema::{Mismatch, Schemas};
@@ -13,7 +13,7 @@ fn schemas() -> Schemas {
     schemas
 }
 
-/// A file with an observation, which has a name and what is given.
+/// Creates a file with an observation that has a name and the given entries.
 fn file(more: &str) -> Asdf {
     let text = format!(
         "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -25,12 +25,12 @@ fn file(more: &str) -> Asdf {
 
 fn validate(file: &Asdf) -> Vec<Mismatch> {
     let mut found = file.validate(&schemas()).unwrap();
-    // The schemas of the standard are not there.
+    // The schemas of the standard are not available.
     found.retain(|found| found.diagnostic.code != Code::NoSchema);
     found
 }
 
-/// What is wrong with an observation: pointers below it, keywords, messages.
+/// Returns the mismatches of an observation: the pointers below it, the keywords and the messages.
 fn wrong(more: &str) -> Vec<(String, String, String)> {
     let found = validate(&file(more));
     let parts = |found: Mismatch| {
@@ -46,7 +46,7 @@ fn valid(more: &str) {
     assert_eq!(wrong(more), [], "{more}");
 }
 
-/// The one thing that is wrong.
+/// Returns the only mismatch.
 #[track_caller]
 fn one(more: &str, pointer: &str, keyword: &str, message: &str) {
     let expected = (pointer.to_owned(), format!("{SCHEMA}#{keyword}"), message.to_owned());
@@ -54,7 +54,7 @@ fn one(more: &str, pointer: &str, keyword: &str, message: &str) {
 }
 
 #[test]
-fn types_are_those_of_the_reference() {
+fn the_schema_type_of_a_node_is_that_of_the_reference_implementation() {
     valid("exposure: 1");
     valid("exposure: 2.5");
     one(
@@ -75,7 +75,7 @@ fn types_are_those_of_the_reference() {
         "/properties/count/type",
         "expected an integer, found the number 5.0",
     );
-    // A scalar with another tag is text.
+    // A scalar with another tag is a string.
     one(
         "exposure: !other 5",
         "/exposure",
@@ -88,7 +88,7 @@ fn types_are_those_of_the_reference() {
         "/properties/filters/type",
         "expected an array, found an object",
     );
-    // A time is a string where the schema says that it is a time, a day is not.
+    // A date-time is a string if the schema requires a date-time, but a date is not.
     valid("start: 2026-11-20 23:24:27\n  exposure: 1");
     one(
         "start: 2026-11-20\n  exposure: 1",
@@ -99,7 +99,7 @@ fn types_are_those_of_the_reference() {
 }
 
 #[test]
-fn numbers_are_compared_with_bounds() {
+fn a_number_outside_the_bounds_of_a_schema_is_reported() {
     one(
         "exposure: 0",
         "/exposure",
@@ -120,7 +120,7 @@ fn numbers_are_compared_with_bounds() {
 }
 
 #[test]
-fn texts_lists_and_keys_are_counted() {
+fn the_length_limits_of_strings_lists_and_mappings_are_checked() {
     let message = "1 character, expected at least 2";
     let found = validate(&Asdf::from_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
@@ -168,7 +168,7 @@ fn texts_lists_and_keys_are_counted() {
 }
 
 #[test]
-fn texts_are_compared_with_patterns() {
+fn a_string_that_does_not_match_the_pattern_is_reported() {
     let text = "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0>\n  \
                 name: m31\n...\n";
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
@@ -186,7 +186,7 @@ fn texts_are_compared_with_patterns() {
 }
 
 #[test]
-fn keys_are_required_allowed_and_dependent() {
+fn required_disallowed_and_dependent_keys_are_checked() {
     let text =
         "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {}\n...\n";
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
@@ -221,7 +221,7 @@ fn keys_are_required_allowed_and_dependent() {
 }
 
 #[test]
-fn enums_compare_by_value() {
+fn the_values_of_an_enum_are_compared_by_value() {
     for mode in ["imaging", "7", "7.0", "~", "[1, 2]"] {
         valid(&format!("mode: {mode}\n  count: 5"));
     }
@@ -235,7 +235,7 @@ fn enums_compare_by_value() {
 }
 
 #[test]
-fn schemas_are_combined() {
+fn combined_schemas_are_checked_with_all_of_any_of_one_of_and_not() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(
@@ -263,7 +263,7 @@ fn schemas_are_combined() {
 }
 
 #[test]
-fn references_lead_to_other_schemas() {
+fn a_schema_may_refer_to_other_schemas() {
     valid("position: {ra: 10, dec: -20}\n  dec: 5");
     let found = wrong("position: {ra: 400, dec: 95}\n  dec: -91");
     let schema = "asdf://scibin.example/schemas/position-1.0.0";
@@ -282,19 +282,19 @@ fn references_lead_to_other_schemas() {
     assert_eq!(found[0].diagnostic.code, Code::BadSchema);
     let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found";
     assert_eq!(found[0].diagnostic.message, message);
-    // What is in another file cannot be checked.
+    // Content in another file cannot be checked.
     valid("exposure: {$ref: 'other.asdf#/x'}");
 }
 
 #[test]
-fn arrays_have_dimensions_and_types() {
+fn the_dimensions_and_datatype_of_an_array_are_checked() {
     let array = |shape: &str, datatype: &str| {
         format!(
             "image: !core/ndarray-1.1.0 {{source: 0, datatype: {datatype}, byteorder: big, \
              shape: {shape}}}"
         )
     };
-    // As numpy casts without a loss.
+    // Like numpy's casts without loss.
     for datatype in ["float32", "float16", "int16", "uint16", "int8", "bool8"] {
         valid(&array("[2, 3]", datatype));
     }
@@ -346,7 +346,7 @@ fn arrays_have_dimensions_and_types() {
 }
 
 #[test]
-fn a_tag_may_have_several_schemas_or_none() {
+fn a_node_is_checked_against_every_schema_of_its_tag() {
     let found = wrong("x: !s!two-1.0.0 {}");
     let schemas: Vec<&str> = found.iter().map(|found| &found.1[..]).collect();
     assert_eq!(
@@ -373,12 +373,12 @@ fn a_tag_may_have_several_schemas_or_none() {
 }
 
 #[test]
-fn trees_that_hold_themselves_and_hostile_ones_end() {
+fn checking_a_cyclic_or_hostile_tree_ends() {
     valid("child: &c {name: A1, child: *c}");
     let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
     let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();
     assert!(error.to_string().starts_with("depth of schemas: "), "{error}");
-    // Two ways at each level, and none of them right.
+    // Two alternatives at each level, neither of which matches.
     let mut schemas = Schemas::new();
     schemas.add("tags: [{tag_uri: '!x', schema_uri: 'asdf://x'}]").unwrap();
     let schema = "{id: 'asdf://x', anyOf: [{items: {$ref: '#'}, maxItems: 1, type: array}, \
@@ -396,7 +396,7 @@ fn trees_that_hold_themselves_and_hostile_ones_end() {
 }
 
 #[test]
-fn titles_and_units_describe_nodes() {
+fn nodes_are_described_by_the_titles_and_units_of_their_schemas() {
     let file = file("exposure: 5\n  position: {ra: 1, dec: 2}\n  image: !core/ndarray-1.1.0 [[1]]");
     let descriptions = schemas().describe(&file).unwrap();
     let of = |pointer: &str| {
@@ -413,7 +413,7 @@ fn titles_and_units_describe_nodes() {
 }
 
 #[test]
-fn alternatives_that_a_node_does_not_match_do_not_describe_it() {
+fn a_node_is_not_described_by_alternatives_that_it_does_not_match() {
     let mut schemas = Schemas::new();
     let choices =
         "anyOf: [{type: object, title: A quantity, unit: s}, {type: number, title: A number}]";
@@ -433,7 +433,7 @@ fn alternatives_that_a_node_does_not_match_do_not_describe_it() {
 }
 
 #[test]
-fn folders_without_schemas_and_texts_that_are_none_are_told() {
+fn reading_a_folder_reports_files_that_are_not_schemas() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.yaml"), "x: 1").unwrap();
     std::fs::write(folder.path().join("b.yaml"), "x: [1").unwrap();
@@ -446,7 +446,7 @@ fn folders_without_schemas_and_texts_that_are_none_are_told() {
 }
 
 #[test]
-fn a_reference_key_at_the_root_or_next_to_other_keys_hides_nothing() {
+fn a_ref_key_at_the_root_or_next_to_other_keys_does_not_prevent_checking() {
     let mut schemas = Schemas::new();
     schemas.add("tags: [{tag_uri: 'tag:x.org:a', schema_uri: 'asdf://x.org/a'}]").unwrap();
     schemas.add("{id: 'asdf://x.org/a', required: [name]}").unwrap();
@@ -463,7 +463,7 @@ fn a_reference_key_at_the_root_or_next_to_other_keys_hides_nothing() {
 
 const TAG: &str = "asdf://x.org/tag";
 
-/// A schema of [`TAG`] with these keywords.
+/// Creates a schema for [`TAG`] with these keywords.
 fn schema_of(keywords: &str) -> Schemas {
     let mut schemas = Schemas::new();
     schemas.add(&format!("id: asdf://x.org/schema\n{keywords}")).unwrap();
@@ -473,7 +473,7 @@ fn schema_of(keywords: &str) -> Schemas {
     schemas
 }
 
-/// A file of a version of the standard with a node of [`TAG`].
+/// Creates a file that declares a version of the standard and contains a node with [`TAG`].
 fn tagged(standard: &str, content: &str) -> Vec<u8> {
     let head = format!("#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n%YAML 1.1\n---\n");
     format!("{head}x: !<{TAG}>{content}\n...\n").into_bytes()
@@ -485,7 +485,7 @@ fn messages(schemas: &Schemas, file: Vec<u8>) -> Vec<String> {
 }
 
 #[test]
-fn a_value_is_looked_up_among_many_constants_in_one_step() {
+fn looking_up_a_value_among_many_constants_takes_one_step() {
     let constants =
         (0..20_000).map(|number| format!("  - k{number}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  enum:\n{constants}"));
@@ -500,7 +500,7 @@ fn a_value_is_looked_up_among_many_constants_in_one_step() {
 }
 
 #[test]
-fn constants_are_equal_by_value_whatever_their_kind() {
+fn constants_of_any_kind_are_compared_by_value() {
     let schemas =
         schema_of("items: {enum: [1, 2.5, -0.0, .nan, yes, null, [1], {a: 1}, 2000-01-01]}");
     let count = |items: &str| messages(&schemas, tagged("1.6.0", items)).len();
@@ -509,7 +509,7 @@ fn constants_are_equal_by_value_whatever_their_kind() {
 }
 
 #[test]
-fn alternatives_without_end_exceed_a_limit() {
+fn endlessly_nested_alternatives_exceed_the_limit() {
     let choices =
         (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));
@@ -522,7 +522,7 @@ fn alternatives_without_end_exceed_a_limit() {
 }
 
 #[test]
-fn keys_with_a_default_are_filled_in_up_to_standard_1_5() {
+fn keys_with_a_default_count_as_present_up_to_standard_1_5() {
     let schemas = schema_of(
         "allOf:\n- properties:\n    direction: {default: native2celestial}\n    steps:\n      items: \
          {$ref: '#/definitions/step'}\nrequired: [direction, angle]\ndefinitions:\n  step:\n    \
@@ -533,7 +533,7 @@ fn keys_with_a_default_are_filled_in_up_to_standard_1_5() {
     let missing = ["the key `direction` is missing", "the key `n` is missing"];
     assert_eq!(messages(&schemas, tagged("1.6.0", content)), missing);
     assert_eq!(messages(&schemas, tagged("1.5.0", " {}")), ["the key `angle` is missing"]);
-    // The reference fills in nothing for alternatives.
+    // The reference implementation does not fill in defaults from alternatives.
     let schemas = schema_of("anyOf: [{properties: {a: {default: 1}}, required: [a]}]");
     assert_eq!(messages(&schemas, tagged("1.5.0", " {}")).len(), 1);
 }
@@ -550,7 +550,7 @@ fn a_reference_to_a_key_with_an_unescaped_tilde_leads_to_that_key() {
 }
 
 #[test]
-fn the_newest_manifest_that_the_file_names_gives_the_schemas_of_a_tag() {
+fn the_newest_manifest_listed_in_the_file_determines_the_schemas_of_a_tag() {
     let mut schemas = Schemas::new();
     for (version, kind) in [("1.9.0", "string"), ("1.10.0", "number"), ("1.11.0", "boolean")] {
         let uri = format!("asdf://x.org/schema-{version}");
@@ -576,7 +576,7 @@ fn the_newest_manifest_that_the_file_names_gives_the_schemas_of_a_tag() {
 }
 
 #[test]
-fn ordered_mappings_are_objects() {
+fn an_ordered_mapping_is_checked_as_an_object() {
     let schemas = schema_of(
         "properties:\n  o:\n    type: object\n    properties: {a: {type: number}}\n    required: [a, b]\n    \
          additionalProperties: false\n    maxProperties: 2\n",

@@ -1,4 +1,5 @@
-//! Scalars as recorded from the reference implementation, with what is required of this one.
+//! Scalars as recorded from the reference implementation, with the results that this crate must
+//! return.
 
 use asdf::yaml::{NodeKind, YamlNode};
 use serde_json::Value;
@@ -24,7 +25,7 @@ fn type_of(node: YamlNode<'_>) -> &'static str {
 fn corpus_scalar_cases() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read_to_string(corpus.join("asdf/scalars.json")).unwrap();
-    // Integers of any size are compared as text, which a JSON parser would round.
+    // Integers of any size are compared as text, because a JSON parser would round them.
     let recorded = quote_integers(&recorded);
     let recorded: Value = serde_json::from_str(&recorded).unwrap();
     let cases = recorded["cases"].as_array().unwrap();
@@ -67,7 +68,7 @@ fn corpus_line_breaks_of_yaml_1_1() {
     }
 }
 
-/// JSON with every integer of more than 15 digits as a string.
+/// Converts every integer with more than 15 digits in a JSON text to a string.
 fn quote_integers(json: &str) -> String {
     let mut quoted = String::new();
     let mut rest = json;

@@ -1,4 +1,4 @@
-//! Nodes as values of Rust types.
+//! Deserializing nodes to Rust types.
 #![allow(clippy::items_after_statements, reason = "a type stands beside its use")]
 #![allow(clippy::zero_sized_map_values, reason = "a set is a map of nothing")]
 
@@ -18,7 +18,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     parse_reported(text).0.root().deserialize()
 }
 
-/// The error as text, with its line and column.
+/// Returns the message of the error, with its line and column.
 fn error<T: DeserializeOwned>(text: &str) -> (String, u32, u32) {
     let Err(error) = read::<T>(text) else { panic!("{text} has a value") };
     place(&error)
@@ -52,7 +52,7 @@ enum Shape {
 }
 
 #[test]
-fn structs_options_and_tuples() {
+fn structs_options_and_tuples_are_deserialized() {
     let text = "- {name: a, gain: 2, pixels: [1, 2]}\n- {name: b, pixels: [3, 4], gain: ~}\n\
                 - [c, 0.5, [5, 6]]\n";
     let detector = |name: &str, gain, pixels| Detector { name: name.to_owned(), gain, pixels };
@@ -73,7 +73,7 @@ fn structs_options_and_tuples() {
 }
 
 #[test]
-fn an_error_has_the_pointer_line_and_column_of_the_node() {
+fn a_deserialization_error_has_the_pointer_line_and_column_of_the_node() {
     let text = "d:\n  name: a\n  pixels: [1, 70000]\n";
     type Map = HashMap<String, Detector>;
     let want = "/d/pixels/1: invalid value: integer `70000`, expected u16";
@@ -95,7 +95,7 @@ fn an_error_has_the_pointer_line_and_column_of_the_node() {
 }
 
 #[test]
-fn an_error_of_a_key_names_its_entry() {
+fn an_error_about_a_key_has_the_pointer_of_its_entry() {
     let want = "/b: invalid type: string \"b\", expected i32";
     let numbers = error::<HashMap<i32, i32>>("1: 2\nb: 3\n");
     assert_eq!(numbers, (want.to_owned(), 2, 1));
@@ -107,7 +107,7 @@ fn an_error_of_a_key_names_its_entry() {
 }
 
 #[test]
-fn an_error_through_an_alias_is_at_the_node() {
+fn an_error_behind_an_alias_has_the_position_of_the_node() {
     let text = "a: &a {name: x, pixels: [1, x]}\nb: *a\n";
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is never made")]
@@ -119,7 +119,7 @@ fn an_error_through_an_alias_is_at_the_node() {
 }
 
 #[test]
-fn enums_are_tagged_externally() {
+fn enums_are_deserialized_as_externally_tagged() {
     let text = "- unit\n- on\n- 'unit'\n- unit: ~\n- circle: 1\n- box: [1, 2]\n\
                 - polygon: {points: [[0, 1], [2, 3]]}\n";
     assert_eq!(
@@ -179,7 +179,7 @@ impl std::hash::Hash for Shape {
 impl Eq for Shape {}
 
 #[test]
-fn integers_of_every_size() {
+fn integers_of_any_size_are_deserialized() {
     let (i, u) = (i128::MIN.to_string(), u128::MAX.to_string());
     assert_eq!(read::<i128>(&i).unwrap(), i128::MIN);
     assert_eq!(read::<u128>(&u).unwrap(), u128::MAX);
@@ -197,10 +197,10 @@ fn integers_of_every_size() {
 }
 
 #[test]
-fn floats_dates_and_binary() {
+fn floats_dates_and_binary_data_are_deserialized() {
     assert!(read::<f64>(".nan").unwrap().is_nan());
     assert_eq!(read::<Vec<f32>>("[.inf, 1, 1:30.5]").unwrap(), [f32::INFINITY, 1.0, 90.5]);
-    // To the reference `1e3` is text.
+    // To the reference implementation, `1e3` is a string.
     assert!(read::<f64>("1e3").is_err());
     let dates = read::<Vec<String>>("[2001-12-14, 2001-12-14t21:59:43.1-05:00]").unwrap();
     assert_eq!(dates, ["2001-12-14", "2001-12-14T21:59:43.100000-05:00"]);
@@ -230,7 +230,7 @@ fn floats_dates_and_binary() {
 }
 
 #[test]
-fn keys_merges_sets_and_pairs() {
+fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
     let map = read::<BTreeMap<String, i32>>("{7: 1, yes: 2, ~: 3, 1.50: 4}").unwrap();
     assert_eq!(map.keys().collect::<Vec<_>>(), ["1.50", "7", "null", "true"]);
     assert_eq!(read::<HashMap<i64, i32>>("{0x7: 1}").unwrap(), HashMap::from([(7, 1)]));
@@ -257,9 +257,9 @@ fn keys_merges_sets_and_pairs() {
     );
 }
 
-/// The JSON form without its `$` objects.
+/// Returns the JSON form without its `$` objects.
 #[test]
-fn any_value_is_what_the_json_form_has() {
+fn deserializing_to_any_value_equals_the_json_form() {
     let text = "a: [1, -2, 1.5, x, ~, true, {b: [], c: {}}]\nd: &d 2001-12-14\ne: *d\n7: !t y\n";
     let value: Value = read(text).unwrap();
     let json: Value = serde_json::from_str(&crate::to_json(text)).unwrap();
@@ -267,7 +267,7 @@ fn any_value_is_what_the_json_form_has() {
 }
 
 #[test]
-fn a_node_that_holds_itself_is_an_error_unless_it_is_ignored() {
+fn deserializing_a_cyclic_node_is_an_error_unless_it_is_ignored() {
     let text = "a: &a {next: *a, x: 1}\n";
     assert_eq!(error::<Value>(text), ("/a: the node contains itself".to_owned(), 1, 7));
     #[derive(Debug, Deserialize)]
@@ -285,7 +285,7 @@ fn a_node_that_holds_itself_is_an_error_unless_it_is_ignored() {
 }
 
 #[test]
-fn depth_has_a_limit() {
+fn deserializing_too_deeply_nested_nodes_is_an_error() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert!(read::<Value>(&nested(128)).is_ok());
     let (message, line, column) = error::<Value>(&nested(129));
@@ -313,7 +313,7 @@ fn bomb(leaf: &str, levels: usize) -> Document {
 }
 
 #[test]
-fn aliases_that_expand_to_too_much_are_an_error() {
+fn deserializing_aliases_that_expand_too_much_is_an_error() {
     let nodes = bomb("x", 10);
     let error = nodes.root().deserialize::<Value>().unwrap_err();
     let (message, line, _) = place(&error);
@@ -324,7 +324,7 @@ fn aliases_that_expand_to_too_much_are_an_error() {
     assert!(place(&error).0.contains("bytes of text"), "{error}");
     let limits = DeserializeLimits::default().max_expanded_bytes(1 << 30);
     assert!(bytes.root().deserialize_with::<Value>(&limits).is_ok());
-    // Merged entries of each mention.
+    // Merged entries count for each alias.
     let wide: String = (0..1000).map(|n| format!("k{n}: 1, ")).collect();
     let text = format!("- &m {{<<: &w {{{wide}}}}}\n- [{}]\n", "*m, ".repeat(5000));
     let document = parse(text);
@@ -334,7 +334,7 @@ fn aliases_that_expand_to_too_much_are_an_error() {
 }
 
 #[test]
-fn nodes_of_a_file_with_their_numbers() {
+fn nodes_of_a_file_are_deserialized_with_their_integers_and_arrays() {
     let file = Asdf::from_bytes(
         &b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
         small: !core/integer-1.1.0 {words: [7], sign: '-'}\n\

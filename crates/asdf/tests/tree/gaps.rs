@@ -1,4 +1,4 @@
-//! What parsers of YAML often lack, one test each.
+//! Features that YAML parsers often lack, one test for each.
 
 use asdf::diagnostic::Code;
 use asdf::yaml::{NodeKind, NodeStyle};
@@ -6,7 +6,7 @@ use asdf::yaml::{NodeKind, NodeStyle};
 use crate::{fault, parse, parse_reported, to_json, try_parse};
 
 #[test]
-fn several_tag_handles_resolve_each_by_its_own_directive() {
+fn each_tag_handle_is_resolved_by_its_own_directive() {
     let text = "%YAML 1.1\n%TAG ! tag:a/\n%TAG !e! tag:b/\n%TAG !f! tag:c/\n\
                 --- !root\nx: !e!one 1\ny: !f!two '!e!three'\nz: [!e!four {}, !f!%21five '']\n";
     let document = parse(text);
@@ -20,14 +20,14 @@ fn several_tag_handles_resolve_each_by_its_own_directive() {
 }
 
 #[test]
-fn a_local_tag_that_looks_like_a_stand_in_stays_local() {
+fn a_local_tag_that_begins_like_a_handle_stays_local() {
     let document = parse("%TAG !e! tag:b/\n---\nx: !e~one 1\ny: !e!one 1\nz: !e;one 1\n");
     let tag = |key| document.root().get(key).unwrap().tag().unwrap().to_owned();
     assert_eq!([tag("x"), tag("y"), tag("z")], ["!e~one", "tag:b/one", "!e;one"]);
 }
 
 #[test]
-fn a_version_after_a_handle_keeps_the_handle() {
+fn a_version_directive_after_a_tag_directive_keeps_the_handle() {
     let document = parse("%TAG ! tag:a/\n%YAML 1.1\n--- !x\na: 1\n");
     assert_eq!(document.root().tag(), Some("tag:a/x"));
 }
@@ -40,7 +40,7 @@ fn an_undeclared_handle_is_an_error() {
 }
 
 #[test]
-fn control_characters_are_errors_with_offset() {
+fn a_control_character_is_an_error_with_its_offset() {
     let (line, column, offset, message) = fault("a: 1\nb: é\0\n");
     assert_eq!((line, column, offset), (2, 5, 10));
     assert_eq!(message, "character U+0000 is not allowed in YAML");
@@ -49,14 +49,14 @@ fn control_characters_are_errors_with_offset() {
 }
 
 #[test]
-fn nel_is_a_line_feed() {
+fn nel_in_a_scalar_becomes_a_line_feed() {
     assert_eq!(to_json("a: 1\u{85}b: 'x\u{85}  y'\u{85}"), r#"{"a":1,"b":"x y"}"#);
     assert_eq!(to_json("a: |\n  x\u{85}  y\n# c\u{85}b: 2"), "{\"a\":\"x\\ny\\n\",\"b\":2}");
     assert_eq!(fault("a: 1\u{85}\u{85}b: [\n").0, 4, "it ends a line");
 }
 
 #[test]
-fn ls_and_ps_stay_without_the_indentation_around_them() {
+fn ls_and_ps_in_a_scalar_are_kept_but_not_the_indentation_around_them() {
     for c in ["\u{2028}", "\u{2029}"] {
         for text in [
             format!("a: 'x {c}  y '\n"),
@@ -87,7 +87,7 @@ fn ls_and_ps_stay_without_the_indentation_around_them() {
 }
 
 #[test]
-fn directives_are_checked() {
+fn invalid_directives_are_errors_and_unknown_ones_are_reported() {
     assert!(fault("%YAML 2.0\n---\na: 1\n").3.contains("2.0"));
     assert!(fault("%YAML 1.1\n%YAML 1.1\n---\na: 1\n").3.contains("second"));
     assert!(fault("%TAG !foo tag:x\n---\na: 1\n").3.contains("!foo"));
@@ -101,7 +101,7 @@ fn directives_are_checked() {
 }
 
 #[test]
-fn offsets_are_bytes_and_columns_characters() {
+fn offsets_count_bytes_and_columns_count_characters() {
     let text = "é: [ü, {ß: €}]\nx: |\n  日本\n  語\ny: 'ö'\n";
     let document = parse(text);
     for (pointer, line, column, at) in [
@@ -119,7 +119,7 @@ fn offsets_are_bytes_and_columns_characters() {
 }
 
 #[test]
-fn empty_nodes_are_null_untagged_and_empty_text_as_str() {
+fn an_empty_node_is_null_unless_its_tag_makes_it_a_string() {
     let document = parse("a:\nb: !!str\nc: !foo\nd: ''\n");
     let kind = |key| document.root().get(key).unwrap().kind();
     assert_eq!(
@@ -129,7 +129,7 @@ fn empty_nodes_are_null_untagged_and_empty_text_as_str() {
 }
 
 #[test]
-fn an_anchor_defined_again_counts_from_there() {
+fn an_alias_refers_to_the_last_definition_of_its_anchor() {
     let (document, codes) = parse_reported("x: &a 1\nu: *a\ny: &a 2\nz: *a\n");
     assert_eq!(codes, [Code::AnchorRedefined]);
     let value = |key| document.root().get(key).unwrap().as_i64();
@@ -138,13 +138,13 @@ fn an_anchor_defined_again_counts_from_there() {
 }
 
 #[test]
-fn escapes_of_two_bytes_in_tags_are_one_character() {
+fn a_two_byte_percent_escape_in_a_tag_is_one_character() {
     let document = parse("%TAG ! tag:a/\n---\nx: !b%C3%A9%21 1\n");
     assert_eq!(document.root().get("x").unwrap().tag(), Some("tag:a/bé!"));
 }
 
 #[test]
-fn a_second_document_is_an_error_and_text_after_the_end_is_padding() {
+fn a_second_document_is_an_error_but_text_after_the_end_is_ignored() {
     assert!(fault("--- \na: 1\n--- \nb: 1\n").3.contains("second document"));
     assert_eq!(to_json("---\na: 1\n...\n--- [\n"), r#"{"a":1}"#);
     assert_eq!(to_json("---\na: |\n  x\n...\n: : :"), r#"{"a":"x\n"}"#);
@@ -160,7 +160,7 @@ fn an_empty_document_is_an_empty_mapping() {
 }
 
 #[test]
-fn the_end_of_the_text_ends_scalars_as_the_end_marker_does() {
+fn a_scalar_may_end_at_the_end_of_the_text_without_an_end_marker() {
     for (text, want) in [
         ("a: |\n", "\"\""),
         ("a: |+\n", "\"\""),
@@ -175,7 +175,7 @@ fn the_end_of_the_text_ends_scalars_as_the_end_marker_does() {
 }
 
 #[test]
-fn styles_are_kept() {
+fn each_node_keeps_its_style() {
     let document =
         parse("a: x\nb: 'x'\nc: \"x\"\nd: |\n  x\ne: >\n  x\nf: [x]\ng:\n- x\nh: {x: 1}\n");
     let style = |key: &str| document.root().get(key).unwrap().style();
@@ -196,13 +196,13 @@ fn styles_are_kept() {
 }
 
 #[test]
-fn tabs_do_not_indent_and_a_quoted_end_marker_in_column_0_is_an_error() {
+fn a_tab_as_indentation_or_a_quoted_end_marker_in_column_0_is_an_error() {
     assert!(try_parse("a:\n\tb: 1\n").0.is_err());
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
 }
 
 #[test]
-fn rare_forms_of_yaml_1_1() {
+fn rare_notations_of_yaml_1_1_are_parsed() {
     for (text, want) in [
         ("[k: [1]]", r#"[{"k":[1]}]"#),
         ("[k: {a: 1}, 2]", r#"[{"k":{"a":1}},2]"#),
@@ -215,7 +215,7 @@ fn rare_forms_of_yaml_1_1() {
     ] {
         assert_eq!(to_json(text), want, "{text:?}");
     }
-    // Blanks beyond the indentation of the text.
+    // Spaces beyond the indentation of the text.
     assert!(try_parse("a: |\n\n    \n  x\n").0.is_err());
     let document = parse("a: !x%E2%82%AC 1");
     assert_eq!(document.root().get("a").unwrap().tag(), Some("!x€"));
@@ -239,7 +239,7 @@ fn a_key_has_at_most_1024_characters_on_one_line() {
 }
 
 #[test]
-fn brackets_nest_as_deep_as_the_limit() {
+fn brackets_may_be_nested_up_to_the_limit() {
     let limits = binio::Limits::default().max_depth(100_000);
     let options = asdf::yaml::ParseOptions::default().limits(limits);
     let text = "[".repeat(99_999) + &"]".repeat(99_999);

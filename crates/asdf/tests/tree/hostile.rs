@@ -14,19 +14,19 @@ fn assert_fails(text: &str) {
 }
 
 #[test]
-fn a_million_openings_end_at_a_limit() {
+fn a_million_opening_brackets_exceed_the_depth_limit() {
     const MILLION: usize = 1_000_000;
     for opening in ["[", "{", "- ", "? ", "[[{", "{a: ", "- ? "] {
         assert_fails(&opening.repeat(MILLION / opening.len()));
     }
     let deep: String = (0..1_200).map(|n| " ".repeat(n) + "a:\n").collect();
     assert_fails(&deep);
-    // No nesting, but a long line of it.
+    // This is not nested, but a single long line.
     assert_fails(&"a:".repeat(MILLION / 2).replace("a:a:", "a: a:"));
 }
 
 #[test]
-fn depth_counts_block_and_flow() {
+fn the_depth_limit_counts_block_and_flow_collections() {
     let limits = Limits::default().max_depth(3);
     let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
@@ -49,7 +49,7 @@ fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
 }
 
 #[test]
-fn nodes_are_counted() {
+fn a_document_with_more_nodes_than_the_limit_is_an_error() {
     let limits = Limits::default().max_items(5);
     let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
@@ -61,13 +61,13 @@ fn nodes_are_counted() {
 }
 
 #[test]
-fn many_anchors_aliases_and_redefinitions() {
+fn many_anchors_aliases_and_redefinitions_are_parsed() {
     let count = 50_000;
     let mut text = String::new();
     for n in 0..count {
         let _ = writeln!(text, "- &a{n} [*a{}]", n.max(1) - 1);
     }
-    // The first alias is of the anchor that stands before it.
+    // The first alias refers to the anchor before it.
     let document = parse(&text);
     assert_eq!(document.root().len(), count);
     let again = "- &a 1\n".repeat(count);
@@ -75,14 +75,14 @@ fn many_anchors_aliases_and_redefinitions() {
 }
 
 #[test]
-fn lists_that_merge_lists_that_merge_themselves() {
+fn lists_that_merge_themselves_are_searched_without_endless_recursion() {
     let uses = "- {<<: *l}\n".repeat(500);
     let document = parse(format!("--- &l\n{uses}"));
     assert!(document.root().items().all(|item| item.get("k").is_none()));
 }
 
 #[test]
-fn merge_keys_that_ask_for_too_much_together_end_at_a_limit() {
+fn merge_keys_that_expand_too_much_in_total_exceed_the_limit() {
     let limits = Limits::default().max_items(100_000);
     let options = ParseOptions::default().limits(limits);
     let chain: String =
@@ -96,14 +96,14 @@ fn merge_keys_that_ask_for_too_much_together_end_at_a_limit() {
 }
 
 #[test]
-fn a_key_of_a_megabyte() {
+fn a_key_of_one_megabyte_is_found() {
     let key = "k".repeat(1 << 20);
     let document = parse(format!("? {key}\n: 1\n"));
     assert_eq!(document.root().get(&key).unwrap().as_i64(), Some(1));
 }
 
 #[test]
-fn unfinished_things_are_errors() {
+fn unfinished_scalars_collections_and_tags_are_errors() {
     for text in [
         "a: 'x",
         "a: \"x",
@@ -130,7 +130,7 @@ fn unfinished_things_are_errors() {
 }
 
 #[test]
-fn many_directives() {
+fn a_document_may_have_many_directives() {
     let text: String = (0..100_000).map(|n| format!("%TAG !h{n}! tag:{n}/\n")).collect();
     let document = parse(format!("{text}--- !h9!x\na: !h99999!y 1\n"));
     assert_eq!(document.root().tag(), Some("tag:9/x"));
@@ -138,7 +138,7 @@ fn many_directives() {
 }
 
 #[test]
-fn integers_of_a_million_digits_and_places() {
+fn integers_with_a_million_digits_are_parsed_or_fail_quickly() {
     let digits = "7".repeat(1_000_000);
     let (document, _) =
         parse_reported(format!("- {digits}\n- 0x{digits}\n- 1{}\n", ":00".repeat(9_999)));
@@ -153,7 +153,7 @@ fn integers_of_a_million_digits_and_places() {
 }
 
 #[test]
-fn one_long_line_beyond_ascii_takes_linear_time() {
+fn positions_in_one_long_non_ascii_line_take_linear_time() {
     let text = format!("a: [{}]\n", "é, ".repeat(200_000));
     let document = parse(&text);
     let last = document.root().get("a").unwrap().items().next_back().unwrap();

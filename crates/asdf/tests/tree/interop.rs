@@ -1,5 +1,5 @@
-//! Random texts beside the C loader of `PyYAML`: the same texts are accepted, with the same events and
-//! values.
+//! Comparing random texts with the C loader of `PyYAML`: it must accept the same texts, with the
+//! same events and values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::{try_json, try_parse};
 
-/// What `PyYAML` makes of a text; see `tests/interop/yaml_texts.py`.
+/// The result of `PyYAML` for a text; see `tests/interop/yaml_texts.py`.
 struct Case {
     text: String,
-    /// Why it accepts no such text.
+    /// The reason why the text is rejected.
     refused: Option<String>,
-    /// Why it makes no value of it.
+    /// The reason why no value is created.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
@@ -33,21 +33,21 @@ impl Case {
         Self { text, refused, unmade, events, json: case["json"].take() }
     }
 
-    /// Whether it refuses the text, or would when it composes the nodes.
+    /// Returns `true` if `PyYAML` rejects the text, or would reject it when composing the nodes.
     fn refusal(&self) -> Option<&str> {
         let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
         self.refused.as_deref().or(undefined)
     }
 }
 
-/// A difference that is meant: its reason, and the test for it by `PyYAML`'s message, ours, and the
-/// codes of our diagnostics.
+/// An intended difference: its reason, and the test that recognises it by `PyYAML`'s message, our
+/// message, and the codes of our diagnostics.
 struct Allowed {
     reason: &'static str,
     test: fn(&Case, Result<&Document, &str>, &[Code]) -> bool,
 }
 
-/// Every difference between the verdicts that is allowed.
+/// All allowed differences between the results.
 const ALLOWED: &[Allowed] = &[
     Allowed {
         reason: "allowed: an unknown directive is a diagnostic",
@@ -80,12 +80,12 @@ const ALLOWED: &[Allowed] = &[
     },
 ];
 
-/// Whether `PyYAML` refuses the text with such a message.
+/// Returns `true` if `PyYAML` rejects the text with such a message.
 fn says(case: &Case, message: &str) -> bool {
     case.refusal().is_some_and(|why| why.contains(message))
 }
 
-/// Whether a line begins with `...`.
+/// Returns `true` if a line begins with `...`.
 fn has_document_end(text: &str) -> bool {
     text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).any(|line| line.starts_with("..."))
 }
@@ -115,7 +115,7 @@ fn interop_yaml_texts() {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), shown.join("\n"));
 }
 
-/// How a text compares, or what differs.
+/// Compares the results for a text. Returns the outcome, or a description of the difference.
 fn compare(case: &Case) -> Result<&'static str, String> {
     let (document, diagnostics) = try_parse(&case.text);
     let codes: Vec<Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
@@ -161,7 +161,7 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         return Ok("the same events, no value in PyYAML");
     }
     let json = json.map_err(|error| format!("no JSON: {error}"))?;
-    // Texts of more than 4 MiB are not made, and complex numbers are known to us alone.
+    // Texts longer than 4 MiB are not generated, and only this crate knows complex numbers.
     let json: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     if json != case.json && !case.text.contains("!core/complex") {
         return Err(format!("ours {json}\n    PyYAML's {}", case.json));
@@ -169,8 +169,8 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
     Ok("the same events and value")
 }
 
-/// Whether both are a mapping without brackets in a list: `[a: 1]`. In `PyYAML` it has the style of the
-/// list, here that of a mapping without brackets.
+/// Returns `true` if both are a mapping without braces in a list: `[a: 1]`. In `PyYAML`, it has the
+/// style of the list; here, it has block style.
 fn is_pair(ours: &Value, theirs: &Value) -> bool {
     let without_style = |event: &Value| {
         let mut event = event.clone();
@@ -181,7 +181,7 @@ fn is_pair(ours: &Value, theirs: &Value) -> bool {
         && without_style(ours) == without_style(theirs)
 }
 
-/// A document as events: kind, anchor, tag, style and text of each.
+/// Converts a document to events: kind, anchor, tag, style and text of each.
 fn events_of(document: &Document) -> Vec<Value> {
     enum Step<'a> {
         Node(YamlNode<'a>),
@@ -195,7 +195,7 @@ fn events_of(document: &Document) -> Vec<Value> {
             events.push(json!(["end", null, null, "", ""]));
             continue;
         };
-        // A node that was met is an alias, since aliases are never before their anchor.
+        // A node that has been visited is an alias, because aliases never come before their anchor.
         if !seen.insert(node.id()) {
             events.push(json!(["alias", node.anchor(), null, "", ""]));
             continue;

@@ -1,4 +1,4 @@
-//! Going over nodes and elements.
+//! Iterating over nodes and elements.
 
 use asdf::Asdf;
 
@@ -10,7 +10,7 @@ fn file(content: &str) -> Asdf {
 }
 
 #[test]
-fn items_and_entries_come_from_both_ends_and_know_their_number() {
+fn items_and_entries_can_be_iterated_from_both_ends_and_counted() {
     let document = parse("list: [a, &b b, *b, c]\nmap: {<<: {x: 1, y: 2}, y: 3, z: 4}\n");
     let root = document.root();
     let mut items = root.get("list").unwrap().items();
@@ -30,7 +30,7 @@ fn items_and_entries_come_from_both_ends_and_know_their_number() {
 }
 
 #[test]
-fn keys_are_those_of_the_entries() {
+fn the_keys_of_a_mapping_are_those_of_its_entries() {
     let (document, _) = parse_reported("{<<: {m: 0}, b: 1, 7: 2, b: 3}");
     let keys = document.root().keys();
     assert_eq!(keys.len(), 3);
@@ -40,7 +40,7 @@ fn keys_are_those_of_the_entries() {
 }
 
 #[test]
-fn nodes_of_a_file_have_keys_iterate_and_compare() {
+fn nodes_of_a_file_can_be_iterated_and_compared() {
     let a = file("x: [1, {k: 2}]\ny: !core/ndarray-1.1.0 [1.5, 2.5]\n");
     let b = file("y: !core/ndarray-1.1.0 [1.5, 2.5]\nx: [+1, {'k': 0x2}]\n");
     let (a, b) = (a.tree().unwrap(), b.tree().unwrap());

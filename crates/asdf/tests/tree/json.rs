@@ -11,7 +11,7 @@ use crate::{parse, parse_reported, to_json, try_json};
 const CORE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
 
 #[test]
-fn scalars() {
+fn scalars_are_written_as_json() {
     for (text, want) in [
         ("~", "null"),
         ("on", "true"),
@@ -33,7 +33,7 @@ fn scalars() {
 }
 
 #[test]
-fn integers_are_exact_at_any_size() {
+fn integers_of_any_size_are_exact_in_json() {
     for digits in [40, 5000] {
         let text = "9".repeat(digits);
         assert_eq!(to_json(format!("[-{text}]")), format!("[-{text}]"));
@@ -44,23 +44,23 @@ fn integers_are_exact_at_any_size() {
 }
 
 #[test]
-fn keys_are_strings() {
+fn keys_of_any_kind_are_strings_in_json() {
     let text = "7: a\n010: b\nyes: c\n~: d\n1.50: e\n2001-01-01: f\n'g\"': h\n";
     let want = r#"{"7":"a","8":"b","true":"c","null":"d","1.50":"e","2001-01-01":"f","g\"":"h"}"#;
     assert_eq!(to_json(text), want);
 }
 
 #[test]
-fn ordered_mappings_are_objects() {
+fn an_ordered_mapping_is_an_object_in_json() {
     assert_eq!(to_json("!!omap\n- b: 1\n- a: [2]\n"), r#"{"b":1,"a":[2]}"#);
     assert_eq!(to_json("!!omap\n- !!omap {b: 1}\n- 7: !!omap []\n"), r#"{"b":1,"7":{}}"#);
-    // Without one entry in each item, or with merge keys, they are what they are written as.
+    // Without exactly one entry in each item, or with merge keys, they are written as lists.
     assert_eq!(to_json("!!omap [{a: 1, b: 2}]"), r#"[{"$error":"InvalidPair"}]"#);
     assert_eq!(to_json("[&x {a: 1}, !!omap [<<: *x]]"), r#"[{"a":1},[["a",1]]]"#);
 }
 
 #[test]
-fn sets_and_pairs_are_lists() {
+fn sets_and_pairs_are_lists_in_json() {
     assert_eq!(to_json("!!set {b, a, 5}"), r#"["b","a",5]"#);
     assert_eq!(to_json("!!pairs [a: 1, a: 2]"), r#"[["a",1],["a",2]]"#);
     assert_eq!(to_json("!!pairs [a, {b: 1, c: 2}]"), {
@@ -69,13 +69,13 @@ fn sets_and_pairs_are_lists() {
 }
 
 #[test]
-fn complex_numbers_are_pairs() {
+fn complex_numbers_are_pairs_of_numbers_in_json() {
     let text = format!("{CORE}- !core/complex-1.0.0 (1-infj)\n- !core/complex-1.0.0 x\n");
     assert_eq!(to_json(text), r#"[{"$complex":[1.0,"-inf"]},{"$error":"InvalidScalar"}]"#);
 }
 
 #[test]
-fn tags_are_written_on_demand() {
+fn tags_are_written_to_json_only_on_request() {
     let text = format!("{CORE}a: !foo-1.0.0 [!!str 1]\nb: !x {{}}\nc: !core/constant-1.0.0 5\n");
     assert_eq!(to_json(&text), r#"{"a":["1"],"b":{},"c":5}"#);
     let options = Options::new().tags(true);
@@ -87,7 +87,7 @@ fn tags_are_written_on_demand() {
 }
 
 #[test]
-fn aliases_are_expanded_or_referred_to() {
+fn aliases_are_expanded_or_written_as_references_in_json() {
     let text = "a/b: &x [1, &y {k: 2}]\nc: [*x, *y]\n";
     assert_eq!(to_json(text), r#"{"a/b":[1,{"k":2}],"c":[[1,{"k":2}],{"k":2}]}"#);
     let options = Options::new().aliases(Aliases::Reference);
@@ -113,14 +113,14 @@ fn a_cycle_is_an_error_with_its_path() {
 }
 
 #[test]
-fn an_anchor_that_was_not_written_is_expanded_where_it_is_used_first() {
+fn an_alias_is_expanded_at_its_first_use_if_its_anchor_was_not_written() {
     let (document, _) = parse_reported("a: &x [1]\na: 2\nb: [*x, *x]\n");
     let options = Options::new().aliases(Aliases::Reference);
     assert_eq!(try_json(&document, options).unwrap(), r#"{"a":2,"b":[[1],{"$alias":"/b/0"}]}"#);
 }
 
 #[test]
-fn an_alias_bomb_ends_at_the_budget() {
+fn writing_an_alias_bomb_as_json_exceeds_the_limit() {
     let mut text = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
     for level in 1..9 {
         let below = format!("*a{}", level - 1);
@@ -135,7 +135,7 @@ fn an_alias_bomb_ends_at_the_budget() {
 }
 
 #[test]
-fn a_bomb_of_merges_ends_at_the_budget() {
+fn writing_a_bomb_of_merge_keys_as_json_exceeds_the_limit() {
     let keys: String = (0..4000).map(|n| format!("k{n}: , ")).collect();
     let uses = "{<<: *a}, ".repeat(4000);
     let document = parse(format!("a: &a {{{keys}}}\nb: [{uses}]\n"));
@@ -148,7 +148,7 @@ fn a_bomb_of_merges_ends_at_the_budget() {
 }
 
 #[test]
-fn a_bomb_of_long_types_ends_at_the_budget() {
+fn writing_a_bomb_of_long_datatypes_as_json_exceeds_the_limit() {
     let name = "x".repeat(16 << 20);
     let array = "!core/ndarray-1.1.0 {source: 0, byteorder: big, shape: [1], datatype: *t}";
     let arrays = format!("- {array}\n").repeat(12);
@@ -158,21 +158,21 @@ fn a_bomb_of_long_types_ends_at_the_budget() {
     assert!(matches!(written.unwrap_err().kind(), ErrorKind::Limit { .. }));
 }
 
-/// A file of this tree and nothing else.
+/// Creates a file that contains only this tree.
 fn file(tree: &str) -> Asdf {
     let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     Asdf::from_bytes(format!("{head}{tree}\n...\n").into_bytes()).unwrap()
 }
 
 #[test]
-fn a_collection_as_key_is_an_error_at_the_key() {
+fn a_collection_as_key_is_a_json_error_at_the_key() {
     let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");
 }
 
 #[test]
-fn arrays_and_integers_have_forms_of_their_own_in_a_file() {
+fn arrays_and_integers_of_a_file_have_special_json_forms() {
     let file = file(
         "a: !core/ndarray-1.1.0 {source: 0, datatype: float64, byteorder: little, shape: [2, 3]}\n\
          b: !core/ndarray-1.0.0 {source: 0}\nc: !core/ndarray-9.0.0 {source: 0}\n\

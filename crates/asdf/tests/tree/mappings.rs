@@ -8,7 +8,7 @@ use asdf::yaml::{Document, NodeKind, ParseOptions, ScalarRules, YamlNode};
 use crate::{parse, parse_reported, to_json, try_parse};
 
 #[test]
-fn of_a_duplicate_key_the_last_value_is_used_at_the_first_place() {
+fn a_duplicate_key_has_its_last_value_at_its_first_position() {
     let text = "a: 1\nb: 2\na: 3\n";
     let (_, diagnostics) = try_parse(text);
     assert_eq!((diagnostics[0].code, diagnostics[0].place.offset), (Code::DuplicateKey, Some(10)));
@@ -31,7 +31,7 @@ fn keys_are_equal_by_type_and_value() {
 }
 
 #[test]
-fn keys_other_than_text_integers_and_booleans_are_odd() {
+fn keys_other_than_strings_integers_and_booleans_are_reported() {
     let text = "1.5: a\n~: b\n2001-01-01: c\n7: d\ntrue: e\nf: g\n";
     let (document, codes) = parse_reported(text);
     assert_eq!(codes, [Code::KeyType; 3]);
@@ -43,7 +43,7 @@ fn keys_other_than_text_integers_and_booleans_are_odd() {
 }
 
 #[test]
-fn a_collection_as_key_is_an_error_at_that_entry_only() {
+fn a_collection_as_key_is_an_error_only_when_the_key_is_requested() {
     let (document, codes) = parse_reported("[1, 2]: x\na: y\n? {b: 1}\n: z\n");
     assert_eq!(codes, [Code::KeyType; 2]);
     assert_eq!(document.root().get("a").unwrap().as_str(), Some("y"));
@@ -59,7 +59,7 @@ fn an_alias_may_be_a_key() {
 }
 
 #[test]
-fn own_keys_win_over_merged_ones_and_earlier_mappings_over_later_ones() {
+fn own_keys_take_precedence_over_merged_keys_and_earlier_mappings_over_later() {
     let text = "a: &a {p: 1, q: 2}\nb: &b {p: 5, r: 6}\n\
                 x: {<<: *a, q: 3}\ny: {<<: [*a, *b], s: 7}\nz: {<<: [*b, *a]}\nw: {<<: {t: 8}}\n";
     let document = parse(text);
@@ -77,7 +77,7 @@ fn own_keys_win_over_merged_ones_and_earlier_mappings_over_later_ones() {
 }
 
 #[test]
-fn merges_of_merges_apply_in_depth() {
+fn merge_keys_inside_merged_mappings_are_applied() {
     let text = "a: &a {p: 1, q: 1}\nb: &b {<<: *a, q: 2}\nc: {<<: [*b, *a], r: 3}\n";
     let document = parse(text);
     let c = document.root().get("c").unwrap();
@@ -88,7 +88,7 @@ fn merges_of_merges_apply_in_depth() {
 }
 
 #[test]
-fn a_mapping_that_merges_itself_is_as_if_it_did_not() {
+fn a_mapping_that_merges_itself_has_only_its_own_entries() {
     for text in ["a: &a {<<: *a, k: 1}\n", "a: &a {<<: {<<: *a, j: 2}, k: 1}\n"] {
         let document = parse(text);
         let a = document.root().get("a").unwrap();
@@ -102,7 +102,7 @@ fn a_mapping_that_merges_itself_is_as_if_it_did_not() {
 }
 
 #[test]
-fn a_merge_key_without_a_mapping_is_a_key_like_others() {
+fn a_merge_key_without_a_mapping_is_an_ordinary_key() {
     for value in ["1", "[1]", "[[{a: 1}]]", "x"] {
         let (document, codes) = parse_reported(format!("a: {{<<: {value}}}\n"));
         assert_eq!(codes, [Code::SpecialScalar], "{value}");
@@ -122,7 +122,7 @@ fn the_core_schema_has_no_merge_keys() {
 }
 
 #[test]
-fn aliases_are_the_node_itself_and_may_close_a_cycle() {
+fn an_alias_refers_to_the_same_node_and_may_form_a_cycle() {
     let document = parse("a: &x [1, *x]\nb: &y {self: *y, x: *x}\n");
     let a = document.root().get("a").unwrap();
     assert_eq!(a.at(1).unwrap().id(), a.id());
@@ -133,13 +133,13 @@ fn aliases_are_the_node_itself_and_may_close_a_cycle() {
 }
 
 #[test]
-fn an_alias_of_no_anchor_is_an_error() {
+fn an_alias_without_an_anchor_is_an_error() {
     assert!(try_parse("a: *x\n").0.is_err());
     assert!(try_parse("a: *x\nb: &x 1\n").0.is_err());
 }
 
 #[test]
-fn a_large_mapping_is_found_in_by_hash() {
+fn keys_of_a_large_mapping_are_found_by_hash() {
     let count = 50_000;
     let mut text: String = (0..count).map(|n| format!("key{n}: {n}\n")).collect();
     text.push_str("key7: again\n");
@@ -152,12 +152,12 @@ fn a_large_mapping_is_found_in_by_hash() {
     }
     assert_eq!(root.get("key7").unwrap().as_str(), Some("again"));
     assert!(root.get("key50000").is_none());
-    // A linear search per key would take minutes here.
+    // Searching linearly for each key would take minutes here.
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
-fn large_mappings_with_merges_and_other_keys_are_found_in() {
+fn keys_of_any_type_are_found_in_a_large_mapping_with_merge_keys() {
     let own: String = (0..40).map(|n| format!("k{n}: {n}, {n}: x, ")).collect();
     let document = parse(
         format!("a: &a {{{own}}}\nb: {{<<: *a, k1: own, {own}}}\n")

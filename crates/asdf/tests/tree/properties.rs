@@ -1,4 +1,4 @@
-//! Properties: any bytes, and YAML with a few bytes changed.
+//! Properties that must hold for arbitrary bytes, and for YAML with a few bytes changed.
 
 use asdf::tree::json::Options;
 use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, Position, ScalarRules, YamlNode};
@@ -15,7 +15,7 @@ const SEEDS: [&str; 6] = [
     "a: [b: c, ? d, {e, f: }]\r\nb: # comment\r\n  - 1\r\n- 2",
 ];
 
-/// Asks a document everything, and checks that scalars are at their positions.
+/// Calls all methods of a document, and checks that each scalar is at its position.
 fn ask(text: &[u8], document: &Document) {
     let mut stack = vec![document.root()];
     let mut seen = std::collections::HashSet::new();
@@ -69,7 +69,7 @@ fn try_all(text: &[u8]) {
 }
 
 #[test]
-fn seeds_parse_cut_at_every_byte() {
+fn seeds_truncated_at_any_byte_cause_no_panic() {
     for seed in SEEDS {
         for end in 0..=seed.len() {
             try_all(&seed.as_bytes()[..end]);
@@ -81,12 +81,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
-    fn any_bytes(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_cause_no_panic(text in proptest::collection::vec(any::<u8>(), 0..200)) {
         try_all(&text);
     }
 
     #[test]
-    fn any_mix_of_indicators(
+    fn arbitrary_mixtures_of_indicators_cause_no_panic(
         text in proptest::collection::vec(
             prop::sample::select(vec![
                 "-", "- ", "?", "? ", ":", ": ", ",", "[", "]", "{", "}", "#", " #", "&a ", "*a ", "!",
@@ -102,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_yaml(
+    fn yaml_with_changed_bytes_causes_no_panic(
         seed in prop::sample::select(SEEDS.to_vec()),
         changes in proptest::collection::vec(
             (any::<prop::sample::Index>(), prop::sample::select(b"-?:,[]{}#&*!|>'\"%@`\n\r\t ae0.<=~\\".to_vec())),

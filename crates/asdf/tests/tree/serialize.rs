@@ -1,4 +1,4 @@
-//! Values of Rust types as values of a tree, and back.
+//! Serializing Rust values to a tree, and back.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn yaml(value: &impl Serialize) -> String {
 }
 
 #[test]
-fn numbers_of_every_size_come_back() {
+fn numbers_of_any_size_are_restored_after_serialization() {
     round_trip(&(i8::MIN, i16::MIN, i32::MIN, i64::MIN, i128::MIN));
     round_trip(&(u8::MAX, u16::MAX, u32::MAX, u64::MAX, i128::MAX));
     round_trip(&(0.1_f32, f32::MAX, -0.0_f64, 5e-324_f64, f64::MAX));
@@ -36,7 +36,7 @@ fn numbers_of_every_size_come_back() {
 }
 
 #[test]
-fn texts_come_back_whatever_they_look_like() {
+fn strings_are_restored_whatever_they_look_like() {
     for text in ["", "yes", "~", "1e3", "012", "2001-12-14", "a: b", "- a", "\n", "é\u{2028}", "\0"]
     {
         round_trip(&text.to_owned());
@@ -95,12 +95,12 @@ fn all() -> All {
 }
 
 #[test]
-fn structs_enums_and_maps_come_back() {
+fn structs_enums_and_maps_are_restored_after_serialization() {
     round_trip(&all());
 }
 
 #[test]
-fn fields_stand_in_their_order_and_variants_under_their_names() {
+fn fields_are_serialized_in_order_and_variants_under_their_names() {
     let text = yaml(&all());
     let expected = "v:\n  unit: null\n  none: null\n  some: 1\n  new: [1, 2]\n  pair: [-1, 'no']\n  \
         choices:\n  - Nothing\n  - {One: 2.5}\n  - Two: [3, true]\n  - Named:\n      x: null\n      \
@@ -117,7 +117,7 @@ impl Serialize for Bytes {
 }
 
 #[test]
-fn bytes_are_binary() {
+fn bytes_are_serialized_as_binary() {
     let value = to_value(&Bytes(vec![0, 255])).unwrap();
     assert_eq!(value, Value::Binary(vec![0, 255]));
     assert_eq!(from_value::<Vec<u8>>(&value).unwrap(), [0, 255]);
@@ -131,7 +131,7 @@ fn bytes_are_binary() {
 struct Deep(Vec<Deep>);
 
 #[test]
-fn what_cannot_be_a_value_is_an_error() {
+fn serializing_an_unsupported_value_is_an_error() {
     let keys: BTreeMap<Vec<i32>, i32> = [(vec![1], 1)].into();
     let error = to_value(&keys).unwrap_err();
     assert_eq!(error.to_string(), "a key is a collection; only scalars can be keys");
@@ -145,7 +145,7 @@ fn what_cannot_be_a_value_is_an_error() {
 }
 
 #[test]
-fn trees_with_shared_nodes_are_read_too() {
+fn trees_with_shared_nodes_can_be_deserialized() {
     let mut tree = Tree::default();
     let shared = tree.share(vec![1, 2]);
     tree.set("/a", shared).unwrap();

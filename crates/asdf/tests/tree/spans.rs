@@ -1,4 +1,4 @@
-//! Spans: nodes, keys, anchors, tags and comments in the text.
+//! The spans of nodes, keys, anchors, tags and comments in the text.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ fn spans<'t>(text: &'t str, pointer: &str) -> (&'t str, &'t str) {
 }
 
 #[test]
-fn a_span_is_from_anchor_or_tag_to_the_end_of_the_content() {
+fn a_span_extends_from_the_anchor_or_tag_to_the_end_of_the_content() {
     let text = "a: &x !t 'q' # c\nb:\n  - 1\n  - k: [2, 3] # c\n\n# d\nc: |  # h\n  text\n\n  more\n\nd: |+\n  x\n\n\ne:\nf: &y\ng: two\n  lines\n";
     assert_eq!(spans(text, "/a"), ("&x !t 'q'", "'q'"));
     assert_eq!(spans(text, "/b"), ("- 1\n  - k: [2, 3]", "- 1\n  - k: [2, 3]"));
@@ -34,7 +34,7 @@ fn a_span_is_from_anchor_or_tag_to_the_end_of_the_content() {
 }
 
 #[test]
-fn spans_are_bytes_of_the_file() {
+fn spans_are_relative_to_the_start_of_the_file() {
     let options = ParseOptions::default().start(100, 5);
     let document = Document::parse("é: ü\n".as_bytes(), &options, &mut Vec::new()).unwrap();
     let node = document.root().get("é").unwrap();
@@ -66,7 +66,7 @@ fn keys_anchors_tags_and_aliases_have_spans() {
 }
 
 #[test]
-fn comments_are_those_directly_above_and_the_one_on_the_line() {
+fn the_comments_of_a_node_are_directly_above_it_or_on_its_line() {
     let text = "# top\n\n# a1\n# a2\na: 1 # after a\n# of b\nb: # after b\n  # first\n  - x # after x\n\n  # far\n\n  - y\n\
                 # c1\nc: [1, # one\n  # two\n  2] # end\nd: | # head\n  # text\ne: '#'\n";
     let document = parse(text);
@@ -90,7 +90,7 @@ fn comments_are_those_directly_above_and_the_one_on_the_line() {
 }
 
 #[test]
-fn diagnostics_have_the_span_of_their_node() {
+fn a_diagnostic_has_the_span_of_its_node() {
     let text = "a: {k: 1, \"k\": 2}\nb: 2020-13-40\n";
     let mut diagnostics = Vec::new();
     Document::parse(text.as_ref(), &ParseOptions::default(), &mut diagnostics).unwrap();
@@ -111,7 +111,7 @@ fn diagnostics_have_the_span_of_their_node() {
     );
 }
 
-/// Checks that the spans of a document nest, lie in order, and cover what they name.
+/// Checks that the spans of a document are nested, are in order, and cover the right text.
 pub(crate) fn check(text: &str, document: &Document) {
     let mut last_start = 0;
     let mut open: Vec<Range<u64>> = Vec::new();
@@ -122,7 +122,7 @@ pub(crate) fn check(text: &str, document: &Document) {
         );
         assert!(last_start <= span.start, "in order");
         last_start = span.start;
-        // A node lies in what is open around it, or after it.
+        // A node lies either inside the innermost open collection or after it.
         while open.last().is_some_and(|outer| {
             outer.end < span.end || outer.end <= span.start && span.start < span.end
         }) {
@@ -161,7 +161,8 @@ pub(crate) fn check(text: &str, document: &Document) {
     }
 }
 
-/// The text of a node as a document of its own: its column is kept, since indentation counts.
+/// Converts the text of a node to a separate document. Keeps its column, because indentation
+/// matters.
 fn alone(text: &str, node: YamlNode<'_>) -> String {
     let span = node.span();
     let start = usize::try_from(span.start).unwrap();
@@ -178,7 +179,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn the_text_of_a_span_is_the_node(document in crate::random::document()) {
+    fn the_text_of_a_span_parses_to_the_same_node(document in crate::random::document()) {
         let (parsed, _) = try_parse(&document);
         let parsed = parsed.unwrap_or_else(|error| panic!("{document}\n{error}"));
         check(&document, &parsed);

@@ -1,4 +1,4 @@
-//! The public test suite of YAML, with what libyaml makes of each case.
+//! The public YAML test suite, with the results of libyaml for each case.
 
 use asdf::yaml::notation::events;
 use serde_json::Value;
@@ -34,7 +34,7 @@ fn corpus_yaml_suite_has_the_events_of_libyaml() {
         match (strings(&case["libyaml"]["events"]), &ours) {
             (Some(want), Ok(ours)) if *ours == want => {}
             (None, Err(_)) => {}
-            // Its own events, if it is accepted at all.
+            // Compare with the suite's own events if libyaml does not accept the text.
             (None, Ok(ours)) if case["suite"]["fails"] == false => {
                 accepted.push(id);
                 let want = strings(&case["suite"]["events"]);

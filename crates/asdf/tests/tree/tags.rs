@@ -1,4 +1,4 @@
-//! YAML's own tags and others.
+//! YAML's own tags, and other tags.
 
 use asdf::yaml::{Content, Document, Integer, NodeKind, YamlNode};
 
@@ -11,7 +11,7 @@ fn value(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn tags_of_yaml_decide_the_type() {
+fn a_tag_of_yaml_determines_the_type_of_a_node() {
     for (text, want) in [
         ("!!str 5", "String(\"5\")"),
         ("!!int '5'", "Int(Small(5))"),
@@ -38,7 +38,7 @@ fn tags_of_yaml_decide_the_type() {
 }
 
 #[test]
-fn text_that_does_not_fit_its_tag_is_an_error_of_that_node_when_asked() {
+fn text_that_does_not_fit_its_tag_is_an_error_when_the_value_is_requested() {
     for text in [
         "!!int x",
         "!!int 1.5",
@@ -68,27 +68,27 @@ fn text_that_does_not_fit_its_tag_is_an_error_of_that_node_when_asked() {
 }
 
 #[test]
-fn overridden_handles_are_what_the_directive_says() {
+fn a_directive_can_redefine_the_handle_of_yaml() {
     let document = parse("%TAG !! tag:x/\n---\na: !!int 5\n");
     let a = document.root().get("a").unwrap();
     assert_eq!((a.tag(), a.as_str()), (Some("tag:x/int"), Some("5")));
 }
 
 #[test]
-fn verbatim_tags_stay_as_they_are() {
+fn a_verbatim_tag_is_not_resolved_through_handles() {
     let document = parse("a: !<tag:x%21/y> 5\nb: !<!foo> 5\n");
     assert_eq!(document.root().get("a").unwrap().tag(), Some("tag:x!/y"));
     assert_eq!(document.root().get("b").unwrap().tag(), Some("!foo"));
 }
 
 #[test]
-fn a_constant_is_its_content() {
+fn a_node_with_the_constant_tag_has_the_value_of_its_content() {
     let tag = "!<tag:stsci.edu:asdf/core/constant-1.0.0>";
     assert_eq!(value(&format!("{tag} 5")).as_deref(), Ok("Int(Small(5))"));
 }
 
 #[test]
-fn getters_convert_only_what_is_of_their_type() {
+fn getters_return_none_for_nodes_of_another_type() {
     let document = parse("i: 5\nf: 2.5\ns: 1e3\nb: off\nn: ~\nneg: -1\nl: [a]\n");
     let get = |key: &str| document.root().get(key).unwrap();
     assert_eq!(
@@ -105,7 +105,7 @@ fn getters_convert_only_what_is_of_their_type() {
 }
 
 #[test]
-fn integers_of_any_size_keep_their_digits() {
+fn integers_beyond_128_bits_keep_their_digits() {
     let document = parse_large("123456789012345678901234567890123456789012345");
     let Content::Int(Integer::Large { negative, digits }) =
         document.root().get("v").unwrap().value().unwrap()
@@ -117,7 +117,7 @@ fn integers_of_any_size_keep_their_digits() {
     let hex = format!("0x{}", "f".repeat(10_000));
     let document = parse_large(&hex);
     let node = document.root().get("v").unwrap();
-    assert!(node.value().unwrap_err().to_string().contains("too large"));
+    assert!(node.value().unwrap_err().to_string().contains("too many decimal digits"));
     assert_eq!(node.text(), Some(hex.as_str()));
 }
 
@@ -128,8 +128,8 @@ fn parse_large(text: &str) -> Document {
 }
 
 #[test]
-fn an_ordered_mapping_has_tagged_entries_and_is_addressed_by_key() {
-    // Python asdf 6.0 writes an OrderedDict in this way.
+fn an_ordered_mapping_with_tagged_entries_can_be_addressed_by_key() {
+    // Python asdf 6.0 writes an `OrderedDict` like this.
     let document = parse("o: !!omap\n- !!omap {x: 1}\n- !!omap {y: 2}\n");
     for node in document.nodes() {
         assert!(node.value().is_ok(), "{:?}", node.tag());

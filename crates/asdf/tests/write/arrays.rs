@@ -1,4 +1,4 @@
-//! Arrays: every datatype, byte order, layout and mask reads back as what was written.
+//! Every datatype, byte order, layout and mask of an array must read back as it was written.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use asdf::{Asdf, Bytes, Limits, Tree, Value, WriteOptions};
 
 use crate::{bytes_of, open, written};
 
-/// All datatypes that have no fields.
+/// Returns all datatypes without fields.
 fn scalars() -> Vec<ScalarType> {
     let kinds = [
         (ScalarKind::Bool, &[1][..]),
@@ -44,7 +44,7 @@ fn records() -> Vec<Datatype> {
     ]
 }
 
-/// Bytes that are valid elements: text of ASCII letters, booleans of 0 and 1.
+/// Converts bytes to valid elements: ASCII letters for text, 0 and 1 for booleans.
 fn elements(datatype: &Datatype, count: usize) -> Vec<u8> {
     (0..count).flat_map(|at| element(datatype, at)).collect()
 }
@@ -139,7 +139,7 @@ fn every_datatype_reads_back_from_the_tree() {
             let file = written(tree, WriteOptions::new());
             assert_eq!(file.blocks().len().unwrap(), 0);
             let (found, found_shape, read) = read(&file, "/a");
-            // In the tree a number has no byte order.
+            // Numbers in the tree have no byte order.
             assert_eq!(found, datatype.with_byte_order(ByteOrder::Little), "{datatype} {shape:?}");
             assert_eq!((found_shape.as_slice(), read), (shape, expected), "{datatype} {shape:?}");
         }
@@ -147,7 +147,7 @@ fn every_datatype_reads_back_from_the_tree() {
 }
 
 #[test]
-fn floats_in_the_tree_are_exact() {
+fn floats_written_in_the_tree_read_back_exactly() {
     let doubles =
         [0.0, -0.0, f64::MAX, 5e-324, 1e16, 0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
     let singles = [3.3_f32, f32::MAX, 1e-45, f32::INFINITY];
@@ -173,7 +173,7 @@ fn floats_in_the_tree_are_exact() {
 }
 
 #[test]
-fn arrays_of_one_base_share_its_block() {
+fn arrays_created_from_the_same_data_share_a_block() {
     let numbers: Vec<u8> = (0..48_i32).flat_map(i32::to_le_bytes).collect();
     let datatype = Datatype::parse("<i4").unwrap();
     let base = Array::from_bytes(numbers, datatype.clone(), &[6, 8]).unwrap();
@@ -198,13 +198,13 @@ fn arrays_of_one_base_share_its_block() {
     assert_eq!(read("reversed"), (0..48).rev().collect::<Vec<_>>());
     assert_eq!(read("tile"), [9, 11, 13, 25, 27, 29]);
     assert_eq!(read("repeated"), [0, 1, 0, 1, 0, 1]);
-    // A whole array in C order has neither an offset nor strides.
+    // An entire array in C order has neither an offset nor strides.
     let base = file.tree().unwrap().get("base").unwrap();
     assert!(base.get("strides").is_none() && base.get("offset").is_none());
 }
 
 #[test]
-fn records_with_gaps_are_written_without_them() {
+fn records_with_gaps_are_written_without_the_gaps() {
     let field = |name: &str, text: &str| Field::new(name, Datatype::parse(text).unwrap());
     let record = Record::aligned(vec![field("a", "|u1"), field("b", "<f8")]).unwrap();
     let mut bytes = Vec::new();
@@ -222,7 +222,7 @@ fn records_with_gaps_are_written_without_them() {
 }
 
 #[test]
-fn masks_are_values_or_arrays() {
+fn masks_can_be_values_or_arrays() {
     let numbers = || Array::from_slice(&[1.0, -999.0, f64::NAN], &[3]).unwrap();
     let mask = Array::from_slice(&[false, true, false], &[3]).unwrap();
     let mut tree = Tree::default();
@@ -242,13 +242,13 @@ fn masks_are_values_or_arrays() {
 }
 
 #[test]
-fn small_arrays_are_inline_below_a_size() {
+fn arrays_smaller_than_the_limit_are_written_inline() {
     let mut tree = Tree::default();
     tree.set("/three", Array::from_slice(&[1_u8, 2, 3], &[3]).unwrap()).unwrap();
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
     let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(ArrayStorage::Block);
     tree.set("/one", block).unwrap();
-    // Bytes that are not text cannot be in the tree.
+    // Bytes that are not text cannot be written in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
     // Neither can a single element, nor integers beyond the range of literals.
@@ -258,7 +258,7 @@ fn small_arrays_are_inline_below_a_size() {
     let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
     let names = ["three", "four", "one", "bytes", "single", "large"];
     assert_eq!(names.map(has_source), [false, true, true, true, true, true]);
-    // The reference cannot read lists inside records from the tree.
+    // The reference implementation cannot read lists inside records from the tree.
     let mut tree = Tree::default();
     for (key, datatype) in ["nested", "flat"].into_iter().zip(records()) {
         let bytes = elements(&datatype, 1);
@@ -270,7 +270,7 @@ fn small_arrays_are_inline_below_a_size() {
 }
 
 #[test]
-fn keys_of_an_array_are_in_the_order_of_the_reference() {
+fn the_keys_of_an_array_are_in_the_order_of_the_reference_implementation() {
     let mut tree = Tree::default();
     let layout = Strided::new(vec![2], vec![-2], 2, 2, 4).unwrap();
     let data = Arc::new(Bytes::from_static(&[1, 0, 2, 0]));
@@ -293,7 +293,7 @@ fn keys_of_an_array_are_in_the_order_of_the_reference() {
 }
 
 #[test]
-fn types_that_asdf_does_not_have_are_refused() {
+fn an_array_with_a_datatype_that_asdf_lacks_is_rejected() {
     for text in ["<f16", "<M8[s]", "<m8[s]", "|V4", "<c32"] {
         let datatype = Datatype::parse(text).unwrap();
         let bytes = vec![0; usize::try_from(datatype.itemsize()).unwrap()];
@@ -306,7 +306,7 @@ fn types_that_asdf_does_not_have_are_refused() {
 
 #[test]
 #[cfg(feature = "ndarray")]
-fn arrays_of_ndarray_are_taken() {
+fn an_array_of_the_ndarray_crate_is_written() {
     let array = ndarray::Array2::from_shape_vec((2, 2), vec![1_i16, 2, 3, 4]).unwrap();
     let transposed = array.t();
     let ours = Array::from_ndarray(&transposed).unwrap();
@@ -314,7 +314,7 @@ fn arrays_of_ndarray_are_taken() {
 }
 
 #[test]
-fn arrays_with_strides_are_taken() {
+fn copying_an_array_with_negative_strides_keeps_its_byte_order() {
     let view = binio::array::Array::new(
         Bytes::from_static(&[0, 1, 0, 2]),
         Datatype::parse(">u2").unwrap(),
@@ -327,7 +327,7 @@ fn arrays_with_strides_are_taken() {
 }
 
 #[test]
-fn a_npy_file_keeps_its_order() {
+fn an_array_from_a_npy_file_keeps_its_order() {
     let header =
         binio::array::npy::Header::new(Datatype::parse("<u2").unwrap(), Order::F, vec![2, 2]);
     let mut npy = header.unwrap().to_bytes();
@@ -342,7 +342,7 @@ fn a_npy_file_keeps_its_order() {
 }
 
 #[test]
-fn a_value_is_an_array_too() {
+fn an_array_converts_to_a_value() {
     let value = Value::from(Array::from_slice(&[1_u8], &[1]).unwrap());
     assert!(value.is_collection());
     assert_eq!(value.clone(), value);

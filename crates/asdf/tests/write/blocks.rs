@@ -1,4 +1,4 @@
-//! The layout of a file: alignment, checksums, index, padding, standard.
+//! The layout of a written file: alignment, checksums, index, padding and version of the standard.
 
 use asdf::block::ChecksumVerdict;
 use asdf::ndarray::f16;
@@ -19,14 +19,14 @@ fn three_arrays() -> Tree {
 }
 
 #[test]
-fn more_padding_than_is_read_as_such_is_an_error_before_anything_is_written() {
+fn too_much_padding_is_an_error_before_anything_is_written() {
     let writer = Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(100_000_000_000));
     let error = writer.write_to(&mut std::io::Cursor::new(Vec::new())).unwrap_err().to_string();
     assert!(error.contains("expected at most 67108864"), "{error}");
 }
 
 #[test]
-fn data_begins_at_multiples_of_the_alignment() {
+fn block_data_begins_at_multiples_of_the_alignment() {
     for align in [1, 8, 64, 4096, 32_768] {
         let file = written(three_arrays(), WriteOptions::new().align(align));
         for block in file.blocks() {
@@ -44,7 +44,7 @@ fn data_begins_at_multiples_of_the_alignment() {
 }
 
 #[test]
-fn blocks_have_no_gaps_and_an_index() {
+fn blocks_are_written_without_gaps_and_with_an_index() {
     let bytes = bytes_of(&Writer::new(three_arrays()));
     let file = open(bytes.clone());
     let index = file.layout().index.clone().unwrap();
@@ -64,7 +64,7 @@ fn blocks_have_no_gaps_and_an_index() {
     assert_eq!(Asdf::from_bytes(bare).unwrap().layout().index, None);
 }
 
-/// Arrays of which some are so large that other threads make their checksums.
+/// Creates arrays of which some are so large that other threads compute their checksums.
 #[cfg(feature = "rayon")]
 fn large_arrays() -> Tree {
     let mut tree = Tree::default();
@@ -77,13 +77,13 @@ fn large_arrays() -> Tree {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn checksums_that_other_threads_make_are_in_the_headers() {
+fn checksums_computed_by_other_threads_are_written_to_the_headers() {
     use rayon::prelude::*;
 
     let writer = Writer::new(large_arrays());
     let written = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        // More writers than threads: none may wait for the others.
+        // Use more writers than threads. None may wait for the others.
         pool.install(|| (0..5).into_par_iter().map(|_| bytes_of(&writer)).collect::<Vec<_>>())
     };
     let alone = written(1);
@@ -95,7 +95,7 @@ fn checksums_that_other_threads_make_are_in_the_headers() {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn an_output_that_is_full_ends_writing_with_its_error() {
+fn writing_to_a_full_output_ends_with_its_error() {
     let writer = Writer::new(large_arrays());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for room in [0, 100, 2_000, 5_100_000, 8_100_000] {
@@ -107,13 +107,13 @@ fn an_output_that_is_full_ends_writing_with_its_error() {
 }
 
 #[test]
-fn checksums_can_be_left_out() {
+fn checksums_can_be_omitted() {
     let file = written(three_arrays(), WriteOptions::new().checksum(false));
     assert_eq!(file.blocks().get(0).unwrap().verify().unwrap(), ChecksumVerdict::Absent);
 }
 
 #[test]
-fn the_tree_is_padded_with_blanks() {
+fn the_tree_is_padded_with_spaces() {
     for pad in [1, 2, 5000] {
         let bytes =
             bytes_of(&Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(pad)));
@@ -129,7 +129,7 @@ fn the_tree_is_padded_with_blanks() {
 }
 
 #[test]
-fn the_standard_selects_the_versions_of_tags() {
+fn the_version_of_the_standard_determines_the_versions_of_tags() {
     let version = |minor| Version::new(1, minor, 0);
     for (minor, root, array) in [
         (0, "asdf-1.0.0", "ndarray-1.0.0"),
@@ -155,7 +155,7 @@ fn the_standard_selects_the_versions_of_tags() {
 }
 
 #[test]
-fn what_a_standard_lacks_is_refused() {
+fn values_that_the_version_of_the_standard_lacks_are_rejected() {
     let fails = |tree: &Tree, minor: u32| {
         let options = WriteOptions::new().standard(Version::new(1, minor, 0));
         Writer::new(tree.clone())
@@ -182,7 +182,7 @@ fn what_a_standard_lacks_is_refused() {
 }
 
 #[test]
-fn integers_beyond_64_bits_become_integer_nodes() {
+fn integers_beyond_64_bits_are_written_as_integer_nodes() {
     let mut tree = Tree::parse("text: 0x8000000000000000\nsmall: -9223372036854775806\n").unwrap();
     for (key, value) in
         [("/a", i128::MAX), ("/b", -(1 << 63)), ("/c", (1 << 63) - 1), ("/d", 1 << 63)]
@@ -211,7 +211,7 @@ fn integers_beyond_64_bits_become_integer_nodes() {
 }
 
 #[test]
-fn large_elements_of_inline_arrays_stay_elements() {
+fn large_integers_in_inline_arrays_are_not_converted_to_integer_nodes() {
     for standard in asdf::save::STANDARDS {
         let mut tree = Tree::default();
         let elements = [1, u64::MAX, 1 << 63];
@@ -222,7 +222,7 @@ fn large_elements_of_inline_arrays_stay_elements() {
             Asdf::from_bytes(bytes_of(&Writer::new(tree).options(options))).unwrap()
         };
         let file = write(tree);
-        // Now they are integers in a list of the tree, and are written so once more.
+        // Now they are integers in a list in the tree, and are written in the same way again.
         let again = write(Tree::from_file(&file, 0).unwrap());
         assert_eq!(again.tree_text(), file.tree_text());
         let array = again.tree().unwrap().pointer("/a").unwrap().ndarray().unwrap();
@@ -231,7 +231,7 @@ fn large_elements_of_inline_arrays_stay_elements() {
 }
 
 #[test]
-fn inline_arrays_need_no_blocks() {
+fn a_file_with_only_inline_arrays_has_no_blocks() {
     let mut tree = Tree::default();
     let array = Array::from_slice(&[1_i64, 2], &[2]).unwrap();
     tree.set("/a", array.storage(ArrayStorage::Inline)).unwrap();

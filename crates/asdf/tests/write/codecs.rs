@@ -1,4 +1,5 @@
-//! Compression: every codec and level, data of every kind, the same bytes for any number of threads.
+//! Compression: every codec and level with data of every kind must produce the same bytes for any
+//! number of threads.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use asdf::{Bytes, Compression, Limits, ReadAt, Tree, WriteOptions, Writer};
 
 use crate::{bytes_of, open};
 
-/// Numbers that look random.
+/// Returns numbers that look random.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x1234_5678_9abc_def0_u64;
     let next = || {
@@ -24,7 +25,8 @@ fn smooth(len: usize) -> Vec<u8> {
     (0..u32::try_from(len).unwrap() / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
 }
 
-/// Data of different kinds: what one piece holds, several, runs of every length.
+/// Returns data of different kinds: data that fits into one piece, data of several pieces, and runs
+/// of every length.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let runs = (0..3000_usize).flat_map(|at| vec![u8::try_from(at % 251).unwrap(); at % 300]);
     vec![
@@ -53,7 +55,7 @@ fn check(compressions: &[&str]) {
     for compression in compressions {
         for (name, data) in kinds() {
             let bytes = file_of(data.clone(), compression.parse().unwrap());
-            // Opened strictly: a second stream or bytes after it would be diagnostics.
+            // Open the file strictly, so that a second stream or bytes after the stream are errors.
             let file = open(bytes);
             let block = file.blocks().get(0).unwrap();
             assert_eq!(
@@ -68,17 +70,17 @@ fn check(compressions: &[&str]) {
 }
 
 #[test]
-fn zlib_is_one_stream_of_any_level() {
+fn zlib_output_is_a_single_stream_at_every_level() {
     check(&["zlib:0", "zlib:1", "zlib:6", "zlib:9"]);
 }
 
 #[test]
-fn bzip2_is_one_stream_of_any_level() {
+fn bzip2_output_is_a_single_stream_at_every_level() {
     check(&["bzp2:1", "bzp2:9"]);
 }
 
 #[test]
-fn other_codecs_read_back() {
+fn data_compressed_with_other_codecs_reads_back() {
     check(&["none", "lz4"]);
     #[cfg(feature = "lz4f")]
     check(&["lz4f"]);
@@ -88,10 +90,10 @@ fn other_codecs_read_back() {
     check(&["blsc:5", "blsc-chunked:5"]);
 }
 
-/// The length of each chunk, which precedes its Blosc buffer.
+/// Returns the length of each chunk, as stored before its Blosc buffer.
 #[cfg(feature = "blsc")]
 #[test]
-fn blosc_chunks_hold_4_mib_each_behind_the_length_of_their_buffer() {
+fn blosc_chunks_contain_4_mib_of_data_after_the_length_of_their_buffer() {
     let bytes = file_of(noise((4 << 20) + 1000), "blsc-chunked".parse().unwrap());
     let file = open(bytes);
     let block = file.blocks().get(0).unwrap();
@@ -110,7 +112,7 @@ fn blosc_chunks_hold_4_mib_each_behind_the_length_of_their_buffer() {
 
 #[cfg(feature = "blsc")]
 #[test]
-fn a_copied_block_keeps_its_blosc_framing_unless_told_otherwise() {
+fn a_copied_block_keeps_its_blosc_framing_unless_the_options_change_it() {
     for (framing, other) in [("blsc", "blsc-chunked"), ("blsc-chunked", "blsc")] {
         let file = open(file_of(smooth(100_000), framing.parse().unwrap()));
         let is_chunked = framing == "blsc-chunked";
@@ -129,7 +131,7 @@ fn a_copied_block_keeps_its_blosc_framing_unless_told_otherwise() {
 
 #[test]
 #[cfg(feature = "rayon")]
-fn the_bytes_do_not_depend_on_the_threads() {
+fn the_compressed_bytes_do_not_depend_on_the_number_of_threads() {
     let compressions = ["zlib:6", "bzp2:3", "lz4"].into_iter();
     let compressions = compressions.chain(cfg!(feature = "blsc").then_some("blsc-chunked:5"));
     for compression in compressions {
@@ -141,7 +143,7 @@ fn the_bytes_do_not_depend_on_the_threads() {
     }
 }
 
-/// Zeros that are made when they are read, and the most that was read at a time.
+/// A source of zeros that are generated when read, with the size of the largest read.
 struct Endless(u64, std::sync::atomic::AtomicU64);
 
 impl ReadAt for Endless {
@@ -157,7 +159,7 @@ impl ReadAt for Endless {
 }
 
 #[test]
-fn large_arrays_are_read_in_pieces() {
+fn large_arrays_are_read_in_pieces_during_writing() {
     for compression in [
         Compression::None,
         Compression::Zlib(1),
@@ -179,7 +181,7 @@ fn large_arrays_are_read_in_pieces() {
 }
 
 #[test]
-fn the_compression_of_an_array_is_used_before_that_of_the_writer() {
+fn the_compression_of_an_array_overrides_that_of_the_writer() {
     let array = |bytes: &'static [u8]| {
         let datatype = Datatype::parse("|u1").unwrap();
         Array::from_bytes(Bytes::from_static(bytes), datatype, &[bytes.len() as u64]).unwrap()

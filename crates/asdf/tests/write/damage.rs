@@ -1,4 +1,5 @@
-//! Random damage: repair loses nothing that could be read, or says so.
+//! Random damage: repair must not lose anything that could be read before, unless it reports the
+//! loss.
 //!
 //! `SCIBIN_DAMAGE_CASES` sets the number of cases per file, and `SCIBIN_DAMAGE_SEED` chooses them. With
 //! `SCIBIN_CORPUS` set, the files of the corpus are damaged as well.
@@ -14,7 +15,7 @@ use asdf::{Asdf, External, Limits, OpenOptions};
 
 use crate::bytes_of;
 
-/// Files above this size take too long for many cases.
+/// Maximum size of a test file in bytes. Larger files would take too long for many cases.
 const MAX_LEN: usize = 100_000;
 
 /// A generator of reproducible numbers (xorshift64*).
@@ -38,7 +39,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// The data of each array that can be read, by its pointer.
+/// Returns the data of each array that can be read, by its pointer.
 fn arrays(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let limits = Limits::default().max_alloc(16 << 20).max_decoded(16 << 20);
     let options = OpenOptions::new().external(External::Deny).limits(limits);
@@ -61,8 +62,9 @@ fn repair(bytes: &[u8]) -> Option<(Vec<u8>, RecoverReport)> {
     Some((out.into_inner(), report))
 }
 
-/// What repair did with the arrays that could be read before, in short, if it broke its promise: an
-/// array has the data that it had before or in the good file, or the report names it.
+/// Returns a short description of what repair did with the arrays that could be read before, if it
+/// broke its promise: each array must have the same data as before or as in the good file, or the
+/// report must list it.
 fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<String> {
     let before = arrays(damaged);
     let (repaired, report) = repair(damaged)?;
@@ -75,7 +77,7 @@ fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<St
     for (pointer, data) in &before {
         let now = after.get(pointer);
         let is_kept = now == Some(data);
-        // Data that was wrong before may be right now.
+        // Data that was wrong before may be correct now.
         let is_mended =
             now.is_some() && now == good.get(pointer) && good.get(pointer) != Some(data);
         if !is_kept && !is_mended && !is_named(pointer) {
@@ -89,7 +91,7 @@ fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<St
     None
 }
 
-/// Damages a file in one of the ways that happen.
+/// Damages a file in one of several realistic ways.
 fn damage(good: &[u8], random: &mut Random) -> (&'static str, Vec<u8>) {
     let mut bytes = good.to_vec();
     let at = random.below(bytes.len());
@@ -181,7 +183,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The golden files, and those of the corpus if one is named.
+/// Returns the golden files, and those of the corpus if there is one.
 fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(&testdata::path("asdf"), &mut files);
@@ -193,7 +195,7 @@ fn files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn repair_keeps_every_array_that_could_be_read_or_names_it() {
+fn repair_keeps_every_readable_array_or_reports_its_loss() {
     let cases = from_environment("SCIBIN_DAMAGE_CASES", 4);
     let seed = from_environment("SCIBIN_DAMAGE_SEED", 1);
     let (mut tried, mut broken) = (0, Vec::new());
@@ -218,8 +220,8 @@ fn repair_keeps_every_array_that_could_be_read_or_names_it() {
 }
 
 #[test]
-fn repair_with_any_index_entry_off_by_up_to_100_changes_no_array() {
-    // All of them take some seconds.
+fn repair_changes_no_array_if_an_index_entry_is_off_by_up_to_100() {
+    // Testing all differences takes several seconds.
     let step = if from_environment("SCIBIN_DAMAGE_CASES", 4) < 100 { 11 } else { 1 };
     for name in ["datatypes_little", "compressed_zlib", "padded", "records"] {
         let good = std::fs::read(testdata::path(&format!("asdf/{name}.asdf"))).unwrap();
@@ -249,7 +251,7 @@ fn repair_with_any_index_entry_off_by_up_to_100_changes_no_array() {
     }
 }
 
-/// A file with three arrays of which none has a checksum.
+/// Creates a file with three arrays without checksums.
 fn without_checksums() -> Vec<u8> {
     let mut tree = asdf::Tree::default();
     for name in ["/a", "/b", "/c"] {
@@ -262,11 +264,11 @@ fn without_checksums() -> Vec<u8> {
 }
 
 #[test]
-fn repair_removes_no_line_ends_that_a_wrong_index_only_makes_likely() {
+fn repair_undoes_no_line_end_conversion_suggested_only_by_a_wrong_index() {
     let good = without_checksums();
     let file = Asdf::from_bytes(good.clone()).unwrap();
     let second = file.blocks().get(1).unwrap().offset();
-    // As many bytes after the first block as its data has pairs of CR and LF.
+    // Insert as many bytes after the first block as its data contains pairs of CR and LF.
     let mut bytes = good.clone();
     let at = usize::try_from(second).unwrap();
     bytes.splice(at..at, [b'x'; 15]);

@@ -1,4 +1,5 @@
-//! Files from files: copies, exploded and imploded ones, and what a failure leaves.
+//! Writing files based on other files: copies, exploded and imploded files, and the state after a
+//! failure.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use binio::write::fault::{Fault, FaultyWriter};
 
 use crate::{bytes_of, open};
 
-/// Three arrays of two blocks, and a block that no array names.
+/// Creates a file with three arrays in two blocks, and a block that no array refers to.
 fn original() -> Vec<u8> {
     let numbers = |len: u64| {
         let bytes: Vec<u8> = (0..len).flat_map(u64::to_le_bytes).collect();
@@ -46,7 +47,7 @@ fn copy(file: &Asdf, inline_below: u64, options: WriteOptions) -> Asdf {
 }
 
 #[test]
-fn a_copy_keeps_blocks_and_their_compression() {
+fn a_copied_file_keeps_the_blocks_and_their_compression() {
     let file = open(original());
     let copied = copy(&file, 0, WriteOptions::new());
     assert_eq!(codes(&copied), ["", "zlib", ""]);
@@ -58,7 +59,7 @@ fn a_copy_keeps_blocks_and_their_compression() {
 }
 
 #[test]
-fn a_copy_with_another_compression_has_it_in_all_blocks() {
+fn copying_with_another_compression_recompresses_all_blocks() {
     let file = open(original());
     let copied = copy(&file, 0, WriteOptions::new().compression(Compression::Lz4));
     assert_eq!(codes(&copied), ["lz4", "lz4", "lz4"]);
@@ -66,7 +67,7 @@ fn a_copy_with_another_compression_has_it_in_all_blocks() {
 }
 
 #[test]
-fn a_damaged_stream_is_not_compressed_again() {
+fn copying_a_damaged_stream_with_another_compression_is_an_error() {
     let noise = |at: u32| at.wrapping_mul(0x9e37_79b9).rotate_left(at % 31).to_le_bytes();
     let noise: Vec<u8> = (0..3_000_000).flat_map(noise).collect();
     let data = Array::from_slice(&noise, &[noise.len() as u64]).unwrap();
@@ -78,7 +79,7 @@ fn a_damaged_stream_is_not_compressed_again() {
     let stored = stored.blocks().get(0).unwrap().data_range().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
-    // At the beginning, in the middle, and in the checksum of the stream after all of the data.
+    // At the beginning, in the middle, and in the checksum after all data.
     for at in [stored.start, u64::midpoint(stored.start, stored.end), stored.end - 1] {
         let mut bytes = bytes.clone();
         bytes[usize::try_from(at).unwrap()] ^= 0x10;
@@ -89,7 +90,7 @@ fn a_damaged_stream_is_not_compressed_again() {
         let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Codec { index: 0, .. }), "{at}: {error}");
     }
-    // An output that fails is that failure, and ends the decoding.
+    // A failure of the output is returned unchanged, and ends the decoding.
     fs::write(&path, &bytes).unwrap();
     let file = Asdf::open(&path).unwrap();
     let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
@@ -102,7 +103,7 @@ fn a_damaged_stream_is_not_compressed_again() {
 }
 
 #[test]
-fn a_copy_with_a_level_is_compressed_again() {
+fn copying_with_a_compression_level_recompresses_the_blocks() {
     let len = |file: &Asdf| file.blocks().get(1).unwrap().header().unwrap().used_size;
     let file = open(original());
     let small = copy(&file, 0, WriteOptions::new().compression(Compression::Zlib(9)));
@@ -112,10 +113,10 @@ fn a_copy_with_a_level_is_compressed_again() {
 }
 
 #[test]
-fn blocks_of_arrays_that_came_into_the_tree_are_left_out_and_others_are_kept() {
+fn a_copy_omits_only_the_blocks_of_arrays_that_moved_into_the_tree() {
     let file = open(original());
     let copied = copy(&file, 10, WriteOptions::new());
-    // The array of the unknown tag is not known to be one, so that its block stays.
+    // The node with the unknown tag may not be an array, so its block is kept.
     assert_eq!(codes(&copied), ["zlib", ""]);
     assert!(copied.tree().unwrap().pointer("/small/data").is_ok());
     for key in ["small", "large"] {
@@ -124,7 +125,7 @@ fn blocks_of_arrays_that_came_into_the_tree_are_left_out_and_others_are_kept() {
 }
 
 #[test]
-fn a_damaged_block_is_not_copied() {
+fn copying_a_damaged_block_is_an_error() {
     let mut bytes = original();
     let file = open(bytes.clone());
     let at = usize::try_from(file.blocks().get(0).unwrap().data_range().unwrap().start).unwrap();
@@ -140,7 +141,7 @@ fn a_damaged_block_is_not_copied() {
 }
 
 #[test]
-fn an_open_shape_becomes_the_number_of_rows() {
+fn an_open_shape_is_copied_as_the_number_of_rows() {
     let tree = "s: !core/ndarray-1.1.0\n  {source: -1, datatype: uint8, byteorder: big, shape: ['*', 2]}\n";
     let mut bytes = format!(
         "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}...\n"
@@ -159,7 +160,7 @@ fn an_open_shape_becomes_the_number_of_rows() {
 }
 
 #[test]
-fn exploded_and_imploded_again_it_is_the_same() {
+fn exploding_and_imploding_a_file_restores_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = open(original());
     let path = folder.path().join("a b.asdf");
@@ -186,13 +187,13 @@ fn exploded_and_imploded_again_it_is_the_same() {
 }
 
 #[test]
-fn files_that_the_tree_names_are_not_replaced_by_new_parts() {
+fn exploding_does_not_replace_files_to_which_the_tree_refers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let file = open(original());
     let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
     writer.explode(&path).unwrap();
-    // The exploded file gets a block of its own, and is exploded over itself.
+    // Add a block to the exploded file, and explode it to the same path.
     let mut editor = asdf::save::Editor::open(&path).unwrap();
     editor.set_array("/new", Array::from_slice(&[7_u64, 8], &[2]).unwrap()).unwrap();
     editor.commit().unwrap();
@@ -208,7 +209,7 @@ fn files_that_the_tree_names_are_not_replaced_by_new_parts() {
 }
 
 #[test]
-fn exploding_that_fails_leaves_the_old_files() {
+fn a_failed_explosion_leaves_the_old_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let file = open(original());
@@ -221,7 +222,7 @@ fn exploding_that_fails_leaves_the_old_files() {
         all
     };
     let before = content();
-    // The last block of another file is damaged.
+    // Damage the last block of another file.
     let mut bytes = original();
     let last = file.blocks().get(2).unwrap().data_range().unwrap();
     bytes[usize::try_from(last.start).unwrap()] ^= 1;
@@ -232,7 +233,7 @@ fn exploding_that_fails_leaves_the_old_files() {
 }
 
 #[test]
-fn a_file_that_may_not_be_opened_is_not_imploded() {
+fn imploding_a_file_that_the_policy_forbids_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let file = open(original());
@@ -245,7 +246,7 @@ fn a_file_that_may_not_be_opened_is_not_imploded() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_leaves_the_old_one() {
+fn a_failed_write_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, b"old").unwrap();
@@ -261,7 +262,7 @@ fn a_file_that_cannot_be_written_leaves_the_old_one() {
 }
 
 #[test]
-fn every_failure_of_the_output_is_reported() {
+fn a_failure_of_the_output_at_any_operation_or_byte_is_reported() {
     let file = open(original());
     let writer = || Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
     let mut whole = FaultyWriter::new(std::io::Cursor::new(Vec::new()), Fault::None);

@@ -1,5 +1,6 @@
-//! What the Python reference then reads: its own files copied in every way, and texts of every kind.
-//! `cargo xtask interop` names the folder in `SCIBIN_INTEROP`; `interop/check.py` reads what is here.
+//! Files that the Python reference reads afterwards: its own files, copied in every way, and
+//! strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder, and
+//! `interop/check.py` reads the files in it.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,8 @@ use serde_json::{Value as Json, json};
 
 use super::text::ODD_TEXTS;
 
-/// Ways to copy a file: a name, the compression, the alignment, arrays of fewer elements inline.
+/// Ways to copy a file: a name, the compression, the alignment, and the number of elements below
+/// which arrays are inline.
 const WAYS: &[(&str, Compression, u64, u64)] = &[
     ("plain", Compression::None, 1, 0),
     ("page", Compression::None, 4096, 0),
@@ -59,8 +61,8 @@ fn interop_write_copies_of_the_files_of_the_reference() {
     fs::write(ours.join("copies.json"), Json::from(copies).to_string()).unwrap();
 }
 
-/// Changes a copy so that its blocks move, and changes it back. Returns false for a file that names
-/// others, which are not in the folder.
+/// Edits a copy so that its blocks move, then undoes the edit. Returns `false` for a file that
+/// refers to external files, because these are not in the folder.
 fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
     let is_external =
         |node: asdf::Node<'_>| node.get("source").is_some_and(|source| source.as_str().is_some());
@@ -109,7 +111,7 @@ fn interop_write_repaired_files() {
     fs::write(ours.join("repaired.json"), Json::from(files).to_string()).unwrap();
 }
 
-/// Texts that other readers might take for something else, and long ones.
+/// Strings that other readers might take for another type, and long strings.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = ODD_TEXTS.iter().map(|text| (*text).to_owned()).collect();
     texts.push("long word ".repeat(50));

@@ -1,4 +1,4 @@
-//! Copies of a file keep the text of its tree, except for the nodes that are different.
+//! Copies of a file keep the text of its tree, except for nodes that differ.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 const HEAD: &str =
     "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n# made by hand\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
 
-/// A file with this tree, and a block of three bytes for each number of `blocks`.
+/// Creates a file with this tree, and a three-byte block for each number in `blocks`.
 fn file(tree: &str, blocks: &[u8]) -> Asdf {
     let mut bytes = format!("{HEAD}--- !core/asdf-1.1.0\n{tree}...\n").into_bytes();
     for &number in blocks {
@@ -53,7 +53,7 @@ again: *x
 ";
 
 #[test]
-fn comments_quotes_and_blanks_stay_and_the_library_is_replaced() {
+fn a_copy_keeps_comments_quotes_and_white_space_but_replaces_the_library() {
     let file = file(TREE, &[1, 2]);
     for compression in [Compression::None, Compression::Zlib(6)] {
         let options = WriteOptions::new().compression(compression).keep_library();
@@ -70,7 +70,7 @@ fn comments_quotes_and_blanks_stay_and_the_library_is_replaced() {
 }
 
 #[test]
-fn only_the_sources_change_when_a_block_is_left_out() {
+fn a_copy_without_one_block_changes_only_the_sources() {
     let file = file(TREE, &[1, 2]);
     let mut tree = Tree::from_file(&file, 0).unwrap();
     tree.set("/a", 5).unwrap();
@@ -87,7 +87,7 @@ fn only_the_sources_change_when_a_block_is_left_out() {
 }
 
 #[test]
-fn an_array_that_comes_into_the_tree_replaces_only_its_node() {
+fn moving_an_array_into_the_tree_rewrites_only_its_node() {
     let file = file(TREE, &[1, 2]);
     let new = copy(&file, Tree::from_file(&file, 10).unwrap(), WriteOptions::new().keep_library());
     let new = text(&new);
@@ -96,7 +96,7 @@ fn an_array_that_comes_into_the_tree_replaces_only_its_node() {
 }
 
 #[test]
-fn another_standard_changes_only_the_versions_of_tags() {
+fn a_copy_for_another_standard_changes_only_the_versions_of_tags() {
     let file = file(TREE, &[1, 2]);
     let options = WriteOptions::new().standard(Version::new(1, 0, 0)).keep_library();
     let new = copy(&file, Tree::from_file(&file, 0).unwrap(), options);
@@ -107,7 +107,7 @@ fn another_standard_changes_only_the_versions_of_tags() {
 }
 
 #[test]
-fn a_library_that_is_new_comes_before_the_comments_of_the_first_entry() {
+fn a_new_library_entry_is_inserted_before_the_comments_of_the_first_entry() {
     let file = file("# about a\na: 1 # one\n", &[]);
     let new = copy(&file, Tree::from_file(&file, 0).unwrap(), WriteOptions::new());
     let new = text(&new);
@@ -116,7 +116,7 @@ fn a_library_that_is_new_comes_before_the_comments_of_the_first_entry() {
 }
 
 #[test]
-fn a_tree_that_is_too_different_is_written_anew() {
+fn a_tree_that_differs_too_much_is_rewritten_entirely() {
     let file = file(TREE, &[1, 2]);
     let tree = Tree::parse("other: [1, 2]\n").unwrap();
     let new = copy(&file, tree, WriteOptions::new().keep_library());

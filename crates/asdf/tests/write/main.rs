@@ -1,4 +1,4 @@
-//! Writing: trees as text, arrays as blocks, and files that read back as what was written.
+//! Writing trees as text and arrays as blocks. Files must read back as they were written.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -20,7 +20,7 @@ use std::io::Cursor;
 
 use asdf::{Asdf, OpenOptions, Strictness, Tree, Verify, WriteOptions, Writer};
 
-/// The bytes of a file.
+/// Returns the bytes of a written file.
 fn bytes_of(writer: &Writer<'_>) -> Vec<u8> {
     let mut out = Cursor::new(Vec::new());
     let report = writer.write_to(&mut out).unwrap();
@@ -28,7 +28,7 @@ fn bytes_of(writer: &Writer<'_>) -> Vec<u8> {
     out.into_inner()
 }
 
-/// A file that was written and has nothing irregular.
+/// Writes a file, and opens it strictly, without irregularities.
 fn open(bytes: Vec<u8>) -> Asdf {
     let options = OpenOptions::new().strictness(Strictness::Strict).verify(Verify::OnRead);
     let file = options.from_bytes(bytes).unwrap();
@@ -41,7 +41,7 @@ fn written(tree: Tree, options: WriteOptions) -> Asdf {
     open(bytes_of(&Writer::new(tree).options(options)))
 }
 
-/// The text of a tree.
+/// Returns the text of a tree.
 fn yaml(tree: &Tree) -> String {
     let mut out = Vec::new();
     tree.write_yaml(&mut out).unwrap();

@@ -1,4 +1,4 @@
-//! The software, the history and the extensions of a file.
+//! Writing the software, the history and the extensions of a file.
 
 use asdf::tag::Version;
 use asdf::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
@@ -7,7 +7,7 @@ use asdf::{Tree, WriteOptions, Writer};
 use crate::{bytes_of, open, written};
 
 #[test]
-fn library_and_history_come_first() {
+fn the_library_and_the_history_are_written_first() {
     let mut tree = Tree::parse("z: 1\nasdf_library: old\na: 2\n").unwrap();
     let entry = HistoryEntry::new("made")
         .time("2026-11-20 23:24:27+00:00".to_owned())
@@ -33,13 +33,13 @@ fn library_and_history_come_first() {
     let history = file.history().unwrap();
     assert_eq!(history.extensions, [extension]);
     assert_eq!(history.entries[0].software, entry.software);
-    // A second entry comes after the first.
+    // A second entry follows the first.
     tree = Tree::from_file(&file, 0).unwrap();
     let file = written(tree, WriteOptions::new().history(HistoryEntry::new("changed")));
     let descriptions: Vec<String> =
         file.history().unwrap().entries.into_iter().map(|entry| entry.description).collect();
     assert_eq!(descriptions, ["made", "changed"]);
-    // Standards before 1.2.0 have entries only.
+    // Standards before 1.2.0 only have entries.
     let old = WriteOptions::new().standard(Version::new(1, 1, 0));
     let file = written(Tree::from_file(&file, 0).unwrap(), old);
     let history = file.history().unwrap();
@@ -51,7 +51,7 @@ fn library_and_history_come_first() {
 }
 
 #[test]
-fn the_library_of_the_tree_can_be_kept() {
+fn writing_can_keep_the_library_of_the_tree() {
     let tree = || {
         Tree::parse("a: 1\nasdf_library: !core/software-1.0.0 {name: x, version: '1'}\n").unwrap()
     };

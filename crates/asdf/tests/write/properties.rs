@@ -1,4 +1,4 @@
-//! Properties: what is read from what was written is what was written.
+//! Properties: everything that was written must read back as the same value.
 
 use asdf::value::{Mapping, Sequence};
 use asdf::yaml::{Date, Integer};
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn a_tree_reads_back_as_itself(root in any_root()) {
+    fn a_random_tree_reads_back_as_the_same_tree(root in any_root()) {
         let tree = Tree::new(root);
         let text = yaml(&tree);
         let again = Tree::parse(&text);
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn shared_nodes_read_back_as_themselves(
+    fn random_shared_nodes_read_back_as_the_same_nodes(
         nodes in prop::collection::vec(any_value(), 1..5),
         uses in prop::collection::vec((0..5_usize, 0..5_usize), 1..12),
     ) {
@@ -102,9 +102,9 @@ proptest! {
     }
 
     #[test]
-    fn a_file_of_a_tree_reads_back_as_it(root in any_root()) {
+    fn a_file_with_a_random_tree_reads_back_as_the_same_tree(root in any_root()) {
         let mut tree = Tree::new(root);
-        // Both are the writer's.
+        // The writer replaces both entries.
         for key in ["asdf_library", "history"] {
             tree.root_mut().as_mapping_mut().unwrap().remove(key);
         }
@@ -116,12 +116,12 @@ proptest! {
         let beyond = |value: &Value| matches!(value, Value::Int(int) if {
             int.as_i128().is_none_or(|int| i64::try_from(int).is_err() || int < -(1 << 63) + 2)
         });
-        // Integers beyond 64 bits become nodes.
+        // Integers beyond 64 bits become integer nodes.
         if !has(tree.root(), &beyond) {
             prop_assert_eq!(again.root().as_mapping(), tree.root().as_mapping());
         }
         prop_assert!(!file.diagnostics().iter().any(|d| d.severity == asdf::diagnostic::Severity::Error));
-        // Written again it is the same file.
+        // Writing the result again must produce the same file.
         let copy = Writer::new(Tree::from_node(file.tree().unwrap().yaml()).unwrap()).blocks_of(&file);
         prop_assert_eq!(bytes_of(&copy), bytes);
     }
@@ -136,7 +136,7 @@ fn has(value: &Value, test: &dyn Fn(&Value) -> bool) -> bool {
 }
 
 #[test]
-fn an_empty_tree_is_a_file() {
+fn an_empty_tree_can_be_written_to_a_file() {
     let file = open(bytes_of(&Writer::new(Tree::default())));
     assert_eq!(file.library().unwrap().unwrap().name, "scibin");
     assert_eq!(file.blocks().len().unwrap(), 0);

@@ -1,5 +1,5 @@
-//! The files of the standard, written again: equal in value, and how many are their `.yaml` twins
-//! byte for byte. Needs the corpus.
+//! Writing the standard's files again: the result must be equal in value, and the number of files
+//! that equal their `.yaml` counterparts byte for byte is checked. Needs the corpus.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use asdf::{Asdf, Node, OpenOptions, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// The folders of the standard's files, by version.
+/// Returns the folders of the standard's files, by version.
 fn folders() -> Vec<PathBuf> {
     let Some(corpus) = testdata::corpus() else { return Vec::new() };
     let entries = fs::read_dir(corpus.join("asdf/reference")).unwrap();
@@ -20,7 +20,7 @@ fn folders() -> Vec<PathBuf> {
     folders
 }
 
-/// Entries without the software that wrote the file, which is ours.
+/// Returns the entries without the software that wrote the file, which is ours.
 fn entries(node: Node<'_>) -> impl Iterator<Item = (Node<'_>, Node<'_>)> {
     node.entries().filter(|(key, _)| key.text() != Some("asdf_library"))
 }
@@ -47,7 +47,7 @@ fn same_arrays(a: Node<'_>, b: Node<'_>) {
 }
 
 #[test]
-fn the_files_of_the_standard_are_written_again() {
+fn the_files_of_the_standard_are_rewritten_with_equal_values() {
     let (mut files, mut twins, mut equal) = (0, 0, Vec::new());
     let mut different = Vec::new();
     for folder in folders() {
@@ -93,6 +93,6 @@ fn the_files_of_the_standard_are_written_again() {
     assert!(equal.len() >= MIN_EQUAL, "{} of {twins}; {different:#?}", equal.len());
 }
 
-/// How many of the 30 twins are written byte for byte. The other, `1.0.0/anchor.yaml`, names software
-/// that its file does not.
+/// Number of counterparts, out of 30, that are written byte for byte. The exception,
+/// `1.0.0/anchor.yaml`, lists software that its file does not.
 const MIN_EQUAL: usize = 29;

@@ -1,4 +1,4 @@
-//! Repair: each kind of damage, and what of the file is recovered.
+//! Repair: each kind of damage, and what is recovered from the file.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use asdf::{Asdf, Compression, ErrorKind, Limits, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// Elements of the array of a name: bytes with few line ends, and none of a block's magic.
+/// Returns the elements of the array with this name: bytes that contain few line ends and no block
+/// magic.
 fn elements(seed: u16) -> Vec<u16> {
     (0..300).map(|at: u16| at.wrapping_mul(641).wrapping_add(seed) & 0x7f7f).collect()
 }
 
-/// A file with arrays `a`, `b` and `c`, each in a block of its own.
+/// Creates a file with arrays `a`, `b` and `c`, each in its own block.
 fn file(options: &WriteOptions) -> Vec<u8> {
     let mut tree = Tree::default();
     for (seed, name) in (1..).zip(["/a", "/b", "/c"]) {
@@ -29,7 +30,7 @@ fn plain() -> Vec<u8> {
     file(&WriteOptions::new())
 }
 
-/// Where the blocks of a good file begin.
+/// Returns the offsets of the blocks of a good file.
 fn offsets(bytes: &[u8]) -> Vec<usize> {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
     let offset =
@@ -48,7 +49,7 @@ fn repaired(bytes: &[u8]) -> (Vec<u8>, RecoverReport) {
     (out.into_inner(), report)
 }
 
-/// Repairs, and demands that nothing was lost and the file is in order.
+/// Repairs a file, and requires that nothing is lost and that the result is valid.
 fn whole(bytes: &[u8]) -> (Asdf, RecoverReport) {
     let (bytes, report) = repaired(bytes);
     assert!(report.lost.is_empty(), "{:?}", report.lost);
@@ -64,7 +65,7 @@ fn read(file: &Asdf, pointer: &str) -> asdf::Result<Vec<u16>> {
     file.tree()?.pointer(pointer)?.ndarray()?.read()
 }
 
-/// The losses: number of the block, and arrays.
+/// Returns the losses: the number of the block, and the arrays.
 fn lost(report: &RecoverReport) -> Vec<(Option<usize>, Vec<&str>)> {
     report
         .lost
@@ -79,7 +80,7 @@ fn replace(bytes: &mut Vec<u8>, from: &[u8], to: &[u8]) {
 }
 
 #[test]
-fn a_file_without_damage_stays_as_it_is() {
+fn repairing_an_intact_file_does_not_change_it() {
     let codecs = [Compression::None, Compression::Zlib(6), Compression::Bzip2(9), Compression::Lz4];
     for compression in codecs {
         let bytes = file(&WriteOptions::new().compression(compression).pad_tree(500));
@@ -94,7 +95,7 @@ fn a_file_without_damage_stays_as_it_is() {
 }
 
 #[test]
-fn an_index_that_is_missing_or_wrong_is_written_anew() {
+fn repairing_a_missing_or_wrong_index_rewrites_it() {
     let good = plain();
     let at = index_of(&good);
     let head = &good[..at];
@@ -111,14 +112,14 @@ fn an_index_that_is_missing_or_wrong_is_written_anew() {
 }
 
 #[test]
-fn rubbish_is_left_out_wherever_it_is() {
+fn repairing_removes_stray_bytes_at_any_position() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     let tree = good.windows(5).position(|window| window == b"%YAML").unwrap();
     for at in [tree, blocks[0], blocks[1], blocks[2], index] {
         for rubbish in [&b"oops\n"[..], &[b'x'; 100], b"\xd3BLK rubbish"] {
             if at == tree && rubbish.starts_with(b"\xd3BLK") {
-                continue; // A block before the tree: the file is one without a tree.
+                continue; // With a block before the tree, this is a file without a tree.
             }
             let mut bytes = good.clone();
             bytes.splice(at..at, rubbish.iter().copied());
@@ -138,7 +139,7 @@ fn rubbish_is_left_out_wherever_it_is() {
 }
 
 #[test]
-fn a_tree_that_does_not_begin_or_end_as_it_should_is_put_right() {
+fn repairing_corrects_a_tree_with_an_irregular_start_or_end() {
     let good = plain();
     for (from, to) in [
         (&b"%YAML 1.1\n"[..], &b"\xef\xbb\xbf%YAML 1.1\n"[..]),
@@ -156,10 +157,10 @@ fn a_tree_that_does_not_begin_or_end_as_it_should_is_put_right() {
 }
 
 #[test]
-fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
+fn repairing_a_truncated_file_keeps_intact_blocks_and_reports_lost_ones() {
     let good = plain();
     let blocks = offsets(&good);
-    // In the data of the second block.
+    // Truncate the data of the second block.
     let (bytes, report) = repaired(&good[..blocks[1] + 300]);
     assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (None, vec!["/c"])]);
     let [cut, missing] = &report.lost[..] else { panic!("{report:?}") };
@@ -174,20 +175,20 @@ fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
     let file = Asdf::from_bytes(bytes).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     let block = file.blocks().get(1).unwrap();
-    // The checksum still shows that the block is not whole.
+    // The checksum still shows that the block is incomplete.
     assert!(matches!(block.verify().unwrap(), ChecksumVerdict::Mismatch { .. }));
     assert_eq!((report.kept, report.damaged), (1, 1));
     let data = block.decode().unwrap();
     let expected: Vec<u8> = elements(2).iter().flat_map(|it| it.to_ne_bytes()).collect();
     assert!(data.len() > 100 && expected.starts_with(&data));
-    // In a header: nothing of the block exists.
+    // Truncate the file inside a header, so that nothing is left of the block.
     let (bytes, report) = repaired(&good[..blocks[1] + 20]);
     assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (None, vec!["/c"])]);
     assert_eq!(Asdf::from_bytes(bytes).unwrap().blocks().len().unwrap(), 2);
 }
 
 #[test]
-fn the_arrays_of_a_cut_compressed_block_are_named() {
+fn repairing_reports_the_arrays_of_a_truncated_compressed_block() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
     let blocks = offsets(&good);
     let (bytes, report) = repaired(&good[..blocks[2] + 150]);
@@ -196,20 +197,20 @@ fn the_arrays_of_a_cut_compressed_block_are_named() {
 }
 
 #[test]
-fn every_cut_leaves_a_file_that_opens() {
+fn repairing_a_file_truncated_anywhere_produces_a_readable_file() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(1)));
     for len in (12..good.len()).step_by(7) {
         let (bytes, report) = repaired(&good[..len]);
         let file = Asdf::from_bytes(bytes).unwrap();
         assert!(file.tree().is_ok() || report.lost.iter().any(|loss| loss.block.is_none()));
-        // Of a file that is cut before its tree nobody knows that there was one.
+        // If the file is truncated before its tree, there is no sign of the tree.
         let is_whole = len >= index_of(&good) || len <= 33;
         assert_eq!(report.lost.is_empty(), is_whole, "{len}");
     }
 }
 
 #[test]
-fn a_tree_that_is_cut_keeps_its_whole_lines() {
+fn repairing_a_truncated_tree_keeps_its_complete_lines() {
     let text = b"#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: {x: 1,\n  y: 2}\nc: 2.5";
     let (bytes, report) = repaired(&text[..]);
     assert!(bytes.ends_with(b"\nb: {x: 1,\n  y: 2}\n...\n"), "{}", String::from_utf8_lossy(&bytes));
@@ -226,14 +227,14 @@ fn a_tree_that_is_cut_keeps_its_whole_lines() {
 }
 
 #[test]
-fn blocks_keep_their_numbers_when_others_are_lost() {
+fn repairing_keeps_the_numbers_of_blocks_if_others_are_lost() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
     for number in 0..3 {
         for wrong in [&b"....................."[..], b"\xd3BLK\0\x2f"] {
             let mut bytes = good.clone();
             bytes.splice(blocks[number]..blocks[number] + wrong.len(), wrong.iter().copied());
-            // With the index, and without it.
+            // With and without the index.
             for len in [bytes.len(), index] {
                 let (again, report) = repaired(&bytes[..len]);
                 let name = ["/a", "/b", "/c"][number];
@@ -253,10 +254,10 @@ fn blocks_keep_their_numbers_when_others_are_lost() {
 }
 
 #[test]
-fn arrays_do_not_use_blocks_whose_number_is_not_known() {
+fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
-    // Without the index, the second block may be lost, or the file may be cut after it.
+    // Without the index, either the second block is lost, or the file is truncated after it.
     let mut bytes = good[..index].to_vec();
     bytes[blocks[1]..blocks[1] + 4].fill(b'x');
     let (again, report) = repaired(&bytes);
@@ -264,13 +265,13 @@ fn arrays_do_not_use_blocks_whose_number_is_not_known() {
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     assert!(read(&file, "/b").is_err() && read(&file, "/c").is_err());
     assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (Some(2), vec!["/c"]), (Some(3), vec![])]);
-    // The block is kept all the same.
+    // The block is kept nevertheless.
     let data: Vec<u8> = elements(3).iter().flat_map(|it| it.to_ne_bytes()).collect();
     assert_eq!(file.blocks().get(3).unwrap().decode().unwrap(), data);
 }
 
 #[test]
-fn sizes_of_arrays_show_which_block_is_lost() {
+fn repairing_determines_the_lost_block_from_the_sizes_of_arrays() {
     let mut tree = Tree::default();
     for (len, name) in [(100, "/a"), (200, "/b"), (300, "/c")] {
         let part = elements(len)[..usize::from(len)].to_vec();
@@ -295,29 +296,29 @@ fn sizes_of_arrays_show_which_block_is_lost() {
 }
 
 #[test]
-fn sizes_that_are_wrong_end_at_the_next_block() {
+fn repairing_a_block_with_wrong_sizes_ends_it_at_the_next_block() {
     for compression in [Compression::None, Compression::Zlib(6)] {
         let good = file(&WriteOptions::new().compression(compression));
         let at = offsets(&good)[1];
         let mut bytes = good.clone();
-        // allocated and used
+        // Change `allocated_size` and `used_size`.
         bytes[at + 14..at + 30].fill(0x3f);
         let (_, report) = whole(&bytes);
         assert_eq!(report.kept, 3);
-        // Without a checksum too.
+        // This also works without a checksum.
         bytes[at + 38..at + 54].fill(0);
         whole(&bytes);
     }
     let good = plain();
     let mut bytes = good.clone();
     let at = offsets(&good)[2];
-    bytes[at + 30..at + 38].fill(0); // data_size
+    bytes[at + 30..at + 38].fill(0); // Change `data_size`.
     let (again, report) = repaired(&bytes);
     assert!(again == good && report.lost.is_empty());
 }
 
 #[test]
-fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
+fn repairing_corrects_legacy_checksums_and_keeps_wrong_ones() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
     let at = offsets(&good)[1];
     let mut bytes = good.clone();
@@ -327,7 +328,7 @@ fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
     let (again, report) = repaired(&bytes);
     assert!(again == good && report.lost.is_empty());
     assert_eq!(report.diagnostics[0].code, Code::DecodedLegacy);
-    // Damaged data keep the checksum that shows it.
+    // Damaged data keeps the checksum that reveals the damage.
     let good = plain();
     let at = offsets(&good)[2];
     let mut bytes = good.clone();
@@ -335,7 +336,7 @@ fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
     let (again, report) = repaired(&bytes);
     assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
     assert!(again == bytes);
-    // Without one, the stream tells.
+    // Without a checksum, the stream reveals the damage.
     let mut bytes = file(&WriteOptions::new().compression(Compression::Zlib(6)).checksum(false));
     let at = offsets(&bytes)[2];
     bytes[at - 3] ^= 1;
@@ -344,7 +345,7 @@ fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
     assert!(again == bytes);
 }
 
-/// As a tool does that takes a file for text.
+/// Converts line ends like a tool that mistakes the file for text.
 fn with_cr(bytes: &[u8]) -> Vec<u8> {
     bytes
         .iter()
@@ -352,7 +353,7 @@ fn with_cr(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The same, but CR LF stays.
+/// Like `converted`, but does not change CR LF.
 fn with_cr_once(bytes: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for &byte in bytes {
@@ -369,7 +370,7 @@ fn without_cr(bytes: &[u8]) -> Vec<u8> {
     (0..bytes.len()).filter(is_kept).map(|at| bytes[at]).collect()
 }
 
-/// A file whose second block has these bytes.
+/// Creates a file whose second block contains these bytes.
 fn with_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut tree = Tree::default();
     tree.set("/a", Array::from_slice(&elements(1), &[300]).unwrap()).unwrap();
@@ -380,7 +381,7 @@ fn with_bytes(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn converted_line_ends_are_undone() {
+fn repairing_undoes_a_line_end_conversion() {
     let data = b"text\nand \r\n more\r\r\n\r\n\r\nbytes\n\n\r".repeat(9);
     let good = with_bytes(&data);
     let (again, report) = repaired(&with_cr(&good));
@@ -400,14 +401,14 @@ fn a_checksum_shows_which_line_ends_were_converted() {
         assert!(converted != good);
         let (again, report) = repaired(&converted);
         assert!(report.lost.is_empty(), "{report:?}");
-        // In text before the blocks, other line ends say the same.
+        // In the text before the blocks, other line ends have the same meaning.
         let start = |bytes: &[u8]| offsets(bytes)[0];
         assert!(again[start(&again)..index_of(&again)] == good[start(&good)..index_of(&good)]);
     }
 }
 
 #[test]
-fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
+fn a_line_end_conversion_that_cannot_be_undone_damages_only_its_block() {
     let many = b"line\nend\nand a pair\r\n".repeat(200);
     let good = with_bytes(&many);
     let (again, report) = repaired(&without_cr(&good));
@@ -421,7 +422,7 @@ fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
 }
 
 #[test]
-fn a_used_size_that_reaches_into_the_next_block_costs_nothing() {
+fn repairing_corrects_a_used_size_that_extends_into_the_next_block() {
     let good = plain();
     for at in &offsets(&good)[..2] {
         for wrong in [0x0400_u64, 0x0002_0000] {
@@ -437,7 +438,7 @@ fn a_used_size_that_reaches_into_the_next_block_costs_nothing() {
 }
 
 #[test]
-fn an_array_whose_mask_is_damaged_is_named() {
+fn repairing_reports_an_array_whose_mask_is_damaged() {
     let good = std::fs::read(testdata::path("asdf/science.asdf")).unwrap();
     let mut named = false;
     for at in offsets(&good) {
@@ -456,7 +457,7 @@ fn an_array_whose_mask_is_damaged_is_named() {
 }
 
 #[test]
-fn the_bytes_that_are_missing_are_counted() {
+fn repairing_reports_the_number_of_missing_bytes() {
     let good = plain();
     let blocks = offsets(&good);
     let end = blocks[1] + 300;
@@ -477,7 +478,7 @@ fn the_bytes_that_are_missing_are_counted() {
 }
 
 #[test]
-fn a_truncated_block_without_a_checksum_keeps_none_and_is_reported() {
+fn repairing_a_truncated_block_without_a_checksum_adds_none() {
     let good = file(&WriteOptions::new().checksum(false));
     let (bytes, report) = repaired(&good[..offsets(&good)[2] + 300]);
     assert_eq!(lost(&report), [(Some(2), vec!["/c"])]);
@@ -487,7 +488,7 @@ fn a_truncated_block_without_a_checksum_keeps_none_and_is_reported() {
 }
 
 #[test]
-fn a_block_with_an_unknown_compression_is_reported() {
+fn repairing_reports_a_block_with_an_unknown_compression() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
     let at = offsets(&good)[1];
     for bit in 0..32 {
@@ -500,7 +501,7 @@ fn a_block_with_an_unknown_compression_is_reported() {
 }
 
 #[test]
-fn a_damaged_block_of_a_file_without_a_tree_is_reported() {
+fn repairing_reports_a_damaged_block_of_a_file_without_a_tree() {
     let good = std::fs::read(testdata::path("asdf/no_tree.asdf")).unwrap();
     for &at in &offsets(&good) {
         for field in [4, 6, 22] {
@@ -515,12 +516,12 @@ fn a_damaged_block_of_a_file_without_a_tree_is_reported() {
 }
 
 #[test]
-fn a_streamed_block_with_a_flipped_bit_that_means_nothing_is_kept() {
+fn repairing_keeps_a_streamed_block_with_a_flipped_bit_in_an_ignored_field() {
     let good = std::fs::read(testdata::path("asdf/streamed.asdf")).unwrap();
     let at = offsets(&good)[0];
     let expected = Asdf::from_bytes(good.clone()).unwrap();
     let expected = expected.blocks().get(0).unwrap().decode().unwrap();
-    // The flags but STREAMED, the sizes, and the checksum.
+    // All flags except STREAMED, the sizes, and the checksum.
     for bit in (6 * 8..10 * 8 - 1).chain(14 * 8..54 * 8) {
         let mut bytes = good.clone();
         bytes[at + bit / 8] ^= 0x80 >> (bit % 8);
@@ -532,10 +533,10 @@ fn a_streamed_block_with_a_flipped_bit_that_means_nothing_is_kept() {
 }
 
 #[test]
-fn a_damaged_last_block_that_a_negative_source_names_is_not_replaced_by_another() {
+fn repairing_never_redirects_a_negative_source_to_another_block() {
     let mut good = plain();
     replace(&mut good, b"source: 2", b"source: -1");
-    // The offsets of the index are wrong now, so that only the headers count.
+    // The offsets in the index are now wrong, so only the headers count.
     good.truncate(index_of(&good));
     let at = offsets(&good)[2];
     for (field, wrong) in [(6, 0x40), (22, 0x40), (4, 0x40), (0, 0x01)] {
@@ -550,7 +551,7 @@ fn a_damaged_last_block_that_a_negative_source_names_is_not_replaced_by_another(
 }
 
 #[test]
-fn blocks_keep_their_numbers_if_the_first_one_is_lost_without_a_gap_after_it() {
+fn repairing_keeps_block_numbers_if_the_first_block_is_lost_without_a_gap() {
     let good = plain();
     let at = offsets(&good)[0];
     for wrong in [&b"x"[..], b"....................."] {
@@ -568,7 +569,7 @@ fn blocks_keep_their_numbers_if_the_first_one_is_lost_without_a_gap_after_it() {
 }
 
 #[test]
-fn streamed_blocks_stay_last_and_without_an_index() {
+fn repairing_keeps_a_streamed_block_last_and_writes_no_index() {
     let path = testdata::path("asdf/streamed.asdf");
     let good = std::fs::read(path).unwrap();
     let (again, report) = repaired(&good);
@@ -576,7 +577,7 @@ fn streamed_blocks_stay_last_and_without_an_index() {
 }
 
 #[test]
-fn golden_files_are_recovered_or_their_losses_named() {
+fn repairing_the_golden_files_recovers_them_or_reports_the_losses() {
     for case in testdata::cases(&testdata::path("asdf/expected.json")) {
         let bytes = std::fs::read(&case.file).unwrap();
         let Ok(before) = Asdf::from_bytes(bytes.clone()) else { continue };
@@ -585,16 +586,16 @@ fn golden_files_are_recovered_or_their_losses_named() {
         let is_fine = before.verify(&asdf::inspect::VerifyOptions::new()).unwrap().is_fine();
         let fine_now = after.verify(&asdf::inspect::VerifyOptions::new()).unwrap().is_fine();
         assert!(fine_now || !is_fine, "{}: {report:?}", case.name);
-        // A second repair changes nothing.
+        // Repairing the result again changes nothing.
         assert!(repaired(&again).0 == again, "{}", case.name);
     }
 }
 
 #[test]
-fn hostile_files_cost_no_more_than_they_have() {
+fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
     let good = plain();
     let blocks = offsets(&good);
-    // Sizes and lengths of nonsense, at each field of a header.
+    // Nonsensical sizes and lengths in each field of a header.
     for field in [4, 6, 10, 14, 22, 30, 38] {
         for value in [0_u64, 1, 1 << 31, 1 << 62, u64::MAX] {
             let mut bytes = good.clone();
@@ -602,7 +603,7 @@ fn hostile_files_cost_no_more_than_they_have() {
             repaired(&bytes);
         }
     }
-    // Arrays that name blocks of nonsense, next to a gap.
+    // Arrays that refer to nonexistent blocks, next to a gap.
     let mut bytes = good.clone();
     let place = bytes.windows(9).rposition(|window| window == b"source: 2").unwrap();
     bytes.splice(place..place + 9, *b"source: 4000000000000000000");
@@ -610,7 +611,7 @@ fn hostile_files_cost_no_more_than_they_have() {
     bytes.splice(gap..gap, [b'x'; 80]);
     let (again, _) = repaired(&bytes);
     assert!(again.len() < 3 * good.len());
-    // A bomb of a megabyte of zeros a thousand times over.
+    // A compressed megabyte of zeros, repeated a thousand times.
     let mut tree = Tree::default();
     tree.set("/z", Array::from_slice(&vec![0_u8; 64 << 20], &[64 << 20]).unwrap()).unwrap();
     let options = WriteOptions::new().compression(Compression::Bzip2(9));

@@ -28,7 +28,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn rows_are_seen_as_they_are_written_and_become_an_ordinary_block() {
+fn readers_see_rows_as_they_are_written_and_closing_makes_an_ordinary_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let options = WriteOptions::new().compression(Compression::Zlib(1));
@@ -57,7 +57,7 @@ fn rows_are_seen_as_they_are_written_and_become_an_ordinary_block() {
 }
 
 #[test]
-fn rows_are_added_later_and_a_row_that_was_cut_is_removed() {
+fn reopening_appends_rows_and_removes_an_incomplete_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let mut rows = Writer::new(tree()).rows(&path, "/events", &Datatype::of::<i32>(), &[]).unwrap();
@@ -71,12 +71,12 @@ fn rows_are_added_later_and_a_row_that_was_cut_is_removed() {
     rows.push(&[3]).unwrap();
     rows.close().unwrap();
     assert_eq!(events(&open(&path)), (vec![3], vec![1, 2, 3]));
-    // A closed block is not a stream.
+    // A closed block is no longer streamed.
     assert!(RowWriter::resume(&path).is_err());
 }
 
 #[test]
-fn only_whole_rows_of_the_type_are_taken_and_by_one_writer() {
+fn a_row_writer_accepts_only_whole_rows_and_excludes_other_writers() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let writer = Writer::new(Tree::default());
@@ -92,7 +92,7 @@ fn only_whole_rows_of_the_type_are_taken_and_by_one_writer() {
 }
 
 #[test]
-fn a_file_is_whole_at_every_step_of_closing() {
+fn a_file_of_rows_is_valid_at_every_step_of_closing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let mut rows = Writer::new(tree()).rows(&path, "/events", &Datatype::of::<i32>(), &[]).unwrap();
@@ -100,7 +100,8 @@ fn a_file_is_whole_at_every_step_of_closing() {
     let streamed = fs::read(&path).unwrap();
     rows.close().unwrap();
     let closed = fs::read(&path).unwrap();
-    // The header is written first, in one piece; then the index, of which any part may be missing.
+    // The header is written first, in a single write, followed by the index, any part of which may
+    // be missing.
     for len in streamed.len()..=closed.len() {
         let file = Asdf::from_bytes(closed[..len].to_vec()).unwrap();
         assert_eq!(events(&file), (vec![3], vec![1, 2, 3]), "{len}");

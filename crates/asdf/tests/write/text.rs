@@ -1,4 +1,4 @@
-//! Trees as text.
+//! Writing trees as text.
 
 use asdf::Tree;
 use asdf::Value;
@@ -8,14 +8,14 @@ use asdf::yaml::{Date, DateTime, Document, Integer, ParseOptions};
 
 use crate::yaml;
 
-/// The lines after `---`.
+/// Returns the lines after `---`.
 fn body(root: impl Into<Value>) -> String {
     let text = yaml(&Tree::new(root));
     let body = text.split_once("---").unwrap().1.strip_suffix("...\n").unwrap();
     body.trim_start_matches([' ', '\n']).to_owned()
 }
 
-/// The text of a value of an entry on lines.
+/// Returns the text of a value that an entry has on separate lines.
 fn of(value: impl Into<Value>) -> String {
     let text = body(Mapping::from_iter([("k", value.into()), ("l", Mapping::new().into())]));
     text.strip_prefix("k: ").unwrap().strip_suffix("l: {}\n").unwrap().to_owned()
@@ -26,7 +26,7 @@ fn again(value: &Value) -> Value {
     Tree::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}")).root().clone()
 }
 
-/// Texts that other readers might take for something else.
+/// Strings that other readers might take for another type.
 pub(crate) const ODD_TEXTS: &[&str] = &[
     "yes",
     "No",
@@ -94,7 +94,7 @@ pub(crate) const ODD_TEXTS: &[&str] = &[
 ];
 
 #[test]
-fn strings_that_would_resolve_are_strings_again() {
+fn strings_that_look_like_other_types_read_back_as_strings() {
     for &text in ODD_TEXTS {
         let string = Value::from(text);
         let root: Mapping = [(text, string.clone())].into_iter().collect();
@@ -107,7 +107,7 @@ fn strings_that_would_resolve_are_strings_again() {
 }
 
 #[test]
-fn characters_beyond_the_basic_plane_and_line_breaks_are_escaped() {
+fn characters_beyond_the_basic_plane_and_special_line_breaks_are_escaped() {
     assert_eq!(
         of("a\u{85}\u{2028}\u{2029}\u{feff}😀\u{1}"),
         "\"a\\N\\L\\P\\uFEFF\\U0001F600\\x01\"\n"
@@ -116,7 +116,7 @@ fn characters_beyond_the_basic_plane_and_line_breaks_are_escaped() {
 }
 
 #[test]
-fn numbers_and_dates_are_what_yaml_1_1_reads() {
+fn numbers_and_dates_are_written_in_the_notation_of_yaml_1_1() {
     let date = Date { year: 2026, month: 1, day: 2 };
     let time = DateTime {
         date,
@@ -140,13 +140,13 @@ fn numbers_and_dates_are_what_yaml_1_1_reads() {
     ] {
         assert_eq!(of(value), text);
     }
-    // In brackets a colon needs quotes, and then the tag.
+    // Inside brackets, a colon requires quotes, and therefore the tag.
     let list: Sequence = [Value::from(time)].into_iter().collect();
     assert_eq!(body(list), "[!!timestamp '2026-01-02 03:04:05.000060-01:30']\n");
 }
 
 #[test]
-fn collections_of_scalars_are_in_brackets_and_others_are_lines() {
+fn collections_of_scalars_are_written_in_brackets_and_others_on_lines() {
     let inner: Mapping = [("p", 1), ("q", 2)].into_iter().collect();
     let list: Value = vec![Value::from(inner), vec![1, 2].into(), Value::Null].into();
     let root: Mapping = [("empty", Mapping::new().into()), ("list", list)].into_iter().collect();
@@ -154,10 +154,10 @@ fn collections_of_scalars_are_in_brackets_and_others_are_lines() {
 }
 
 #[test]
-fn long_lines_are_broken_as_libyaml_does() {
+fn long_lines_are_broken_where_libyaml_breaks_them() {
     let words = vec!["word"; 30].join(" ");
     let text = of(words.as_str());
-    // PyYAML breaks at the first blank after column 80.
+    // PyYAML breaks at the first space after column 80.
     assert_eq!(text.lines().next().unwrap().len(), 79, "{text}");
     let numbers: Value = (100_000..100_020).collect::<Vec<i32>>().into();
     let text = of(numbers.clone());
@@ -167,7 +167,7 @@ fn long_lines_are_broken_as_libyaml_does() {
 }
 
 #[test]
-fn long_keys_and_keys_of_several_lines_read_back() {
+fn long_and_multi_line_keys_read_back() {
     for key in ["k".repeat(128), "k".repeat(129), "a b ".repeat(100), "a\nb".to_owned()] {
         let root: Mapping = [(key.as_str(), 1)].into_iter().collect();
         let nested: Value = vec![Value::from(root.clone()), root.into()].into();
@@ -176,7 +176,7 @@ fn long_keys_and_keys_of_several_lines_read_back() {
 }
 
 #[test]
-fn shared_nodes_have_anchors_in_the_order_of_their_use() {
+fn shared_nodes_are_given_anchors_in_the_order_of_their_first_use() {
     let mut tree = Tree::default();
     let one = tree.share(vec![1, 2]);
     let two = tree.share(Mapping::from_iter([("x", one)]));
@@ -197,7 +197,7 @@ fn shared_nodes_have_anchors_in_the_order_of_their_use() {
 }
 
 #[test]
-fn cycles_read_back() {
+fn a_cyclic_tree_reads_back_as_the_same_cycle() {
     let mut tree = Tree::default();
     let node = tree.share(Mapping::new());
     let mapping: Mapping =
@@ -207,7 +207,7 @@ fn cycles_read_back() {
     let text = yaml(&tree);
     assert!(text.ends_with("---\na: &id001\n  self: *id001\n  list:\n  - *id001\n...\n"), "{text}");
     assert_eq!(Tree::parse(&text).unwrap(), tree);
-    // A node that is nothing but itself is nothing.
+    // A node that consists only of itself is null.
     let mut tree = Tree::default();
     let node = tree.share(());
     *tree.resolve_mut(node).unwrap() = node.into();
@@ -216,7 +216,7 @@ fn cycles_read_back() {
 }
 
 #[test]
-fn a_tree_that_was_read_keeps_its_text_styles_tags_anchors_and_merge_keys() {
+fn a_tree_read_from_text_keeps_styles_tags_anchors_and_merge_keys() {
     let lines = "a: 0x1F\nb: ~\nc: 1.50\nd: \"x\"\ne: |\n  two\n  lines\nf: {p: [1, 2], q: 1:30}\ng:\n- 1\n- 2\n\
          base: &base {p: 1}\nuse:\n  <<: *base\n  q: 2\nbig: 99999999999999999999\nlocal: !<!x> y\n\
          other: !<tag:example.com,2026:t> {k: v}\nyes: no\n1: one\n";
@@ -225,7 +225,7 @@ fn a_tree_that_was_read_keeps_its_text_styles_tags_anchors_and_merge_keys() {
 }
 
 #[test]
-fn plain_text_by_hand_cannot_break_the_document() {
+fn plain_scalars_created_by_hand_cannot_break_the_document() {
     for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
         let root: Mapping =
             [("k", Value::ScalarText(ScalarText::plain(text)))].into_iter().collect();
@@ -239,23 +239,23 @@ fn plain_text_by_hand_cannot_break_the_document() {
 }
 
 #[test]
-fn a_text_without_directives_has_the_tags_of_asdf() {
+fn core_tags_in_text_without_directives_are_tags_of_asdf() {
     let tree = Tree::parse("z: !core/complex-1.0.0 1+1j\nl: !mine 1\n").unwrap();
     assert_eq!(tree.pointer("/z").unwrap().tag(), Some("tag:stsci.edu:asdf/core/complex-1.0.0"));
     assert_eq!(tree.pointer("/l").unwrap().tag(), Some("!mine"));
 }
 
 #[test]
-fn of_a_key_that_stands_twice_the_last_value_is_used() {
+fn the_last_value_of_a_repeated_key_is_used() {
     let tree = Tree::parse("a: 1\nb: 2\na: 3\n").unwrap();
     let entries: Vec<_> = tree.root().as_mapping().unwrap().iter().collect();
     assert_eq!(entries, [(&"a".into(), &3.into()), (&"b".into(), &2.into())]);
 }
 
 #[test]
-fn deep_trees_are_a_limit_and_not_a_crash() {
+fn a_tree_within_the_depth_limit_reads_back_and_a_deeper_one_is_an_error() {
     let text = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    // Brackets nest less deep where the parser limits them.
+    // The parser limits the depth of brackets to less than that.
     let blocks = |depth: usize| "- ".repeat(depth) + "x";
     assert!(Tree::parse(&text(200)).is_ok());
     assert!(Tree::parse(&blocks(900)).is_ok());
@@ -265,7 +265,7 @@ fn deep_trees_are_a_limit_and_not_a_crash() {
 }
 
 #[test]
-fn places_are_set_by_pointer() {
+fn values_are_set_by_pointer() {
     let mut tree = Tree::default();
     tree.set("/a/b~1c", 1).unwrap();
     tree.set("/list", vec![1, 2]).unwrap();
@@ -278,7 +278,7 @@ fn places_are_set_by_pointer() {
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
 }
 
-/// A scalar in each style that can hold it, as a value in a block mapping.
+/// Returns a scalar in each style that can represent it, as a value in a block mapping.
 fn styled(tag: &str, text: &str) -> Vec<String> {
     let lines = text.replace('\n', "\n  ");
     let mut styled = vec![
@@ -302,7 +302,7 @@ fn styled(tag: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn scalars_of_every_style_and_tag_keep_kind_tag_and_value_when_written_again() {
+fn rewritten_scalars_of_every_style_and_tag_keep_kind_tag_and_value() {
     let values = [
         "5",
         "-1.5",
@@ -332,7 +332,7 @@ fn scalars_of_every_style_and_tag_keep_kind_tag_and_value_when_written_again() {
     let parse =
         |text: &str| Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new());
     let nodes = |document: &Document| -> Vec<_> {
-        // In brackets, a time is written with the tag that it has anyway.
+        // In brackets, a date-time may be written with an explicit `!!timestamp` tag.
         let tag = |node: &asdf::yaml::YamlNode<'_>| {
             let tag = node.tag().filter(|tag| *tag != "tag:yaml.org,2002:timestamp");
             tag.map(str::to_owned)
@@ -343,7 +343,7 @@ fn scalars_of_every_style_and_tag_keep_kind_tag_and_value_when_written_again() {
     for text in texts {
         for tag in ["", "! ", "!!str ", "!!int ", "!!float ", "!!bool ", "!!null ", "!<x:y> "] {
             for source in styled(tag, text) {
-                // Some texts mean something else, or nothing, in some styles.
+                // Some strings have another meaning, or are invalid, in some styles.
                 let Ok(first) = parse(&source) else { continue };
                 let again = yaml(&Tree::from_node(first.root()).unwrap());
                 let second = parse(&again).unwrap_or_else(|error| panic!("{error}: {again}"));
@@ -359,7 +359,7 @@ fn scalars_of_every_style_and_tag_keep_kind_tag_and_value_when_written_again() {
 }
 
 #[test]
-fn a_date_after_the_tag_exclamation_mark_keeps_tag_and_quotes() {
+fn a_quoted_date_with_the_tag_exclamation_mark_keeps_tag_and_quotes() {
     let tree = Tree::parse("a: ! \"2018-03-23 14:45:51\"\nb: [! '5']\n").unwrap();
     let text = yaml(&tree);
     assert!(text.contains("a: ! \"2018-03-23 14:45:51\"\n"), "{text}");
@@ -367,7 +367,7 @@ fn a_date_after_the_tag_exclamation_mark_keeps_tag_and_quotes() {
 }
 
 #[test]
-fn a_text_with_content_after_its_document_is_an_error() {
+fn parsing_a_tree_with_content_after_the_document_is_an_error() {
     for text in ["5\n...\ny: 1", "5\n...\n--- 6", "5\n--- 6", "...\n5\n...\n6"] {
         assert!(Tree::parse(text).is_err(), "{text:?}");
     }

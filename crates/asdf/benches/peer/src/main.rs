@@ -1,5 +1,5 @@
-//! Does one task of the side-by-side benchmark with `asdf-rs`, as its documentation shows it:
-//! `asdf-peer TASK FILE REPETITIONS`. `cargo xtask bench asdf` builds and calls it.
+//! Runs one task of the side-by-side benchmark with `asdf-rs`, used as in its documentation:
+//! `asdf-peer TASK FILE REPETITIONS`. `cargo xtask bench asdf` builds and calls this program.
 
 #[path = "../../measure.rs"]
 mod measure;
@@ -18,7 +18,7 @@ fn main() -> Outcome {
     };
     let repetitions = repetitions.parse()?;
     if task.starts_with("write_") {
-        // It has the data decoded, and compresses them as they were when it is written.
+        // It keeps the data decoded, and compresses it as before when writing.
         let builder = AsdfFile::open(path)?.edit()?;
         let path = format!("{path}.peer");
         return measure_writing(repetitions, &path, |path| Ok(builder.write_to_path(path)?));
