@@ -1,7 +1,7 @@
 //! Complex numbers as text, in `!core/complex-1.0.0` and in inline arrays.
 //!
 //! ```text
-//! (1+2j)   1 - 2i is invalid, because spaces are not allowed inside      parentheses, if any, around it all
+//! (1+2j)   1 - 2i is invalid: no spaces inside    parentheses around the whole are optional
 //! -1       1j       -J       inf+nanj            a part may be missing; i, I, j or J
 //! ```
 

@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn parsing_the_beginning_of_a_head_asks_for_more_or_agrees_with_the_whole() {
+    fn parsing_part_of_a_head_asks_for_more_text_or_returns_the_same_result() {
         let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n#c\n\n%YAML 1.1\n";
         let whole = head(text);
         for len in 5..text.len() {

@@ -38,7 +38,7 @@ pub(crate) enum TreeEnd {
         /// The offset of the magic in the text.
         at: usize,
     },
-    /// The text contains neither so far.
+    /// The text contains neither an end line nor a block magic so far.
     Unknown {
         /// The offset at which to continue when more text is available.
         resume: usize,

@@ -422,8 +422,9 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
     }
     let is_double = (scalar.kind(), scalar.size()) == (ScalarKind::Float, 8);
     for (at, text) in numbers.texts().enumerate() {
-        // Integers of a list have so few digits that they are the same as floats. `number::push` would take
-        // 1.1 times as long: `cargo xtask bench asdf`, `inline_100000_floats`.
+        // The integers in a list of numbers have so few digits that floats represent them exactly.
+        // `number::push` would take 1.1 times as long: `cargo xtask bench asdf`,
+        // `inline_100000_floats`.
         if let (true, Ok(value)) = (is_double, text.parse::<f64>()) {
             out.extend_from_slice(&match scalar.endian() {
                 Endian::Little => value.to_le_bytes(),

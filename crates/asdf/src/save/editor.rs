@@ -429,8 +429,8 @@ impl Editor {
         })
     }
 
-    /// Applies the changes to a storage instead of the opened file. This serves files outside the
-    /// file system, and simulations of interrupted changes.
+    /// Applies the changes to a storage instead of the opened file. This is meant for files outside
+    /// the file system, and for simulating interrupted changes.
     ///
     /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Changes that
     /// require a new file are rejected, because only [`Self::write_to`] writes one; [`EditOptions::in_place`]

@@ -21,8 +21,8 @@
 //! may contain cycles. Code that walks a tree is therefore a loop that remembers the nodes it has
 //! visited.
 //!
-//! [`ScalarRules`] describes how real files deviate from YAML's own resolver: to the writer that
-//! most files come from, `1e3` is a string and `1:30` is ninety.
+//! [`ScalarRules`] describes how real files deviate from YAML's own resolver: the reference
+//! implementation, which writes most files, reads `1e3` as a string and `1:30` as ninety.
 
 mod binary;
 mod build;

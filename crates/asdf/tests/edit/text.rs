@@ -112,7 +112,9 @@ fn an_entry_of_an_ordered_mapping_is_edited_by_its_key() {
             (Rename("/o/b", "c"), &text.replace("b: [2]", "c: [2]")),
         ],
     );
-    assert!(edited(text, Rename("/o/b", "a")).unwrap_err().contains("the new key `a` already exists"));
+    assert!(
+        edited(text, Rename("/o/b", "a")).unwrap_err().contains("the new key `a` already exists")
+    );
     assert!(edited(text, Remove("/o/c")).is_err());
 }
 
@@ -206,8 +208,8 @@ fn an_impossible_edit_fails_with_the_reason() {
         (Set("", "1"), "root"),
         (Remove(""), "root"),
         (Remove("/x"), "no key `x`"),
-        (Remove("/l/1"), "no item `1` of 1"),
-        (Set("/l/1", "1"), "no item `1` of 1"),
+        (Remove("/l/1"), "no item `1` in a sequence of length 1"),
+        (Set("/l/1", "1"), "no item `1` in a sequence of length 1"),
         (Set("/a/b", "1"), "a scalar has no child `b`"),
         (Remove("/l/-"), "no item `-`"),
         (Rename("/x", "y"), "no key `x`"),

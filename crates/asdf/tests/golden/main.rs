@@ -24,22 +24,22 @@ fn our_own_files_read_as_recorded() {
 }
 
 #[test]
-fn corpus_layout_cases() {
+fn corpus_layout_cases_have_the_expected_results() {
     corpus("layout/layout.json", &[]);
 }
 
 #[test]
-fn corpus_codec_cases() {
+fn corpus_codec_cases_have_the_expected_results() {
     corpus("codec/codec.json", CODEC_WAITS);
 }
 
 #[test]
-fn corpus_ndarray_cases() {
+fn corpus_ndarray_cases_have_the_expected_results() {
     corpus("ndarray/expected.json", &[]);
 }
 
 #[test]
-fn corpus_fixture_cases() {
+fn corpus_fixture_cases_have_the_expected_results() {
     corpus("fixtures/fixtures.json", &[]);
 }
 
@@ -72,7 +72,7 @@ fn corpus_reference_pairs_have_equal_values() {
 
 /// `cargo xtask interop` writes the files, and sets `SCIBIN_INTEROP` to their folder.
 #[test]
-fn interop_arrays_of_the_reference_read_equal() {
+fn interop_arrays_of_the_reference_read_as_equal_values() {
     let Some(folder) = testdata::interop_folder() else { return };
     runner::run(&folder.join("expected.json"), &[]);
 }

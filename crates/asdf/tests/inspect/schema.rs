@@ -156,7 +156,7 @@ fn the_length_limits_of_strings_lists_and_mappings_are_checked() {
         "pair: [1, b, 2]",
         "/pair",
         "/properties/pair/additionalItems",
-        "3 items, at most 2 are allowed",
+        "3 items, but at most 2 are allowed",
     );
     one("cards: {}", "/cards", "/properties/cards/minProperties", "0 keys, expected at least 1");
     one(
@@ -280,7 +280,8 @@ fn a_schema_may_refer_to_other_schemas() {
     assert_eq!(found[0].0, "/child/name");
     let found = validate(&file("missing: 1"));
     assert_eq!(found[0].diagnostic.code, Code::BadSchema);
-    let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found";
+    let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found, so no node is \
+                   checked against it";
     assert_eq!(found[0].diagnostic.message, message);
     // Content in another file cannot be checked.
     valid("exposure: {$ref: 'other.asdf#/x'}");

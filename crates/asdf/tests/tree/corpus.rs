@@ -22,7 +22,7 @@ fn type_of(node: YamlNode<'_>) -> &'static str {
 }
 
 #[test]
-fn corpus_scalar_cases() {
+fn corpus_scalar_cases_resolve_as_recorded() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read_to_string(corpus.join("asdf/scalars.json")).unwrap();
     // Integers of any size are compared as text, because a JSON parser would round them.
@@ -51,7 +51,7 @@ fn corpus_scalar_cases() {
 }
 
 #[test]
-fn corpus_line_breaks_of_yaml_1_1() {
+fn corpus_line_breaks_are_read_as_in_yaml_1_1() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read(corpus.join("asdf/unicode_breaks.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();

@@ -54,11 +54,11 @@ const ALLOWED: &[Allowed] = &[
         test: |_, _, codes| codes.contains(&Code::UnknownDirective),
     },
     Allowed {
-        reason: "allowed: YAML 1.x is read, whatever x",
+        reason: "allowed: any YAML version 1.x is accepted",
         test: |case, ours, _| ours.is_ok() && says(case, "found incompatible YAML document"),
     },
     Allowed {
-        reason: "allowed: the prefix of a tag handle may have any characters but blanks",
+        reason: "allowed: the prefix of a tag handle may have any characters except white space",
         test: |case, ours, _| {
             let messages = ["while scanning a %TAG directive", "while parsing a %TAG directive"];
             ours.is_ok() && messages.iter().any(|message| says(case, message))
@@ -69,13 +69,13 @@ const ALLOWED: &[Allowed] = &[
         test: |case, ours, _| ours.is_ok() && case.text.contains('?') && says(case, "',' or ']'"),
     },
     Allowed {
-        reason: "allowed: PyYAML makes no value before it comes to an alias without anchor",
+        reason: "allowed: PyYAML fails to create a value before it reaches an alias without an anchor",
         test: |case, ours, _| {
             case.unmade.is_some() && ours.is_err_and(|why| why.contains("before this alias"))
         },
     },
     Allowed {
-        reason: "allowed: what follows `...` is not part of the tree",
+        reason: "allowed: text after `...` is not part of the tree",
         test: |case, ours, _| ours.is_ok() && has_document_end(&case.text),
     },
 ];
@@ -91,7 +91,7 @@ fn has_document_end(text: &str) -> bool {
 }
 
 #[test]
-fn interop_yaml_texts() {
+fn interop_yaml_texts_produce_the_events_and_values_of_pyyaml() {
     let Some(folder) = testdata::interop_folder() else { return };
     let file = std::fs::File::open(folder.join("yaml.jsonl")).unwrap();
     let mut differences = Vec::new();

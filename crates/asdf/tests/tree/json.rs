@@ -1,4 +1,4 @@
-//! The JSON form.
+//! Writing the tree as JSON.
 
 use std::fmt::Write as _;
 

@@ -20,7 +20,7 @@ fn strings(value: &Value) -> Option<Vec<&str>> {
 }
 
 #[test]
-fn corpus_yaml_suite_has_the_events_of_libyaml() {
+fn corpus_yaml_suite_produces_the_events_of_libyaml() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read(corpus.join("yaml/suite.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();

@@ -82,7 +82,7 @@ impl<'s> Checker<'s> {
         if let Some(schema) = self.schemas.find(uri) {
             return self.check(node, schema).map(drop);
         }
-        let message = format!("the schema {uri} was not found, so its nodes are not checked");
+        let message = format!("the schema {uri} was not found, so no node is checked against it");
         self.found.push(Mismatch {
             diagnostic: node.diagnostic(Code::BadSchema, message),
             schema: uri.to_owned(),
@@ -151,7 +151,8 @@ impl<'s> Checker<'s> {
             if let Some(target) = self.schemas.find(&uri) {
                 return self.check(node, target);
             }
-            let message = format!("the schema {uri} was not found, so its nodes are not checked");
+            let message =
+                format!("the schema {uri} was not found, so no node is checked against it");
             return self.fail(Code::BadSchema, node, schema, "$ref", message);
         }
         let mut is_valid = true;

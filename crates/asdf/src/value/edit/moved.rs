@@ -70,7 +70,7 @@ impl<'a> MovedNodes<'a> {
         self.removed.iter().any(|removed| contains(removed, span))
     }
 
-    /// Replaces an alias by the node that it refers to.
+    /// Replaces an alias with the node that it refers to.
     fn at(&mut self, alias: Mention<'a>, target: YamlNode<'a>) -> Option<Splices> {
         let text = self.tree.text();
         let as_written = match self.way {
