@@ -63,7 +63,7 @@ fn open_unmasked<'a>(
     let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, node)?;
     if partial > 0 {
         let partial = count(partial, "byte");
-        let message = format!("the block ends with {partial}, which do not form a complete row");
+        let message = format!("the block ends with {partial}, which is less than a complete row");
         files.current.reports().add(node.diagnostic(Code::PartialRow, message));
     }
     let itemsize = datatype.itemsize();

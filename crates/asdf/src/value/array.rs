@@ -126,8 +126,8 @@ impl Array {
         if byte_size(shape, itemsize) != Some(len) {
             let [len, itemsize] = [len, itemsize].map(|size| count(size, "byte"));
             let message = format!(
-                "the shape {shape:?} with elements of {itemsize} does not match the data, which has \
-                 {len}"
+                "the shape {shape:?} with elements of {itemsize} does not match the data, which \
+                 has {len}"
             );
             return Err(Error::unwritable(message));
         }

@@ -280,8 +280,8 @@ fn a_schema_may_refer_to_other_schemas() {
     assert_eq!(found[0].0, "/child/name");
     let found = validate(&file("missing: 1"));
     assert_eq!(found[0].diagnostic.code, Code::BadSchema);
-    let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found, so no node is \
-                   checked against it";
+    let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found, so no \
+                   node is checked against it";
     assert_eq!(found[0].diagnostic.message, message);
     // Content in another file cannot be checked.
     valid("exposure: {$ref: 'other.asdf#/x'}");

@@ -120,8 +120,8 @@ pub(super) fn find_blocks(
             for (found, gap) in gaps {
                 let gap = count(gap, "byte");
                 let message = format!(
-                    "the block begins {gap} after the end of the chain of blocks, so normal reading \
-                     does not find it"
+                    "the block begins {gap} after the end of the chain of blocks, so normal \
+                     reading does not find it"
                 );
                 reader.reports.report(Code::Salvaged, found, message);
             }
