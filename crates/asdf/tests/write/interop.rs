@@ -35,7 +35,7 @@ const WAYS: &[(&str, Compression, u64, u64)] = &[
 ];
 
 #[test]
-fn interop_write_copies_of_the_files_of_the_reference() {
+fn interop_copies_of_reference_files_are_written_for_python() {
     let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
@@ -80,7 +80,7 @@ fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
 }
 
 #[test]
-fn interop_write_repaired_files() {
+fn interop_repaired_files_are_written_for_python() {
     let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
@@ -122,7 +122,7 @@ fn texts() -> Vec<String> {
 }
 
 #[test]
-fn interop_write_texts_and_numbers() {
+fn interop_texts_and_numbers_are_written_for_python() {
     let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
