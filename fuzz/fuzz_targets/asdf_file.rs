@@ -1,5 +1,5 @@
-//! Any bytes: every block decoded with its codec and verified, every array read whole and in part,
-//! within the limits.
+//! Opens arbitrary bytes, decodes and verifies every block, and reads every array, in whole and in
+//! part. Nothing may exceed the limits.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any bytes open or fail with an error, the chain of blocks ends, and what the blocks claim lies in
-//! the file.
+//! Opens arbitrary bytes, or fails with an error. The chain of blocks must end, and the ranges of
+//! all blocks must lie within the file.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any text parses or fails with an error; every walk over a tree ends; every position lies in the
-//! text.
+//! Parses arbitrary text into a tree, or fails with an error. Every traversal must end, and every
+//! position must lie within the text.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Any tree and any arrays, with any options: what is written is read again and is the same, and written once
-//! more it is the same file. What cannot be written is an error.
+//! Writes arbitrary trees and arrays with arbitrary options. If writing succeeds, reading must
+//! return the same values, and writing again must produce the same file.
 
 #![no_main]
 
@@ -13,8 +13,8 @@ use asdf::{Asdf, Compression, External, OpenOptions, Tree, Verify, WriteOptions,
 use binio::Limits;
 use libfuzzer_sys::fuzz_target;
 
-/// Bytes at the end of the input that choose options and arrays. So what is before them can be a file or a
-/// text as it is.
+/// Number of bytes at the end of the input that choose the options and arrays. The bytes before
+/// them can be an unmodified file or text.
 const CHOICES: usize = 12;
 
 const COMPRESSIONS: [Compression; 8] = [
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// All but the compression.
+/// Returns all options except the compression.
 fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
     let &[_, align, standard, inline_below, pad, flags, ..] = choices;
     let standards = asdf::save::STANDARDS;
@@ -54,7 +54,7 @@ fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
         .index(flags & 2 == 0)
 }
 
-/// With a compression, or that of each block.
+/// Sets a compression, or leaves each block with its own.
 fn compressing(options: &WriteOptions, choice: u8) -> WriteOptions {
     match COMPRESSIONS.get(usize::from(choice) % (COMPRESSIONS.len() + 1)) {
         Some(&compression) => options.clone().compression(compression),
@@ -74,7 +74,7 @@ fn write(writer: &Writer<'_>) -> Option<Vec<u8>> {
     Some(out.into_inner())
 }
 
-/// ScalarText again with its blocks as they are, a file that was written is the same.
+/// Writes a file again with its blocks unchanged, and checks that the result is identical.
 fn write_again(bytes: &[u8], options: &WriteOptions) {
     let file = read(bytes.to_vec());
     let tree = Tree::from_file(&file, 0).expect("the tree of what was written");
@@ -82,9 +82,10 @@ fn write_again(bytes: &[u8], options: &WriteOptions) {
     assert!(again.as_deref() == Some(bytes), "written again, it is another file");
 }
 
-/// A copy of a file.
+/// Copies a file and compares the arrays of the copy.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
-    // Each element may become a number in the tree, which is written and read three times.
+    // Keep the limits low: each element may become a number in the tree, which is written and read
+    // three times.
     let limits = Limits::default().max_alloc(1 << 17).max_decoded(1 << 17).max_items(1 << 16);
     let opening = OpenOptions::new().limits(limits).external(External::Deny);
     let Ok(file) = opening.from_bytes(data.to_vec()) else { return };
@@ -111,7 +112,7 @@ fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
     write_again(&bytes, options);
 }
 
-/// A tree of a text, with arrays.
+/// Parses a text, adds arrays to the tree, and checks the written file.
 fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
     let Ok(mut tree) = Tree::parse(text) else { return };
     if let Some(written) = yaml(&tree) {
@@ -144,7 +145,8 @@ fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
         let read = found.read_bytes(Order::C, ByteOrder::Little).expect("elements");
         let view = array.view().expect("a view");
         let want = view.read_bytes(Order::C, ByteOrder::Little).expect("elements");
-        // In the tree there is one NaN and one `true`.
+        // Inline arrays keep neither the bits of a NaN nor those of a `true` other than 1, so
+        // compare only the exact types.
         let kind = array.datatype().as_scalar().map(|scalar| scalar.kind());
         let is_exact = matches!(
             kind,
@@ -167,7 +169,7 @@ fn yaml(tree: &Tree) -> Option<String> {
     Some(String::from_utf8(text).expect("YAML is UTF-8"))
 }
 
-/// An array of a type, shape, layout and place that two bytes choose.
+/// Creates an array whose type, shape, layout and storage are chosen by two bytes.
 fn array(choices: &[u8]) -> Array {
     let [first, second] = [choices[0], choices.get(1).copied().unwrap_or_default()];
     let datatype = DATATYPES[usize::from(first) % DATATYPES.len()];
@@ -175,7 +177,7 @@ fn array(choices: &[u8]) -> Array {
     let shape = [u64::from(second % 5), u64::from(second / 5 % 7)];
     let itemsize = datatype.itemsize();
     let len = usize::try_from(shape[0] * shape[1] * itemsize).expect("a small array");
-    // ASCII letters, so that text is text.
+    // Use only ASCII, so that the bytes are also valid strings.
     let bytes: Vec<u8> = (0..len).map(|at| (at as u8).wrapping_mul(second) % 128).collect();
     let array = Array::from_bytes(bytes, datatype.clone(), &shape).expect("an array");
     let array = match first / 16 % 4 {

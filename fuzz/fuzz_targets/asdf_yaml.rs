@@ -1,5 +1,5 @@
-//! Any text is a document or an error with a place; whatever is asked of its nodes ends, and every
-//! node equals itself.
+//! Parses arbitrary text into a document, or fails with an error that has a position. All methods
+//! of the nodes must return, and every node must equal itself.
 
 #![no_main]
 
@@ -39,7 +39,7 @@ fn ask(document: &Document, len: usize) {
     let _ = document.root().deserialize::<serde_json::Value>();
 }
 
-/// An error has a line and a column of the text, unless it is a limit.
+/// Checks that a syntax error has a valid line, column and offset.
 fn check_place(error: &Error, data: &[u8]) {
     let ErrorKind::Yaml { line, column, .. } = error.kind() else { return };
     assert!(*line >= 1 && *column >= 1, "{error}");

@@ -1,5 +1,5 @@
-//! A list of plain numbers, which is read in one pass, has the same items as the list with a word in
-//! it, which is not; a number in a list is what it is alone.
+//! A list of plain numbers, which is parsed in a single pass, must have the same items as the same
+//! list with a word in front, which is not. Each number must also have the same value on its own.
 
 #![no_main]
 
@@ -18,12 +18,12 @@ fn check(text: &str, rules: ScalarRules) {
     let parse = |text: String| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     let (fast, general) = (parse(format!("[ {text}]")), parse(format!("[w, {text}]")));
     let (Ok(fast), Ok(general)) = (&fast, &general) else {
-        // The limits may end one of them only.
+        // One of the two lists may exceed a limit that the other does not.
         assert!(fast.is_err() == general.is_err() || text.len() > 1 << 10, "{fast:?} {general:?}");
         return;
     };
     let (root, other) = (fast.root(), general.root());
-    // The text may close the list.
+    // The text may end the list early and continue with something else.
     if root.kind() != NodeKind::Sequence || other.kind() != NodeKind::Sequence {
         return;
     }
@@ -31,7 +31,7 @@ fn check(text: &str, rules: ScalarRules) {
     for (at, (a, b)) in root.items().zip(other.items().skip(1)).enumerate() {
         same(a, b);
         assert_eq!(root.at(at).map(YamlNode::id), Some(a.id()));
-        // Text of several lines is not alone what it is in a list.
+        // A scalar of several lines can have a different meaning outside a list, so skip it.
         let is_plain = a.style() == NodeStyle::Plain && a.tag().is_none();
         let alone = a.text().filter(|text| is_plain && !text.is_empty() && !text.contains('\n'));
         if let Some(alone) = alone {

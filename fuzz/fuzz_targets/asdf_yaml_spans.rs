@@ -1,5 +1,5 @@
-//! Spans nest, lie in the order of the text and cover what they name; the text of a span is the node
-//! when it is read again.
+//! Spans must be nested, be in the order of the text, and cover exactly what they describe. Parsing
+//! the text of a span must return an equal node.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use std::ops::Range;
 use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, YamlNode};
 use libfuzzer_sys::fuzz_target;
 
-/// Nodes that are read again, of a text of any length.
+/// Maximum number of nodes that are parsed again.
 const READ_AGAIN: usize = 50;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,7 +40,7 @@ fn slice(text: &str, span: Range<u64>) -> &str {
     &text[usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()]
 }
 
-/// What a node's spans cover.
+/// Checks the text that is covered by the spans of a node.
 fn check(text: &str, node: YamlNode<'_>) {
     let (span, content) = (node.span(), node.content_span());
     assert!(span.start <= content.start && content.end == span.end, "{span:?} {content:?}");
@@ -79,12 +79,12 @@ fn check(text: &str, node: YamlNode<'_>) {
     }
 }
 
-/// Whether the text of a node says all of it: no aliases, no handles of the text's own, and nothing
-/// that depends on the lines around it.
+/// Returns `true` if a node can be parsed from its own text: without aliases, the document's tag
+/// handles, or anything that depends on the surrounding lines.
 fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    // Indicators are text only where a certain character follows them.
+    // These indicators are only part of a scalar if certain characters follow them.
     let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
     let is_marker = written.contains("---") || written.contains("...");
     !is_marker && !depends && !is_indicator && node.style() != NodeStyle::Block

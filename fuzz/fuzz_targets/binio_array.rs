@@ -1,5 +1,6 @@
-//! Any type and any layout: what a layout allows is inside the data, memory and ranges give the same
-//! elements, printing ends, and what is written is read back.
+//! For arbitrary types and layouts, an accepted layout must stay within the data, reading from
+//! memory and from ranges must return the same elements, printing must end, and written elements
+//! must read back.
 
 #![no_main]
 
@@ -39,7 +40,7 @@ fuzz_target!(|input: Input| {
     let (datatype, slices, axes, offset, layout_len, len, data) = input;
     let datatype = Datatype::parse(TYPES[usize::from(datatype % 16)]).expect("a type");
     let slices = Slice::parse(SLICES[usize::from(slices % 8)]).expect("slices");
-    // Mostly small numbers, so that something is read.
+    // Prefer small numbers, so that most inputs read some elements.
     let axis = |(count, stride): (u64, i64)| {
         (
             if count % 16 == 0 { count } else { count % 6 },
@@ -48,7 +49,8 @@ fuzz_target!(|input: Input| {
     };
     let (shape, strides): (Vec<u64>, Vec<i64>) = axes.into_iter().map(axis).unzip();
     let offset = if offset % 8 == 0 { offset } else { offset % 64 };
-    // Of a layout that is checked against more than the data, reads fail; they never panic.
+    // If a layout is checked against a length greater than that of the data, reads must fail
+    // without a panic.
     let checked = if len % 16 == 0 { layout_len } else { data.len() as u64 };
     let itemsize = datatype.itemsize();
     let layout = match len % 3 {

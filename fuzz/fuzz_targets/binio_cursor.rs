@@ -1,4 +1,5 @@
-//! A cursor never panics, never reads past its bytes, and always knows its offset.
+//! A cursor must never panic, never read past the end of its bytes, and always return the right
+//! offset.
 
 #![no_main]
 

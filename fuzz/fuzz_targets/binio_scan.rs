@@ -1,4 +1,4 @@
-//! A scan through windows of any size finds what a plain search finds, forwards and backwards, in
+//! Scanning through windows of any size must find the same matches as a plain search, both in
 //! memory and through a reader.
 
 #![no_main]
@@ -25,7 +25,8 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
     let stream = Stream::new(Cursor::new(&data)).expect("a cursor has a length");
     let sources: [&dyn ReadAt; 2] = [&data, &stream];
     for source in sources {
-        // Matches do not overlap in `next_match`; skipping one byte on makes them comparable.
+        // `next_match` skips overlapping matches. Advance by one byte after each match, so that it
+        // finds these as well.
         let mut forward = Scanner::new(source, needle, range.clone()).window(usize::from(window));
         let mut found = Vec::new();
         while let Ok(Some(at)) = forward.next_match() {

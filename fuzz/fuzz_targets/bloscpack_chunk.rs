@@ -1,6 +1,6 @@
-//! Any bytes as a Blosc buffer: what decodes has the length that the header states, and each block
-//! and range decoded alone is that part of the whole. Of a Bloscpack file, which the seeds are, each
-//! place that looks like a buffer is taken.
+//! Decodes arbitrary bytes as a Blosc buffer. The decoded length must match the header, and
+//! decoding a block or range alone must return that part of the whole. In a Bloscpack file, such as
+//! the seeds, up to `MAX_TRIED` possible buffers are tried.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use binio::Limits;
 use binio::blosc::{Buffer, HEADER_LEN, Header, Scratch};
 use libfuzzer_sys::fuzz_target;
 
-/// Buffers tried in one file.
+/// Maximum number of buffers to try per file.
 const MAX_TRIED: usize = 16;
 
 fuzz_target!(|data: &[u8]| {
@@ -44,7 +44,7 @@ fn check(bytes: &[u8]) {
         let block = buffer.block_range(index).expect("a block of those that there are");
         assert_eq!(block.start, end, "blocks lie one after the other");
         end = block.end;
-        // Blocks of one byte by the hundred thousand would only cost time.
+        // Checking hundreds of thousands of one-byte blocks would only waste time.
         if index < 64 {
             part(&buffer, &whole, block, &mut scratch);
         }
@@ -53,7 +53,7 @@ fn check(bytes: &[u8]) {
     part(&buffer, &whole, whole.len() / 3..whole.len() - whole.len() / 4, &mut scratch);
 }
 
-/// A range is that part of the whole.
+/// Checks that decoding a range returns that part of the whole.
 fn part(buffer: &Buffer<'_>, whole: &[u8], range: std::ops::Range<usize>, scratch: &mut Scratch) {
     let mut out = vec![0x5a; range.len()];
     buffer.decode_range_into(range.clone(), &mut out, scratch).expect("a part of what decodes");

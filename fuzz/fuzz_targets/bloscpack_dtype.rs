@@ -1,5 +1,5 @@
-//! Any text as a type, as a Python literal, in JSON and in the header of a `.npy` file: what parses
-//! is written so that it reads the same, and no size is larger than it can be.
+//! Parses arbitrary text as a type: as a Python literal, as JSON, and in the header of a `.npy`
+//! file. What parses must read back after being written, and no size may exceed its maximum.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use bloscpack::Reader;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
-/// What literals are made of, so that few bytes make a type that is deep and odd.
+/// Fragments of literals, so that a few bytes form a deep and unusual type.
 const TOKENS: [&str; 32] = [
     "[",
     "]",
@@ -46,7 +46,7 @@ const TOKENS: [&str; 32] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    // Seeds are whole files; their metadata have the texts.
+    // The seeds are whole files, whose metadata contains the text.
     let metadata =
         Reader::from_bytes(data.to_vec()).ok().and_then(|file| file.metadata().ok()??.json().ok());
     let text = match metadata.as_ref().and_then(|metadata| metadata["dtype"].as_str()) {
@@ -97,7 +97,7 @@ fn check(dtype: Result<Datatype, ElementsError>) {
     }
 }
 
-/// The array of a header with so many bytes after it.
+/// Reads the array description of a `.npy` file that consists of `header` and `len` zero bytes.
 fn npy(header: &[u8], len: usize) -> Option<ArrayInfo> {
     let mut file = header.to_vec();
     file.resize(header.len() + len, 0);

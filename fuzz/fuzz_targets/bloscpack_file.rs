@@ -1,5 +1,5 @@
-//! Any bytes as a file: every way to read it gives the same bytes or fails, within the limits; what
-//! verifying calls fine is read; what recovery writes has nothing wrong with it.
+//! Opens arbitrary bytes as a file. All ways of reading must return the same bytes or fail, within
+//! the limits. A file that verifies must be readable, and a recovered file must be valid.
 
 #![no_main]
 
@@ -47,10 +47,11 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// All data, read in every way.
+/// Returns all data, after checking that all ways of reading it agree.
 fn read(file: &Reader) -> Option<Vec<u8>> {
     let all = file.read_all();
-    // Now and then over threads, which cost more than what they have to do here.
+    // Use several threads only for some inputs, because starting them costs more than the work
+    // itself.
     let most = if file.layout().file_len() % 8 == 0 { 2 } else { 1 };
     for threads in 1..=most {
         let options = UnpackOptions::new().threads(threads);

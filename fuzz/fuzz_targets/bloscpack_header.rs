@@ -1,5 +1,5 @@
-//! Any bytes as a header: strict reading refuses more than lenient reading and reads the same, and
-//! what strict reading takes is written as it was.
+//! Parses arbitrary bytes as a header. Lenient parsing must accept every header that strict parsing
+//! accepts, with the same result, and encoding that result must restore the bytes.
 
 #![no_main]
 

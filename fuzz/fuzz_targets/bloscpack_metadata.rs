@@ -1,12 +1,12 @@
-//! Any bytes as a metadata section, and as the payload of one whose digest is right, plain and
-//! compressed.
+//! Reads arbitrary bytes as a metadata section, and as the payload of a section without a checksum,
+//! plain and compressed.
 
 #![no_main]
 
 use bloscpack::Reader;
 use libfuzzer_sys::fuzz_target;
 
-/// A file of one empty chunk with this section.
+/// Creates a file with this metadata section and one empty chunk.
 fn file(section: &[u8]) -> Vec<u8> {
     let mut bytes =
         b"blpk\x03\x02\0\x01\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
@@ -15,7 +15,7 @@ fn file(section: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A section without a checksum, whose text is so long.
+/// Creates a section without a checksum. Its header states `meta_size` as the length of the text.
 fn section(payload: &[u8], codec: u8, meta_size: u32) -> Vec<u8> {
     let len = u32::try_from(payload.len()).expect("inputs are short").to_le_bytes();
     let mut bytes = b"JSON\0\0\0\0\0\0".to_vec();
@@ -27,7 +27,7 @@ fn section(payload: &[u8], codec: u8, meta_size: u32) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Seeds are whole files, with the section after the header.
+    // The seeds are whole files, in which the section follows the header.
     let data = data.strip_prefix(b"blpk").and_then(|rest| rest.get(28..)).unwrap_or(data);
     let len = u32::try_from(data.len()).expect("inputs are short");
     let inflated = data.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));

@@ -1,7 +1,9 @@
-//! Any bytes are opened, alone and with a layout, and everything in them is read or refused.
+//! Opens arbitrary bytes, alone and with a layout. Everything in them must be read or rejected
+//! without a panic.
 //!
-//! Alone, the bytes follow the signature of a native file, whose layout is appended. The first zero byte ends
-//! the layout of the other.
+//! To open them alone, they are appended to the signature of a native file, which has its layout at
+//! the end. For the other case, the bytes up to the first zero are the layout, and the rest is the
+//! file.
 #![no_main]
 
 use binio::ReadAt as _;
@@ -49,7 +51,7 @@ fn read(file: &File) {
     }
 }
 
-/// A writer that takes so many bytes.
+/// A writer that fails after this number of bytes.
 struct Limited(usize);
 
 impl std::io::Write for Limited {

@@ -1,4 +1,5 @@
-//! Every text that parses can be formatted; formatting keeps comments and meaning, and is idempotent.
+//! Every text that parses can be formatted. Formatting must preserve the comments and the meaning,
+//! and be idempotent.
 #![no_main]
 
 use dudley::text::Lexer;
@@ -18,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The comments of a text without blanks.
+/// Returns the comments of a text without their white space.
 fn comments(text: &str) -> Vec<String> {
     let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
     let texts = comments.map(|token| &text[token.start as usize..token.end as usize]);

@@ -1,8 +1,8 @@
-//! Any bytes are a compiled layout or are refused. A compiled layout, whole or damaged, is searched without harm;
-//! a whole one finds what its text says.
+//! Opens arbitrary bytes as a compiled layout, or fails. Searching a compiled layout must be safe
+//! even if it is damaged, and an intact one must return the same results as its text.
 //!
-//! The layout ends at the first zero byte. What follows is the stream, and changes of the compiled layout: two
-//! bytes where, one byte what.
+//! The layout ends at the first zero byte. The rest is the stream, and also a list of changes to
+//! the compiled layout: a two-byte position and a one-byte value each.
 #![no_main]
 
 use binio::Bytes;
@@ -10,7 +10,7 @@ use dudley::index::CompiledLayout;
 use dudley::{ErrorKind, Layout, Limits, OpenOptions, Resolver, Rules};
 use libfuzzer_sys::fuzz_target;
 
-/// Rows that are looked up.
+/// Maximum number of rows to look up.
 const MANY: usize = 100;
 
 fuzz_target!(|data: &[u8]| {

@@ -1,4 +1,4 @@
-//! Tokens cover every text: between them are only blanks.
+//! The tokens and the white space between them must cover the entire text.
 #![no_main]
 
 use dudley::Source;

@@ -1,4 +1,5 @@
-//! Any bytes are a layout, whose text parses as an equal layout, or errors that can be shown.
+//! Parses arbitrary bytes as a layout, or fails with errors that can be displayed. The printed
+//! layout must parse as an equal layout.
 #![no_main]
 
 use dudley::diagnostic::Place;
@@ -31,7 +32,7 @@ fn check(layout: &Layout, options: &ParseOptions) {
         let path = layout.path(id);
         assert_eq!(layout.find(&path).ok(), Some(Found::Item(id, Vec::new())), "{path}");
     }
-    // Any word may be looked up as a path.
+    // Looking up any word as a path must be safe.
     for path in printed.split_whitespace().take(100) {
         let _ = layout.find(path);
     }

@@ -1,8 +1,8 @@
-//! Every layout is resolved or rejected, for values and for a stream from the input; all ways to find an
-//! address agree.
+//! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
+//! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. What follows is the stream, and its bytes are the values of
-//! stored parameters, by name and, of structs in items, by path.
+//! The layout ends at the first zero byte. The rest is the stream, whose bytes are also used as the
+//! values of stored parameters, addressed by name, or by path for structs in items.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use dudley::place::{ComplexAlign, Origin, Row};
 use dudley::{AddressTable, Layout, Limits, Resolver, Rules, Values};
 use libfuzzer_sys::fuzz_target;
 
-/// Fields of structs that are visited.
+/// Maximum number of struct fields to visit.
 const STEPS: u32 = 20_000;
 
-/// Members that are listed, and items that are located.
+/// Maximum number of rows and of members to check.
 const MANY: usize = 200;
 
 const MAX: u64 = i64::MAX.unsigned_abs();
@@ -46,7 +46,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Rules with low limits; with all other options if `other`.
+/// Returns rules with low limits and, if `other` is set, with every other option changed from its
+/// default.
 fn limited(other: bool) -> Rules {
     let rules = Rules::new().limits(Limits::default().max_steps(STEPS));
     if other {
@@ -56,7 +57,8 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// A value for every name of a parameter, and for some by path.
+/// Returns values for parameters by name, and for up to four of them by path, until the bytes of
+/// the stream run out.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
         i8::MIN => i64::MAX,
@@ -74,8 +76,8 @@ fn values(layout: &Layout, stream: &[u8]) -> Values {
     values
 }
 
-/// Checks the properties of a table, and returns its rows, or the code of the error. Places of errors differ
-/// in printed layouts.
+/// Checks the properties of a table. Returns its rows, or only the code of the error, because its
+/// position differs in the printed layout.
 fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code>> {
     let table = resolver.table().map_err(|error| {
         assert!(!error.to_string().is_empty());
@@ -107,7 +109,8 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code
     Ok((table.rows().to_vec(), table.end()))
 }
 
-/// Items one by one: each costs as much as those before it.
+/// Locates only some of the items, because locating an item costs as much as locating all items
+/// before it.
 fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     let step = table.rows().len() / 8 + 1;
     for row in table.rows().iter().step_by(step) {
@@ -119,7 +122,7 @@ fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
 
 fn members<'a>(resolver: &Resolver<'a>, table: &AddressTable<&'a Layout>) {
     let mut left = MANY;
-    // A limit may be met here.
+    // This may fail, because the walk may exceed a limit.
     let _ = resolver.walk(table, table.rows(), |_, row| {
         let Some(row) = row else { return ControlFlow::Continue(()) };
         assert!(row.path.starts_with('/'));

@@ -1,12 +1,12 @@
-//! Files are written from any layout: in one pass and by position, with nothing put. What is written can be
-//! opened and extended.
+//! Writes files of arbitrary layouts without putting any values, in one pass and by position. The
+//! results must be identical, and it must be safe to open and extend them.
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};
 use dudley::{Layout, Limits, OpenOptions, Rules, Values, WriteOptions};
 use libfuzzer_sys::fuzz_target;
 
-/// Bytes of a file.
+/// Maximum length of a file in bytes.
 const MAX: usize = 1 << 18;
 
 fuzz_target!(|data: &[u8]| {
@@ -50,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A writer that takes so many bytes.
+/// A writer that fails after `MAX` bytes.
 struct Limited(Vec<u8>);
 
 impl std::io::Write for Limited {

@@ -1,6 +1,6 @@
-//! Any document, extracted with any policy into a target with links to the outside: nothing outside of the
-//! target is touched, no temporary file is left, and files that are extracted without a failure have the
-//! content of the archive.
+//! Extracts arbitrary documents with arbitrary policies into a target with links that lead outside.
+//! Nothing outside the target may change, no temporary file may be left, and if nothing fails, the
+//! extracted files must have the content of the archive.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ use flux_archive::inspect::VerifyOptions;
 use flux_archive::{HashType, Limits, OpenOptions, Profile};
 use libfuzzer_sys::fuzz_target;
 
-/// The sandbox of this process: `out` is the target; `esc` must not be touched.
+/// The sandbox of this process: `out` is the target, and `esc` must not change.
 static SANDBOX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("flux-extract-{}", std::process::id()));
     fs::create_dir_all(root.join("esc")).expect("a temporary directory");
@@ -27,7 +27,7 @@ static SANDBOX: LazyLock<PathBuf> = LazyLock::new(|| {
     root
 });
 
-/// Blobs that seeds name.
+/// The blobs to which the seeds refer.
 static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
     let store = MemoryStore::new();
     for blob in [&b""[..], b"abc", b"AAAA", b"BBBB", b"CCCCCCCC"] {
@@ -39,7 +39,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
 });
 
 fuzz_target!(|document: &[u8]| {
-    // Recorded archives are seeds as they are; a space more is another choice.
+    // The recorded archives are used as seeds without changes. Appending a space selects other
+    // options.
     let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     let limits =
         Limits::default().max_file_size(1 << 30).max_materialized_bytes(1 << 20).max_entries(200);
@@ -79,8 +80,8 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// Whether the outside is unchanged, and no temporary file is left. An archive may have an entry that is
-/// `named` like a temporary file.
+/// Checks that nothing outside the target changed and that no temporary file is left. `named`
+/// contains the names in the archive, which may look like those of temporary files.
 fn assert_untouched(out: &Path, named: &HashSet<&str>) {
     let names = |path: &Path| -> Vec<String> {
         let entries = fs::read_dir(path).expect("a directory");

@@ -1,5 +1,6 @@
-//! Any document parses or fails with an error. What parses is consistent: sizes with data, profiles with each
-//! other, written with read archives; and fixing twice changes nothing.
+//! Any document parses, or fails with an error. In a parsed archive, sizes must match the data, the
+//! profiles must agree, and a written archive must read back the same. Fixing a fixed archive must
+//! change nothing.
 
 #![no_main]
 
@@ -40,7 +41,8 @@ fuzz_target!(|data: &[u8]| {
             }
             (Ok(_), Err(error)) => panic!("{error}"),
         }
-        // Objects without a container are not an archive for every profile; without objects there is none.
+        // Objects without a container are an archive only in some profiles; without any objects,
+        // there is no archive at all.
         for form in [Form::Array, Form::Dict] {
             let mut writer = Writer::new(Vec::new(), form);
             match (convert(data, &options(profile), &mut writer), &parsed) {
@@ -80,7 +82,7 @@ fn check(archive: &Archive<'_>, profile: Profile) {
     }
     let written = writer.finish().expect("a vector takes all");
     let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
-    // Not the fault of one entry: a path that occurs twice, or a large blob.
+    // Writing single entries cannot rule out a duplicate path or a large blob.
     assert!(
         strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")),
         "{strict:?}"
