@@ -1,4 +1,4 @@
-//! Side-by-side benchmarks: the reference tools and ours in one run, by turns, on the same files.
+//! Side-by-side benchmarks: the reference tools and our programs take turns on the same files.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,15 @@ use crate::Outcome;
 use crate::process::{cargo, no_more, program, root, run, take_flag};
 use crate::python;
 
-/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`, called with a folder and our
-/// programs.
+/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`, which is called with a folder
+/// and our programs.
 struct Bench {
     name: &'static str,
-    /// The programs: package and example. Names are unique, since all examples share one folder.
+    /// Our programs, as package and example. The names are unique, because all examples are built
+    /// into the same folder.
     programs: &'static [(&'static str, &'static str)],
-    /// A program with other readers, after ours: the folder of its own workspace, and its name. So the
-    /// peers are not among our dependencies.
+    /// A program that runs other readers, as folder and name; it is passed after our programs. It
+    /// has its own workspace, so that the other readers are not among our dependencies.
     peer: Option<(&'static str, &'static str)>,
 }
 
@@ -32,7 +33,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
 ];
 
-/// `bench FORMAT [--quick]`: `--quick` uses small files and few repetitions, to show that it runs.
+/// `bench FORMAT [--quick]`. `--quick` uses small files and few repetitions, to show that the
+/// benchmark runs.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let named = rest
@@ -40,11 +42,11 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
         .and_then(|(name, rest)| Some((BENCHES.iter().find(|bench| bench.name == name)?, rest)));
     let Some((bench, rest)) = named else {
         let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        return Err(format!("expected a format: {}", names.join(" or ")));
+        return Err(format!("expected one of these formats: {}", names.join(" or ")));
     };
     no_more(rest)?;
     let python = python::interpreter()?
-        .ok_or("python3 is not installed, and the reference tools need it")?;
+        .ok_or("python3 is not installed, but the reference tools need it")?;
     touch_memory();
     let mut command = program(python);
     command
@@ -62,11 +64,11 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
     run(&mut command)
 }
 
-/// Bytes that the largest tasks use.
+/// Memory that the largest tasks use, in bytes.
 const TOUCHED: usize = 4 << 30;
 
-/// Writes to as much memory as the tasks use, and frees it. On a virtual machine the first use of a
-/// page takes the host's time, which would otherwise be charged to whichever side runs first.
+/// Writes to as much memory as the tasks use, then frees it. On a virtual machine, the host has to
+/// supply each page on its first use, and that time would be charged to whichever side runs first.
 fn touch_memory() {
     let mut memory: Vec<u8> = Vec::new();
     if memory.try_reserve_exact(TOUCHED).is_ok() {
@@ -82,7 +84,7 @@ fn build(package: &str, example: &str) -> Result<PathBuf, String> {
     Ok(root().join("target/release/examples").join(example))
 }
 
-/// Builds a program in a workspace of its own in release mode and returns its path.
+/// Builds a program of a separate workspace in release mode and returns its path.
 fn build_peer(folder: &str, name: &str) -> Result<PathBuf, String> {
     let target = root().join("target/bench/peer");
     let manifest = root().join(folder).join("Cargo.toml");

@@ -1,5 +1,5 @@
-//! The fuzz targets. They are those of cargo-fuzz (`cargo +nightly fuzz run TARGET` works too);
-//! building them directly needs no cargo-fuzz on a machine that only checks them.
+//! Building and running the fuzz targets. `cargo +nightly fuzz run TARGET` works too, but building
+//! them directly does not require cargo-fuzz.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,16 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{output, program, root, run, run_together, skip, take_option};
 
-/// Coverage instrumentation for libFuzzer and the address sanitizer.
+/// Flags that enable coverage instrumentation for libFuzzer, and the address sanitizer.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1 --cfg fuzzing";
 
-/// No single allocation of a fuzz target may be above this many MiB.
+/// Maximum size of a single allocation of a fuzz target in MiB.
 const MALLOC_LIMIT_MIB: u32 = 256;
 
-/// Targets that take choices from the end of their input, and how many bytes: seeds get so many more.
+/// Targets that take choices from the end of their input, and the number of these bytes, which is
+/// appended to each seed.
 const CHOICES: &[(&str, usize)] = &[("asdf_edit", 3), ("asdf_write", 12)];
 
 /// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.
@@ -29,7 +30,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Runs every target for a few seconds. Skips them if no nightly toolchain is installed.
+/// Runs every target for `seconds`. Skips them if no nightly toolchain is installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
 }
@@ -78,7 +79,7 @@ fn target_command(target: &str, binaries: &Path, seconds: u32) -> Result<Command
     Ok(command)
 }
 
-/// The reason for skipping what needs a nightly toolchain.
+/// Reason for skipping a step without a nightly toolchain.
 pub(crate) const NO_NIGHTLY: &str =
     "the nightly toolchain is not installed (rustup toolchain install nightly)";
 
@@ -88,7 +89,7 @@ pub(crate) fn has_nightly() -> bool {
     output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN")).is_some()
 }
 
-/// The names of the targets: one source file each.
+/// Returns the names of the targets, each of which is a source file.
 fn targets() -> Result<Vec<String>, String> {
     let directory = root().join("fuzz/fuzz_targets");
     let entries = std::fs::read_dir(&directory)
@@ -102,9 +103,9 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Builds all targets with the flags that cargo-fuzz uses and returns the folder of the programs.
+/// Builds all targets with the flags that cargo-fuzz uses, and returns the folder of the programs.
 fn build() -> Result<PathBuf, String> {
-    let host = host().ok_or("`rustc -vV` prints no host")?;
+    let host = host().ok_or("`rustc -vV` does not print the host")?;
     let mut command: Command = program("cargo");
     command
         .args([
@@ -129,7 +130,8 @@ pub(crate) fn host() -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Copies the golden files, and the corpus if it exists, into the target's own corpus.
+/// Copies the golden files, and the corpus if it exists, into the target's own corpus. Returns the
+/// number of seeds.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let seeds = root().join("fuzz/corpus").join(target);
     create(&seeds)?;
@@ -167,7 +169,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// The archives, layouts or texts of a list of recorded cases, one seed each.
+/// Writes the value of `member` in each recorded case of a list as a seed. Returns the number of
+/// seeds.
 fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
@@ -183,7 +186,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// The JSON string up to its closing quote. `\u` stays: what is inside is JSON too.
+/// Decodes a JSON string up to its closing quote. `\u` escapes are kept, because the string
+/// contains JSON.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

@@ -1,9 +1,10 @@
-//! Golden files: what the crates read is compared with what is recorded beside the files.
+//! Golden files: comparing what the crates read with the recorded results.
 
 use crate::Outcome;
 use crate::process::{cargo, no_more, root, run, take_option};
 
-/// The test binaries that compare with what is recorded, and which of their tests.
+/// The test binaries that compare with recorded results, each optionally with a filter for its
+/// tests.
 const GOLDEN_TESTS: &[&[&str]] = &[
     &["golden"],
     &["tree", "corpus_scalar_cases"],
@@ -13,8 +14,8 @@ const GOLDEN_TESTS: &[&[&str]] = &[
     &["io", "recorded"],
 ];
 
-/// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a
-/// corpus, which is then required to be there.
+/// Runs the golden tests of every format crate. With `--corpus`, they also run the recorded cases
+/// of a corpus, which must then exist.
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;
@@ -31,7 +32,7 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
     };
     let beside = root().join("../shared/corpus").is_dir();
     if corpus.is_none() && std::env::var_os("SCIBIN_CORPUS").is_none() && !beside {
-        eprintln!("no corpus here: its cases are skipped");
+        eprintln!("no corpus found, so its cases are skipped");
     }
     for tests in GOLDEN_TESTS {
         let mut command = cargo(&["test", "--workspace", "--all-features", "--test"]);

@@ -1,8 +1,8 @@
-//! The import graph: which top-level module of a crate names which others.
+//! The import graph: which top-level modules of a crate refer to which others.
 //!
-//! A reference is a path that begins with `crate::`, or with as many `super::` as lead to the root. A
-//! name that lib.rs re-exports belongs to the module that it comes from. Comments, strings and tests
-//! do not count.
+//! A reference is a path that begins with `crate::`, or with enough `super::` to reach the root. A
+//! name that lib.rs re-exports belongs to the module that defines it. Comments, strings and tests
+//! are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 use crate::Outcome;
 use crate::process::{no_more, root};
 
-/// The crates whose modules import downwards only.
+/// The crates whose modules must not import each other in a cycle.
 const CRATES: &[&str] = &["asdf", "binio", "bloscpack", "dudley", "flux-archive"];
 
-/// Circles that are still there: a crate, and the modules that may lie on one.
-const KNOWN_CIRCLES: &[(&str, &[&str])] = &[];
+/// Remaining cycles: a crate, and the modules that may be part of a cycle.
+const KNOWN_CYCLES: &[(&str, &[&str])] = &[];
 
-/// A line that names another module.
+/// Lines that refer to a module, each with its file and number.
 type Lines = Vec<String>;
 
-/// The modules of a crate, and the lines by which each names others.
+/// The modules of a crate, and the lines in which each refers to others.
 #[derive(Debug, Default)]
 struct Graph {
     references: BTreeMap<String, BTreeMap<String, Lines>>,
@@ -39,14 +39,14 @@ pub(crate) fn imports(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Fails for a circle that is not known.
+/// Fails if there is an unknown cycle.
 fn check(name: &str, graph: &Graph) -> Outcome {
     for component in graph.components() {
-        let is_known = KNOWN_CIRCLES.iter().any(|(known, modules)| {
+        let is_known = KNOWN_CYCLES.iter().any(|(known, modules)| {
             *known == name && component.iter().all(|module| modules.contains(&module.as_str()))
         });
         if component.len() > 1 && !is_known {
-            return Err(format!("{name} has a circle: {}", graph.circle(&component)));
+            return Err(format!("{name} has an import cycle: {}", graph.cycle(&component)));
         }
     }
     Ok(())
@@ -66,7 +66,7 @@ impl Graph {
         Self::of(&files)
     }
 
-    /// The graph of files, each with its path in `src`.
+    /// Builds the graph from files, each given as its path in `src` and its text.
     fn of(files: &[(String, String)]) -> Result<Self, String> {
         let sources: Vec<_> =
             files.iter().map(|(path, text)| (path.as_str(), Source::new(text))).collect();
@@ -118,7 +118,8 @@ impl Graph {
         found
     }
 
-    /// The modules in topological order, users first; those on circles with each other together.
+    /// Returns the modules in topological order, importing modules first. Modules that are on a
+    /// cycle with each other form a group.
     fn components(&self) -> Vec<Vec<String>> {
         let reachable: BTreeMap<&str, BTreeSet<&str>> = self
             .references
@@ -135,7 +136,8 @@ impl Graph {
                 None => components.push(vec![(*module).to_owned()]),
             }
         }
-        // A user reaches more than what it uses, if every module reaches itself.
+        // A module reaches more modules than any module that it imports, if every module counts as
+        // reaching itself.
         let count = |component: &Vec<String>| {
             let reached = &reachable[component[0].as_str()];
             reached.len() + usize::from(!reached.contains(component[0].as_str()))
@@ -144,7 +146,7 @@ impl Graph {
         components
     }
 
-    /// A row for each module: what it names, and how often.
+    /// Prints a row for each module: the modules that it refers to, and how often.
     fn text(&self) -> String {
         let mut text = String::new();
         for component in self.components() {
@@ -157,13 +159,13 @@ impl Graph {
             }
         }
         if text.contains('*') {
-            text.push_str("* these lie on circles\n");
+            text.push_str("* these modules form cycles\n");
         }
         text
     }
 
-    /// A shortest circle of modules that reach each other, and the lines that cause it.
-    fn circle(&self, component: &[String]) -> String {
+    /// Returns the shortest cycle among these modules, and the lines that cause it.
+    fn cycle(&self, component: &[String]) -> String {
         let paths = component.iter().filter_map(|start| self.path_back(start));
         let path = paths.min_by_key(Vec::len).unwrap_or_default();
         let mut text = path.join(" -> ");
@@ -176,7 +178,7 @@ impl Graph {
         text
     }
 
-    /// The shortest way from a module to itself.
+    /// Returns the shortest path from a module back to itself.
     fn path_back<'g>(&'g self, start: &'g str) -> Option<Vec<&'g str>> {
         let mut seen = BTreeSet::new();
         let mut paths = vec![vec![start]];
@@ -213,24 +215,25 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
     Ok(())
 }
 
-/// The top-level module that a file belongs to; `None` for lib.rs.
+/// Returns the top-level module that a file belongs to, or `None` for lib.rs.
 fn module_of(path: &str) -> Option<&str> {
     let first = path.split('/').next()?;
     let module = first.strip_suffix(".rs").unwrap_or(first);
     (module != "lib").then_some(module)
 }
 
-/// How many `super::` lead from the module of a file to the root.
+/// Returns the number of `super::` that lead from the module of a file to the root.
 fn depth(path: &str) -> usize {
     path.split('/').filter(|part| *part != "mod.rs").count()
 }
 
-/// The text of a file, and the same without comments, strings and tests.
+/// The text of a file, with and without comments, strings and tests.
 pub(crate) struct Source<'t> {
     text: &'t str,
-    /// As long as the text, in ASCII; what does not count is blank.
+    /// The text in ASCII, with spaces in place of everything that is ignored. It has the same
+    /// length as the text.
     pub(crate) code: String,
-    /// The modules for tests that were removed.
+    /// Names of the removed test modules that have their own files.
     tests: Vec<String>,
 }
 
@@ -241,7 +244,7 @@ impl<'t> Source<'t> {
         Self { text, code: String::from_utf8_lossy(&code).into_owned(), tests }
     }
 
-    /// The files without suffix that are modules for tests.
+    /// Returns the paths of the test modules, without suffix.
     fn test_modules(&self, path: &str) -> Vec<PathBuf> {
         let path = Path::new(path);
         let is_root = path.file_name().is_some_and(|name| name == "mod.rs" || name == "lib.rs");
@@ -257,7 +260,7 @@ impl<'t> Source<'t> {
         self.text.lines().nth(number - 1).unwrap_or_default().trim()
     }
 
-    /// The places after a word.
+    /// Returns the offset after each occurrence of a word.
     pub(crate) fn after<'s>(&'s self, word: &'s str) -> impl Iterator<Item = usize> + 's {
         let is_start =
             |at: usize| !self.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -269,7 +272,8 @@ impl<'t> Source<'t> {
         self.after("macro_rules!").map(|at| identifier(self.code[at..].trim_start())).collect()
     }
 
-    /// The names that lib.rs has, and the module that each is from: none for what it defines itself.
+    /// Returns the names in lib.rs, each with the module that defines it, or an empty string if
+    /// lib.rs itself does.
     fn exports(&self) -> BTreeMap<String, String> {
         let mut names: BTreeMap<String, String> =
             self.macros().into_iter().map(|name| (name, String::new())).collect();
@@ -291,7 +295,8 @@ impl<'t> Source<'t> {
         names
     }
 
-    /// The names of the root that the code mentions, and the lines; from a file so deep in folders.
+    /// Returns the first name of each path that starts at the crate root, with its line. `depth` is
+    /// the number of folders in which the file lies.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();
@@ -325,12 +330,12 @@ pub(crate) fn identifier(text: &str) -> String {
     text.chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect()
 }
 
-/// The paths that a tree such as `a::{b, c::d as e}` stands for, with the last name as it is renamed. It
-/// ends where the tree does.
+/// Returns the paths in a tree such as `a::{b, c::d as e}`, each with its last name after renaming.
+/// Text after the tree is ignored.
 pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     let mut rest = tree.trim_start();
     let mut path: Vec<String> = Vec::new();
-    // Where the path was at each bracket.
+    // Length of the path at each open brace.
     let mut open: Vec<usize> = Vec::new();
     let mut found = Vec::new();
     loop {
@@ -372,7 +377,7 @@ pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// The code with blanks in place of comments, strings and characters, and of all that is not ASCII.
+/// Replaces comments, strings and characters with spaces, and every non-ASCII byte with `_`.
 fn without_comments(text: &str) -> Vec<u8> {
     let mut code: Vec<u8> = text.bytes().map(|b| if b.is_ascii() { b } else { b'_' }).collect();
     let mut at = 0;
@@ -386,7 +391,8 @@ fn without_comments(text: &str) -> Vec<u8> {
             [b'"', ..] => quoted(rest, 1, b'"'),
             [b'\'', b'\\', ..] => quoted(rest, 1, b'\''),
             [b'\'', b, b'\'', ..] if *b != b'\'' => 3,
-            // A character of several bytes; anything else is a lifetime.
+            // A quote that is not followed by a character of several bytes and another quote begins
+            // a lifetime.
             [b'\'', b'_', b'_', ..] => match rest[1..].iter().position(|&byte| byte != b'_') {
                 Some(end) if rest[1 + end] == b'\'' => end + 2,
                 _ => 1,
@@ -431,7 +437,7 @@ fn block_comment(text: &[u8]) -> usize {
     at
 }
 
-/// The length of what a quotation mark ends that is not escaped.
+/// Returns the length up to and including the next unescaped `mark`.
 fn quoted(text: &[u8], start: usize, mark: u8) -> usize {
     let mut at = start;
     while at < text.len() && text[at] != mark {
@@ -440,7 +446,7 @@ fn quoted(text: &[u8], start: usize, mark: u8) -> usize {
     at + 1
 }
 
-/// The length of `r#".."#`; `None` for a name such as `r#type`.
+/// Returns the length of a raw string such as `r#".."#`, or `None` for a name such as `r#type`.
 fn raw_string(text: &[u8]) -> Option<usize> {
     let start = text.iter().position(|byte| *byte == b'#' || *byte == b'"')?;
     let hashes = text[start..].iter().take_while(|&&byte| byte == b'#').count();
@@ -452,7 +458,7 @@ fn raw_string(text: &[u8]) -> Option<usize> {
     Some(body + find(&text[body..], &end) + end.len())
 }
 
-/// The length up to the bracket that closes the first one.
+/// Returns the length up to the bracket that closes the first one.
 fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
     for (at, &byte) in text.iter().enumerate() {
@@ -468,7 +474,8 @@ fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     text.len()
 }
 
-/// Blanks the items that are for tests only. Returns the names of modules in files of their own.
+/// Replaces test-only items with spaces. Returns the names of the test modules that have their own
+/// files.
 fn remove_tests(code: &mut [u8]) -> Vec<String> {
     let mut modules = Vec::new();
     let mut at = 0;
@@ -502,7 +509,7 @@ fn remove_tests(code: &mut [u8]) -> Vec<String> {
     modules
 }
 
-/// The bodies of the modules that a file defines in braces.
+/// Returns the bodies of the modules that a file defines in braces.
 pub(crate) fn inline_modules(code: &str) -> Vec<Range<usize>> {
     let starts = code.match_indices("mod ").filter_map(|(at, word)| {
         let name = identifier(&code[at + word.len()..]);
@@ -524,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_import_downwards() {
+    fn modules_do_not_import_each_other_in_a_cycle() {
         for name in CRATES {
             let graph = Graph::of_crate(name).unwrap();
             assert!(graph.references.len() > 5, "{name}: {graph:?}");
@@ -533,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_path_is_a_reference() {
+    fn every_form_of_a_path_counts_as_a_reference() {
         let graph = graph(&[
             (
                 "lib.rs",
@@ -557,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_and_tests_do_not_count() {
+    fn references_in_comments_strings_and_tests_are_ignored() {
         let graph = graph(&[
             ("lib.rs", "mod a; mod b;"),
             (
@@ -573,7 +580,7 @@ mod tests {
     }
 
     #[test]
-    fn circle_is_named_with_the_lines_that_cause_it() {
+    fn a_cycle_is_reported_with_the_lines_that_cause_it() {
         let graph = graph(&[
             ("lib.rs", "mod a; mod b; mod c; pub use a::A;"),
             ("a.rs", "\nuse crate::b::B;"),
@@ -582,13 +589,13 @@ mod tests {
         ]);
         assert_eq!(
             check("x", &graph).unwrap_err(),
-            "x has a circle: a -> b -> c -> a\n  a -> b\n    a.rs:2: use crate::b::B;\n  \
+            "x has an import cycle: a -> b -> c -> a\n  a -> b\n    a.rs:2: use crate::b::B;\n  \
              b -> c\n    b.rs:1: use crate::c;\n  c -> a\n    c.rs:1: fn f(_: crate::A) {}"
         );
     }
 
     #[test]
-    fn users_come_before_what_they_use() {
+    fn modules_are_printed_before_the_modules_that_they_import() {
         let graph = graph(&[
             ("lib.rs", "mod a; mod b; mod c;"),
             ("a.rs", ""),
@@ -599,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn name_that_the_root_does_not_have_is_an_error() {
+    fn a_reference_to_a_name_that_is_not_in_the_root_is_rejected() {
         let files = [("lib.rs", "mod a;"), ("a.rs", "use crate::Unknown;")];
         let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
         let error = Graph::of(&files).unwrap_err();

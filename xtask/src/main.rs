@@ -1,5 +1,5 @@
-//! Automation of the workspace: `cargo xtask TASK`. Each task is a plain program call; there are no
-//! shell scripts, so that it runs wherever cargo does.
+//! Automation of the workspace: `cargo xtask TASK`. Each task calls programs directly, without
+//! shell scripts, so it runs wherever cargo does.
 
 mod bench;
 mod ci;
@@ -17,10 +17,10 @@ mod tools;
 
 use std::process::ExitCode;
 
-/// The result of a task: an error is one line for people.
+/// The result of a task. The error is a message for the user.
 type Outcome = Result<(), String>;
 
-/// A row of the task table: name, arguments, what it does, the function.
+/// A row of the task table.
 struct Task {
     name: &'static str,
     arguments: &'static str,
@@ -32,37 +32,37 @@ const TASKS: &[Task] = &[
     Task {
         name: "test",
         arguments: "",
-        about: "pass every test: units, properties, behaviour, documentation",
+        about: "run all tests: units, properties, behaviour, documentation",
         run: ci::test,
     },
     Task {
         name: "ci",
         arguments: "",
-        about: "every gate, as continuous integration runs them",
+        about: "run every check of continuous integration",
         run: ci::ci,
     },
     Task {
         name: "golden",
         arguments: "[--corpus DIR]",
-        about: "compare with the recorded files of crates/testdata, and of a corpus",
+        about: "compare our results with the recorded ones in crates/testdata, and in a corpus",
         run: golden::golden,
     },
     Task {
         name: "generate",
         arguments: "[FORMAT]",
-        about: "generate the golden files of crates/testdata, mostly with the reference tools",
+        about: "generate the golden files of crates/testdata, usually with the reference tools",
         run: python::generate,
     },
     Task {
         name: "interop",
         arguments: "[FORMAT]",
-        about: "read what the reference tools write, and have them read ours (needs python3)",
+        about: "read files of the reference tools, and have them read ours (needs python3)",
         run: python::interop,
     },
     Task {
         name: "bench",
         arguments: "asdf|bloscpack|dudley|flux-archive [--quick]",
-        about: "time ours and the reference tools in one run and print the ratios (needs python3)",
+        about: "time our programs and the reference tools, and print the ratios (needs python3)",
         run: bench::bench,
     },
     Task {
@@ -92,7 +92,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "imports",
         arguments: "",
-        about: "print which modules of a crate name which others",
+        about: "print which modules of a crate refer to which others",
         run: imports::imports,
     },
     Task {
@@ -140,7 +140,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let Some(task) = TASKS.iter().find(|task| task.name == name) else {
-        eprintln!("xtask: no task `{name}`");
+        eprintln!("xtask: unknown task `{name}`");
         print_tasks();
         return ExitCode::from(2);
     };

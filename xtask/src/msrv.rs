@@ -1,4 +1,4 @@
-//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is tested.
+//! The minimum toolchain. `rust-version` of the workspace is a promise, so it is tested.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,18 +6,18 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{no_more, output, program, root, run, skip};
 
-/// `rust-version` in Cargo.toml.
+/// The `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
 
-/// The packages with a feature `zfp`, whose crate needs a newer toolchain.
+/// The packages with a `zfp` feature, whose dependency needs a newer toolchain.
 const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 
-/// The other features of `dudley`.
+/// The features of `dudley` except `zfp`.
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
-/// Checks every crate with the minimum toolchain, which takes half the time of building. Skips the check if
-/// that toolchain is not installed.
+/// Checks every crate with the minimum toolchain. Checking takes half as long as building. Skipped
+/// if that toolchain is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
@@ -39,7 +39,7 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", &target))
 }
 
-/// `cargo` of the minimum version: from rustup, or one that the system has installed.
+/// Returns a `cargo` of the minimum version, from rustup or installed by the system.
 fn toolchain() -> Option<Command> {
     let is_wanted = |version: Option<String>| {
         version.is_some_and(|version| version.starts_with(&format!("cargo {VERSION}.")))

@@ -1,7 +1,7 @@
-//! The public names at the root of each crate, which a test keeps few.
+//! The public names at the root of each crate, whose number a test limits.
 //!
-//! A name counts if lib.rs makes it public: a module, a re-export or an item. Names inside of inline modules
-//! do not count, and neither do exported macros.
+//! A name counts if lib.rs makes it public: a module, a re-export or an item. Names in inline
+//! modules and exported macros do not count.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::fs;
 use crate::imports::{Source, identifier, inline_modules, paths};
 use crate::process::root;
 
-/// The crates, and how many names the root of each may have.
+/// The crates, and the maximum number of names at the root of each.
 const LIMITS: &[(&str, usize)] =
     &[("asdf", 30), ("binio", 25), ("bloscpack", 40), ("dudley", 35), ("flux-archive", 40)];
 
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_of_crates_have_few_names() {
+    fn crate_roots_stay_within_their_limit_of_names() {
         for (name, limit) in LIMITS {
             let path = root().join("crates").join(name).join("src/lib.rs");
             let lib = fs::read_to_string(&path).unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_exports_and_items_are_names_of_the_root() {
+    fn public_modules_exports_and_items_count_as_names_of_the_root() {
         let lib = "//! pub mod text;\nmod hidden;\npub mod shown;\npub(crate) mod inner;\n\
                    pub mod inline {\n    pub use crate::hidden::NotHere;\n}\n\
                    pub use hidden::{A, deep::{B, C as Renamed}};\npub use binio::{self, Bytes};\n\
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_names_are_an_error_that_lists_them() {
+    fn exceeding_the_limit_of_names_fails_with_a_list_of_the_names() {
         let error = check("x", 1, "pub mod a;\npub use b::C;").unwrap_err();
         assert_eq!(
             error,

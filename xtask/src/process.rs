@@ -1,4 +1,4 @@
-//! Calling programs from the root of the workspace.
+//! Calling programs in the root folder of the workspace.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,41 +6,43 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::Outcome;
 
-/// The root of the workspace.
+/// Returns the root folder of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// `cargo` with these arguments: the one that runs us, so that the toolchain stays the same.
+/// Returns a call of `cargo` with these arguments. It is the `cargo` that runs this program, so
+/// that the toolchain is the same.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// A program from the root of the workspace.
+/// Returns a call of a program in the root folder of the workspace.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root());
     command
 }
 
-/// Builds the program `scibin` and all examples, with the features that the tests are built with, so that
-/// nothing is compiled once more. Returns the folder of the program, which has the folder `examples`.
+/// Builds the program `scibin` and all examples. The features are those of the tests, so that
+/// nothing is compiled twice. Returns the folder of the program, which contains the folder
+/// `examples`.
 pub(crate) fn build_programs() -> Result<PathBuf, String> {
     run(&mut cargo(&["build", "--workspace", "--all-features", "--bin", "scibin", "--examples"]))?;
     Ok(root().join("target/debug"))
 }
 
-/// Runs a command with our standard output and error; fails unless it succeeds.
+/// Runs a command with our standard output and error. Fails unless the command succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     eprintln!("$ {}", line(command));
     let status = command.status();
     ended(command, status)
 }
 
-/// Runs commands at the same time; fails unless all of them succeed.
+/// Runs commands in parallel. Fails unless all of them succeed.
 pub(crate) fn run_together(commands: &mut [Command]) -> Outcome {
     let running: Vec<_> = commands
         .iter_mut()
@@ -65,7 +67,7 @@ fn ended(command: &Command, status: std::io::Result<ExitStatus>) -> Outcome {
     }
 }
 
-/// Runs a command and returns its standard output; `None` if it fails.
+/// Runs a command and returns its standard output, or `None` if the command fails.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -76,7 +78,7 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The value after `--name`, and the other arguments.
+/// Returns the value after `--name` and the other arguments.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,
@@ -89,18 +91,18 @@ pub(crate) fn take_option(
     if at < rest.len() {
         Ok((Some(rest.remove(at)), rest))
     } else {
-        Err(format!("{name} needs a value"))
+        Err(format!("{name} requires a value"))
     }
 }
 
-/// Whether `--name` is among the arguments, and the others.
+/// Returns `true` if `--name` is among the arguments, and the other arguments.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();
     (rest.len() < arguments.len(), rest)
 }
 
-/// Fails if arguments are left.
+/// Fails if there are more arguments.
 pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     match arguments.first() {
         None => Ok(()),
@@ -108,8 +110,8 @@ pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     }
 }
 
-/// Skips a step that needs something that is not installed, with a message. In continuous integration the
-/// step fails instead, so that a missing tool cannot pass for a successful run.
+/// Skips a step for which something is not installed, and prints a message. In continuous
+/// integration the step fails instead, so that a run without a tool cannot look successful.
 pub(crate) fn skip(missing: &str) -> Outcome {
     let is_ci = std::env::var_os("CI")
         .is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")));

@@ -1,5 +1,5 @@
-//! The reference tools: a virtual environment of their own under `target/`, so that nothing is
-//! installed anywhere else.
+//! The reference tools. They are installed in a virtual environment under `target/`, and nowhere
+//! else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,8 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run, skip};
 
-/// The packages to install, at the versions that made the golden files and the published figures.
+/// The packages to install, in the versions that generated the golden files and the published
+/// figures.
 ///
 /// Their dependencies are listed too, because a release of one can change what a reference tool does.
 /// If a merged mapping has two equal keys, for example, `PyYAML` 6.0.3 keeps the last one, but 6.0.4 keeps
@@ -45,9 +46,9 @@ const PACKAGES: &[&str] = &[
     "zstandard==0.25.0",
 ];
 
-/// A package that is installed into a folder of its own, `abacus`, without its dependencies: only the file
-/// with its ASDF extension is loaded, and as an installed extension it would replace that of
-/// asdf-compression.
+/// A package that is installed without its dependencies into a separate folder, `abacus`. Only the
+/// file with its ASDF extension is loaded; if it were installed normally, its extension would
+/// replace that of asdf-compression.
 const ABACUS: &str = "abacusutils==2.1.2";
 
 /// The packages of missions, whose schemas and test files `validate.py` uses. They are installed into a folder of their
@@ -69,11 +70,10 @@ const MISSIONS: &[&str] = &[
 /// What makes bloscpack importable, for `site-packages`.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
-/// A format crate that has a reference in Python. `crates/testdata/NAME/generate.py`, if it
-/// exists, makes its golden files.
+/// A format crate. `crates/testdata/NAME/generate.py`, if it exists, generates its golden files.
 struct Format {
     name: &'static str,
-    /// The steps that show that both read each other, in order.
+    /// The steps that show that our programs and the reference read each other's files, in order.
     interop: &'static [Step],
 }
 
@@ -81,8 +81,8 @@ struct Format {
 enum Step {
     /// A Python script, called with the folder.
     Script(&'static str),
-    /// The tests of a test binary whose names have the last word, which only one crate has; the folder
-    /// is in `SCIBIN_INTEROP`.
+    /// Tests of a binary: the name of the binary, which only one crate has, and a filter for the
+    /// test names. `SCIBIN_INTEROP` is the folder.
     Test(&'static str, &'static str),
     /// A Python script, called with the folder and the program `scibin`.
     Program(&'static str),
@@ -127,7 +127,8 @@ const FORMATS: &[Format] = &[
     Format { name: "flux", interop: &[] },
 ];
 
-/// The interpreter of the virtual environment, made on first use; `None` without python3.
+/// Returns the interpreter of the virtual environment, which is created on first use, or `None`
+/// without python3.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let Some(python) = environment(&directory, PACKAGES)? else { return Ok(None) };
@@ -178,14 +179,14 @@ fn site_packages(python: &Path) -> Result<PathBuf, String> {
     let answer = output(program(python).args(["-c", ask]));
     answer
         .map(|path| path.trim().into())
-        .ok_or_else(|| "python prints no path of site-packages".into())
+        .ok_or_else(|| "python does not print the path of site-packages".into())
 }
 
 fn write(path: &Path, text: &str) -> Outcome {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `interop [FORMAT]`: ours reads what the reference writes, and the reference what ours writes.
+/// `interop [FORMAT]`: reads files of the reference tools, and has them read ours.
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {
@@ -213,14 +214,14 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `generate [FORMAT]`: makes the golden files anew. Where there is no reference that could, the golden
-/// tests write what we find, for review.
+/// `generate [FORMAT]`: generates the golden files again. For a format without a generator, the
+/// golden tests record our own results, for review.
 pub(crate) fn generate(arguments: &[String]) -> Outcome {
     for format in wanted(arguments)? {
         let directory = root().join("crates/testdata").join(format.name);
         let script = directory.join("generate.py");
         if script.is_file() {
-            let python = interpreter()?.ok_or("no python3 here")?;
+            let python = interpreter()?.ok_or("python3 is not installed")?;
             run(program(&python).arg(script).arg(&directory))?;
         } else {
             let package = format!("scibin-{}", format.name);
@@ -231,12 +232,12 @@ pub(crate) fn generate(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// The format named, or all.
+/// Returns the format with the given name, or all formats without a name.
 fn wanted(arguments: &[String]) -> Result<&'static [Format], String> {
     let Some((name, rest)) = arguments.split_first() else { return Ok(FORMATS) };
     no_more(rest)?;
     let at = FORMATS.iter().position(|format| format.name == name);
-    at.map(|at| &FORMATS[at..=at]).ok_or_else(|| format!("the reference has no format `{name}`"))
+    at.map(|at| &FORMATS[at..=at]).ok_or_else(|| format!("unknown format `{name}`: expected asdf, bloscpack, dudley or flux"))
 }
 
 fn create(directory: &Path) -> Outcome {

@@ -7,8 +7,8 @@ use crate::Outcome;
 use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
 use crate::process::{no_more, output, program, root, run, skip};
 
-/// The C compiler's part. Without its check of scopes: with it, what gcc compiles is said to read a
-/// constant of zstd out of scope, which no constant can be.
+/// Flags for the C compiler. Checking scopes is disabled, because gcc then falsely reports reading
+/// a constant of zstd out of scope.
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";
 
@@ -24,7 +24,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
         .args(["--features", "blosc-compress", "--lib", "--tests", "--target", &host])
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("CFLAGS", CFLAGS)
-        // A test asks for more memory than there is, and wants the error.
+        // Make huge allocations fail instead of aborting, because a test expects the error.
         .env("ASAN_OPTIONS", "allocator_may_return_null=1")
         .env("CARGO_TARGET_DIR", root().join("target").join("asan")))
 }
