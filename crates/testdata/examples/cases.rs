@@ -1,4 +1,5 @@
-//! Lists the golden cases: name, size, and what is expected of the tree.
+//! Lists the golden files of ASDF: name, size, the expected outcome for the tree, and the number of
+//! arrays.
 
 fn main() -> std::io::Result<()> {
     for case in testdata::cases(&testdata::path("asdf/expected.json")) {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A golden file: `path("asdf/science.asdf")`.
+/// Returns the path of a golden file, such as `asdf/science.asdf`.
 pub fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
 
-/// The corpus: the folder named by `SCIBIN_CORPUS`, else `../shared/corpus` next to the workspace, else
-/// `None`, after the test has been reported as skipped.
+/// Returns the folder of the corpus: the value of `SCIBIN_CORPUS`, or `../shared/corpus` next to
+/// the workspace. If there is neither, reports the test as skipped and returns `None`.
 ///
 /// # Panics
 /// If `SCIBIN_CORPUS` is set but names no folder, or if there is no corpus in continuous integration: a run
@@ -20,7 +20,7 @@ pub fn path(relative: &str) -> PathBuf {
 pub fn corpus() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("SCIBIN_CORPUS") {
         let named = PathBuf::from(named);
-        assert!(named.is_dir(), "SCIBIN_CORPUS is {}, expected a folder", named.display());
+        assert!(named.is_dir(), "SCIBIN_CORPUS is {}, but that is not a folder", named.display());
         return Some(named);
     }
     let beside = path("../../../shared/corpus");
@@ -32,8 +32,8 @@ pub fn corpus() -> Option<PathBuf> {
     None
 }
 
-/// The folder that `cargo xtask interop` shares with the reference tools, `SCIBIN_INTEROP`, or `None` after
-/// the test has been reported as skipped.
+/// Returns the folder that `cargo xtask interop` shares with the reference tools, from
+/// `SCIBIN_INTEROP`. If the variable is not set, reports the test as skipped and returns `None`.
 pub fn interop_folder() -> Option<PathBuf> {
     let folder = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from);
     if folder.is_none() {
@@ -53,15 +53,15 @@ pub fn report_skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
 }
 
-/// Returns `true` if the environment variable `CI` is set, unless it says `0` or `false`.
+/// Returns `true` if the environment variable `CI` is set, unless it is empty, `0` or `false`.
 fn is_continuous_integration() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
-/// One case of an `expected.json`.
+/// A case in an `expected.json`.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Its name, unique in its list.
+    /// Name of the case, unique in its list.
     pub name: String,
     /// The file to read.
     pub file: PathBuf,
@@ -71,7 +71,7 @@ pub struct Case {
     pub entry: Value,
 }
 
-/// The cases of a list; their files are in the same folder.
+/// Returns the cases in a list. Their files are in the same folder as the list.
 ///
 /// # Panics
 /// If the list cannot be read or does not have the expected form.
@@ -82,7 +82,7 @@ pub fn cases(list: &Path) -> Vec<Case> {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
     let folder = list.parent().unwrap_or(list);
     let entries =
-        json["cases"].as_array().unwrap_or_else(|| panic!("{}: no cases", list.display()));
+        json["cases"].as_array().unwrap_or_else(|| panic!("{}: expected a list named `cases`", list.display()));
     let case = |entry: &Value| Case {
         name: entry["name"].as_str().unwrap_or_default().to_owned(),
         file: folder.join(entry["file"].as_str().unwrap_or_default()),
@@ -92,9 +92,11 @@ pub fn cases(list: &Path) -> Vec<Case> {
     entries.iter().map(case).collect()
 }
 
-/// Where two JSON values differ, as `pointer: expected .., found ..`; `None` if they are equal.
+/// Returns the first difference between two JSON values, as `pointer: expected .., found ..`, or
+/// `None` if they are equal.
 ///
-/// Numbers are equal when they have the same value, and an integer differs from a float: `5` is not `5.0`.
+/// Numbers are equal if they have the same value, but an integer always differs from a float: `5`
+/// is not `5.0`.
 pub fn difference(expected: &Value, found: &Value) -> Option<String> {
     differ(expected, found, &mut String::new())
 }
@@ -151,7 +153,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn difference_names_the_place() {
+    fn a_difference_is_reported_with_its_pointer() {
         assert_eq!(difference(&json!({"a": [1, 2]}), &json!({"a": [1, 2]})), None);
         assert_eq!(
             difference(&json!({"a": [1, 2]}), &json!({"a": [1, 3]})).as_deref(),
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_is_no_float() {
+    fn an_integer_differs_from_a_float() {
         assert!(difference(&json!(5), &json!(5.0)).is_some());
     }
 
