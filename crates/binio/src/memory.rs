@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffer_that_no_machine_has_is_an_error_not_an_abort() {
+    fn an_impossibly_large_buffer_is_an_error_instead_of_an_abort() {
         for len in [u64::MAX, 1 << 62] {
             let error = reserve::<u8>("data", len).unwrap_err();
             assert_eq!(error.to_string(), format!("cannot allocate {len} bytes for data"));

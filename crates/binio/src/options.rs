@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limit_itself_is_allowed() {
+    fn a_size_equal_to_the_limit_is_allowed() {
         let limits = Limits::default().max_items(3).max_alloc(2).max_decoded(1);
         assert!(limits.check_items("entries", 3).is_ok());
         assert!(limits.check_items("entries", 4).is_err());

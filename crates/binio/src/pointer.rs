@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn pushed_token_is_found_again() {
+    fn a_pushed_token_reads_back_unchanged() {
         let mut pointer = String::new();
         push(&mut pointer, "c/d~e");
         assert_eq!(tokens(&pointer).unwrap(), ["c/d~e"]);
     }
 
     #[test]
-    fn percent_escapes_are_bytes() {
+    fn percent_escapes_decode_to_utf_8_bytes() {
         assert_eq!(percent_decode("%c3%A9%25").as_deref(), Some("é%"));
         for wrong in ["%", "%4", "%+1", "%zz", "%é"] {
             assert_eq!(percent_decode(wrong), None);

@@ -179,7 +179,7 @@ fn array<D: Data>(data: D, datatype: &Datatype, layout: &Strided) -> Array<D> {
 
 proptest! {
     #[test]
-    fn every_way_of_reading_equals_the_naive_one(
+    fn every_way_of_reading_returns_the_same_elements_as_a_naive_loop(
         (datatype, layout) in any_array(),
         (numbers, wanted) in orders(),
         is_fortran in any::<bool>(),
@@ -220,7 +220,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_the_rest_stays(
+    fn written_elements_read_back_and_other_bytes_are_unchanged(
         (datatype, layout) in disjoint_array(),
         (numbers, _) in orders(),
         is_fortran in any::<bool>(),
@@ -291,7 +291,7 @@ fn reads(shape: &[u64], slices: &str) -> Vec<std::ops::Range<u64>> {
 
 #[test]
 #[allow(clippy::single_range_in_vec_init, reason = "one read is a list of one range")]
-fn far_rows_are_read_one_by_one_and_near_rows_at_once() {
+fn distant_rows_are_read_separately_and_close_rows_together() {
     assert_eq!(reads(&[100, 1000], "0:2,0:10"), [10..90, 8010..8090]);
     assert_eq!(reads(&[100, 1000], "::-99,5"), [792_050..792_058, 50..58]);
     assert_eq!(reads(&[100, 100], "0:2,0:10"), [10..890]);
@@ -300,21 +300,21 @@ fn far_rows_are_read_one_by_one_and_near_rows_at_once() {
 
 #[test]
 #[allow(clippy::single_range_in_vec_init, reason = "one read is a list of one range")]
-fn what_lies_together_is_read_straight() {
+fn contiguous_elements_are_read_in_a_single_range() {
     assert_eq!(reads(&[100, 1000], "3:5"), [24_010..40_010]);
     assert_eq!(reads(&[100, 1000], "3,7"), [24_066..24_074]);
     assert_eq!(reads(&[0, 5], ":"), []);
 }
 
 #[test]
-fn large_parts_are_read_in_pieces_of_a_mebibyte() {
+fn large_ranges_are_read_in_pieces_of_1_mib() {
     // 300,000 elements, every second: 2,400,000 bytes but the last 8.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }
 
 #[test]
-fn large_arrays_are_read_over_threads_as_by_one() {
+fn reading_large_arrays_in_parallel_returns_the_same_elements() {
     let len = 6_000_000;
     let data = Bytes::from(bytes(size(len)));
     let datatype = Datatype::parse(">f8").unwrap();
@@ -350,7 +350,7 @@ fn large_arrays_are_read_over_threads_as_by_one() {
 }
 
 #[test]
-fn runs_that_change_their_byte_order_are_read_in_pieces() {
+fn runs_whose_byte_order_changes_are_read_in_pieces() {
     let data = bytes(3 << 20);
     let len = data.len() as u64;
     let layout = Strided::packed(vec![len / 8 - 1], Order::C, 8, 8, len).unwrap();
@@ -365,7 +365,7 @@ fn runs_that_change_their_byte_order_are_read_in_pieces() {
 
 #[test]
 #[allow(clippy::single_range_in_vec_init, reason = "one read is a list of one range")]
-fn gaps_of_a_block_and_more_are_not_read() {
+fn gaps_of_at_least_a_block_are_not_read() {
     let source = ReadLog::new(Bytes::from(bytes(200)));
     let datatype = Datatype::parse("<u2").unwrap();
     // Gaps of 14 bytes, and of 16.
@@ -378,7 +378,7 @@ fn gaps_of_a_block_and_more_are_not_read() {
 }
 
 #[test]
-fn elements_are_borrowed_where_they_lie_as_the_machine_wants_them() {
+fn elements_are_borrowed_only_if_aligned_contiguous_and_in_native_order() {
     let native = Datatype::of::<u32>();
     let data = Bytes::from(bytes(64));
     let aligned = data.as_ptr().align_offset(4) as u64;
@@ -401,7 +401,7 @@ fn elements_are_borrowed_where_they_lie_as_the_machine_wants_them() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error() {
+fn mismatched_types_buffers_and_layouts_are_rejected() {
     let data = Bytes::from(bytes(24));
     let datatype = Datatype::parse("<u4").unwrap();
     let layout = Strided::packed(vec![6], Order::C, 0, 4, 24).unwrap();
@@ -431,7 +431,7 @@ fn what_does_not_fit_is_an_error() {
 }
 
 #[test]
-fn elements_that_share_bytes_are_not_written() {
+fn overlapping_elements_are_not_written() {
     let datatype = Datatype::parse("<u2").unwrap();
     let write = |layout: &Strided, packed: &[u8], data: &mut [u8]| {
         write_bytes(layout, &datatype, packed, Order::C, ByteOrder::Stored, data)
@@ -444,7 +444,7 @@ fn elements_that_share_bytes_are_not_written() {
 }
 
 #[test]
-fn no_elements_are_written_to_nowhere() {
+fn writing_no_elements_accesses_no_bytes() {
     let none = Strided::new(vec![5, 0], vec![i64::MAX, i64::MIN], u64::MAX, 2, 8).unwrap();
     let datatype = Datatype::parse(">u2").unwrap();
     let never = |_: u64, _: &[u8]| -> Result<(), ElementsError> { panic!("nothing to write") };
@@ -453,7 +453,7 @@ fn no_elements_are_written_to_nowhere() {
 }
 
 #[test]
-fn booleans_are_read_in_every_way() {
+fn booleans_can_be_read_in_every_way() {
     let layout = Strided::packed(vec![3], Order::C, 0, 1, 3).unwrap();
     let made = array(Bytes::from_static(&[0, 1, 7]), &Datatype::parse("|b1").unwrap(), &layout);
     let expected = [false, true, true];
@@ -466,7 +466,7 @@ fn booleans_are_read_in_every_way() {
 }
 
 #[test]
-fn npy_files_are_those_of_numpy() {
+fn npy_files_match_the_numpy_format() {
     let layout = Strided::packed(vec![2, 3], Order::C, 1, 2, 13).unwrap();
     let made = array(Bytes::from(bytes(13)), &Datatype::parse(">u2").unwrap(), &layout);
     for (order, elements) in [
@@ -484,7 +484,7 @@ fn npy_files_are_those_of_numpy() {
 
 #[cfg(feature = "ndarray")]
 #[test]
-fn ndarrays_have_the_order_asked_for() {
+fn ndarrays_have_the_requested_order() {
     let layout = Strided::packed(vec![2, 3], Order::C, 0, 1, 6).unwrap();
     let made = array(Bytes::from(bytes(6)), &Datatype::of::<u8>(), &layout);
     for order in [Order::C, Order::F] {

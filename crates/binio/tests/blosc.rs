@@ -53,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn what_goes_in_comes_out(data in data(), options in options()) {
+    fn compressed_data_decodes_to_the_same_bytes(data in data(), options in options()) {
         let packed = compress(&data, &options).unwrap();
         prop_assert!(packed.len() <= data.len() + HEADER_LEN);
         let buffer = Buffer::parse(&packed).unwrap();
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_range_is_that_part_of_the_whole(
+    fn a_decoded_range_equals_that_part_of_the_whole(
         data in data(),
         options in options(),
         ends in any::<(prop::sample::Index, prop::sample::Index)>(),
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_give_data_or_an_error(
+    fn changed_bytes_decode_or_are_rejected(
         data in data(),
         options in options(),
         changes in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..6),
@@ -112,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_give_data_or_an_error(
+    fn arbitrary_bytes_decode_or_are_rejected(
         fields in (any::<u8>(), 0..4_u8, 0..5000_u32, 0..5000_u32),
         body in prop::collection::vec(any::<u8>(), 0..200),
     ) {
@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn no_data_is_the_empty_buffer_of_the_reference() {
+fn compressing_no_data_produces_the_empty_buffer_of_the_reference() {
     for compressor in Compressor::ALL.into_iter().filter(|&c| has(c)) {
         let options = CompressOptions::new(compressor).level(7);
         let mut expected = *b"\x02\x01\x13\x08\0\0\0\0\x01\0\0\0\x10\0\0\0";
@@ -139,7 +139,7 @@ fn no_data_is_the_empty_buffer_of_the_reference() {
 }
 
 #[test]
-fn data_that_does_not_shrink_and_level_0_are_memcpyed() {
+fn incompressible_data_and_level_0_are_stored_uncompressed() {
     let noise: Vec<u8> = (0..5000_u64)
         .map(|n| {
             (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
@@ -159,7 +159,7 @@ fn data_that_does_not_shrink_and_level_0_are_memcpyed() {
 }
 
 #[test]
-fn options_out_of_range_are_errors() {
+fn options_out_of_range_are_rejected() {
     let options = CompressOptions::new(Compressor::Zlib);
     assert!(compress(b"", &options.level(10)).is_err());
     assert!(compress(b"", &options.typesize(0)).is_err());
@@ -167,7 +167,7 @@ fn options_out_of_range_are_errors() {
 
 #[test]
 #[cfg(not(feature = "blosc-compress"))]
-fn compressors_that_need_the_c_library_say_so() {
+fn compressors_that_need_the_c_library_are_rejected_with_a_hint() {
     for compressor in [Compressor::Blosclz, Compressor::Lz4hc] {
         let error = compress(b"abc", &CompressOptions::new(compressor)).unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)));
@@ -176,7 +176,7 @@ fn compressors_that_need_the_c_library_say_so() {
 }
 
 #[test]
-fn names_go_both_ways() {
+fn names_of_compressors_read_back() {
     for compressor in Compressor::ALL {
         assert_eq!(Compressor::from_name(compressor.name()), Some(compressor));
     }
@@ -187,7 +187,7 @@ fn names_go_both_ways() {
 /// 0.0, 0.5, 1.0 and on, at level 7. Zstandard is left out: its bytes change with the library's version.
 #[test]
 #[cfg(feature = "blosc-compress")]
-fn the_bytes_are_those_of_the_reference() {
+fn compressed_bytes_match_the_reference() {
     let data: Vec<u8> = (0..3000).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect();
     let expected = [
         (Compressor::Blosclz, [(12062, "f1da173d"), (1047, "2d616d0f"), (737, "48e9ba60")]),

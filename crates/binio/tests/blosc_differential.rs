@@ -151,7 +151,7 @@ fn decode_by_c(packed: &[u8], len: usize) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn ours_decodes_what_the_c_library_makes_as_it_does_itself() {
+fn buffers_of_the_c_library_decode_to_the_same_bytes_as_in_c() {
     let (mut random, mut scratch) = (Random(0x9e37_79b9_7f4a_7c15), Scratch::default());
     let mut out = Vec::new();
     let (mut split, mut memcpyed) = (0, 0);

@@ -127,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn power_cut_at_any_operation_leaves_the_old_content_or_the_new(case in cases()) {
+    fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_content(case in cases()) {
         let (storage, operations) = operations(&case);
         for count in 0..=usize::try_from(operations).unwrap() {
             for left in storage.crashes(count) {
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn power_cut_while_a_change_is_undone_leaves_it_to_be_undone_again(case in cases()) {
+    fn a_power_cut_during_the_rollback_leaves_a_change_that_can_be_rolled_back(case in cases()) {
         let (storage, operations) = operations(&case);
         // Before the journal is removed.
         let mut left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn fault_at_any_operation_leaves_the_old_content_or_the_new(case in cases()) {
+    fn a_fault_at_any_operation_leaves_the_old_or_the_new_content(case in cases()) {
         let (_, operations) = operations(&case);
         for at in 0..operations {
             for fault in [
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn full_disk_leaves_the_old_content(case in cases()) {
+    fn a_full_disk_leaves_the_old_content(case in cases()) {
         let mut at = 0;
         loop {
             let mut storage = MemoryStorage::new(&case.old).fault(Fault::FailAtByte(at));
@@ -207,7 +207,7 @@ fn interrupted(case: &Case) -> MemoryStorage {
 }
 
 #[test]
-fn journal_of_another_file_is_left_alone() {
+fn a_journal_of_another_file_is_not_applied() {
     let case = case();
     let left = interrupted(&case);
     let journal = left.journal_bytes().unwrap();
@@ -230,7 +230,7 @@ fn journal_of_another_file_is_left_alone() {
 
 /// A copy of another state of the file, which differs only where the change overwrites.
 #[test]
-fn journal_of_a_file_with_other_bytes_in_a_saved_range_is_left_alone() {
+fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
     let case = case();
     let left = interrupted(&case);
     let journal = left.journal_bytes().unwrap();
@@ -253,7 +253,7 @@ fn journal_of_a_file_with_other_bytes_in_a_saved_range_is_left_alone() {
 
 #[cfg(unix)]
 #[test]
-fn journal_is_left_alone_if_the_file_was_replaced_by_a_copy_or_an_older_file() {
+fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     use std::fs::{self, File};
     use std::time::{Duration, SystemTime};
 
@@ -291,7 +291,7 @@ fn journal_is_left_alone_if_the_file_was_replaced_by_a_copy_or_an_older_file() {
 }
 
 #[test]
-fn incomplete_journal_changes_nothing() {
+fn an_incomplete_journal_changes_nothing() {
     let case = case();
     let left = interrupted(&case);
     let journal = left.journal_bytes().unwrap();
@@ -310,7 +310,7 @@ fn incomplete_journal_changes_nothing() {
 }
 
 #[test]
-fn second_change_does_not_begin_while_there_is_a_journal() {
+fn a_second_change_cannot_begin_while_a_journal_exists() {
     let case = case();
     let mut left = interrupted(&case);
     assert!(Change::begin(&mut left, &ChangePlan::new(HEADER as u64..12)).is_err());
@@ -322,7 +322,7 @@ fn second_change_does_not_begin_while_there_is_a_journal() {
 
 /// As a later version may write it: the file may be changed in part, so it is not taken for a whole one.
 #[test]
-fn complete_journal_of_another_form_is_an_error() {
+fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
@@ -342,7 +342,7 @@ fn complete_journal_of_another_form_is_an_error() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
+fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
     use std::fs;
 
     use binio::write::journal::Pending;
@@ -397,7 +397,7 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_not_a_regular_file_is_refused_at_once() {
+fn anything_but_a_regular_file_is_rejected_without_waiting() {
     use binio::write::ConsistentFile;
 
     let folder = tempfile::tempdir().unwrap();
@@ -416,7 +416,7 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
 }
 
 #[test]
-fn operations_are_recorded_in_their_order() {
+fn operations_are_recorded_in_order() {
     let mut storage = MemoryStorage::new(b"0123456789");
     let mut change = Change::begin(&mut storage, &ChangePlan::new(0..4).overwrite(8..10)).unwrap();
     change.write_all_at(b"x", 9).unwrap();

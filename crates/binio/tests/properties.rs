@@ -41,7 +41,7 @@ fn all_matches<S: ReadAt>(mut scanner: Scanner<'_, S>) -> Result<Vec<u64>, Error
 
 proptest! {
     #[test]
-    fn pieces_of_a_range_are_its_bytes_in_parts_of_the_size(
+    fn pieces_cover_a_range_in_parts_of_the_given_size(
         data in vec(any::<u8>(), 0..100),
         ends in (0_usize..110, 0_usize..110),
         size in 0_usize..40,
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn scanner_finds_what_a_naive_search_finds_with_any_window(
+    fn scanning_with_any_window_finds_the_same_matches_as_a_naive_search(
         data in two_letters(0..60),
         needle in two_letters(1..5),
         ends in (0_usize..64, 0_usize..64),
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn scanner_that_skips_finds_the_later_matches(
+    fn a_scanner_that_skips_finds_the_later_matches(
         data in two_letters(0..60),
         needle in two_letters(1..4),
         skips in vec(0_u64..70, 1..6),
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn windowed_scan_reads_no_byte_outside_its_range_and_no_more_than_a_window(
+    fn a_scan_reads_no_byte_outside_its_range_and_at_most_a_window_at_a_time(
         data in two_letters(1..80),
         needle in two_letters(1..5),
         window in 5_usize..20,
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn bulk_decoding_equals_one_by_one(bytes in vec(any::<u8>(), 0..200), endian in endian()) {
+    fn bulk_decoding_equals_decoding_one_by_one(bytes in vec(any::<u8>(), 0..200), endian in endian()) {
         // Start at an odd place now and then, so that alignment is not given.
         let whole = &bytes[bytes.len() % 8..];
         let numbers = &whole[..whole.len() / 8 * 8];
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn swap_turns_one_order_into_the_other_and_back(
+    fn swapping_twice_restores_the_original_order(
         words in vec(any::<u128>(), 0..20),
         power in 0_u32..5,
     ) {
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn cursor_moves_by_what_it_reads_or_not_at_all(
+    fn a_cursor_advances_by_the_bytes_it_reads_or_not_at_all(
         data in vec(any::<u8>(), 0..40),
         start in prop_oneof![0_u64..1000, Just(u64::MAX - 7)],
         steps in vec((0_u8..6, 0_usize..20), 0..20),
@@ -209,7 +209,7 @@ proptest! {
     }
 
     #[test]
-    fn checksum_does_not_depend_on_how_the_message_is_divided(
+    fn a_checksum_does_not_depend_on_the_division_of_the_message(
         message in vec(any::<u8>(), 0..2000),
         cuts in vec(1_usize..300, 1..20),
         algorithm in algorithm(),
@@ -226,14 +226,14 @@ proptest! {
     }
 
     #[test]
-    fn md5_is_that_of_a_second_implementation(message in vec(any::<u8>(), 0..2000)) {
+    fn md5_matches_a_second_implementation(message in vec(any::<u8>(), 0..2000)) {
         let expected = md5::Md5::digest(&message);
         let ours = Algorithm::Md5.digest(&message);
         prop_assert_eq!(ours.as_bytes(), &expected[..]);
     }
 
     #[test]
-    fn window_gives_what_the_whole_source_gives(
+    fn a_window_returns_the_same_bytes_as_the_whole_source(
         data in vec(any::<u8>(), 0..300),
         reads in vec((0_u64..320, 0_usize..60), 0..12),
         read_ahead in 0_u64..50,
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn window_filled_by_any_pieces_passes_the_battery(
+    fn a_window_filled_with_any_pieces_passes_the_suite(
         data in vec(any::<u8>(), 1..40),
         pieces in vec((0_usize..40, 0_usize..20), 0..10),
     ) {
@@ -268,7 +268,7 @@ proptest! {
 
 /// Splits one input at every place, for needles that overlap themselves.
 #[test]
-fn miri_no_seam_hides_a_match() {
+fn miri_matches_across_windows_of_any_size_are_found() {
     let data = b"aabaabaaab";
     for needle in [&b"a"[..], b"aa", b"aab", b"aabaa", b"aabaabaaab", b"aabaabaaabx"] {
         let expected = naive_matches(data, needle, 0..data.len());

@@ -24,7 +24,7 @@ fn for_each_content(check: impl Fn(Vec<u8>)) {
 }
 
 #[test]
-fn memory_passes() {
+fn memory_passes_the_suite() {
     for_each_content(|data| {
         suite::check(&data.as_slice(), &data);
         suite::check(&data, &data);
@@ -33,7 +33,7 @@ fn memory_passes() {
 }
 
 #[test]
-fn pointers_pass() {
+fn pointers_to_sources_pass_the_suite() {
     for_each_content(|data| {
         let arc: Arc<dyn ReadAt> = Arc::new(Bytes::from(data.clone()));
         suite::check(&arc, &data);
@@ -43,7 +43,7 @@ fn pointers_pass() {
 }
 
 #[test]
-fn file_passes() {
+fn a_file_passes_the_suite() {
     let folder = tempfile::tempdir().unwrap();
     for_each_content(|data| {
         let path = folder.path().join("data");
@@ -54,7 +54,7 @@ fn file_passes() {
 
 #[cfg(feature = "mmap")]
 #[test]
-fn mapped_file_passes() {
+fn a_mapped_file_passes_the_suite() {
     let folder = tempfile::tempdir().unwrap();
     for_each_content(|data| {
         let path = folder.path().join(data.len().to_string());
@@ -64,14 +64,14 @@ fn mapped_file_passes() {
 }
 
 #[test]
-fn stream_passes() {
+fn a_stream_passes_the_suite() {
     for_each_content(|data| {
         suite::check(&Stream::new(Cursor::new(data.clone())).unwrap(), &data);
     });
 }
 
 #[test]
-fn span_of_memory_and_of_a_span_passes() {
+fn spans_of_memory_and_of_spans_pass_the_suite() {
     for_each_content(|data| {
         let len = data.len() as u64;
         let around = [&[7; 10][..], &data, &[8; 5]].concat();
@@ -83,7 +83,7 @@ fn span_of_memory_and_of_a_span_passes() {
 }
 
 #[test]
-fn window_filled_in_any_order_passes() {
+fn a_window_filled_in_any_order_passes_the_suite() {
     for_each_content(|data| {
         let window = Window::new(data.len() as u64);
         let pieces: Vec<_> = data.chunks(7).zip((0..).step_by(7)).collect();
@@ -95,7 +95,7 @@ fn window_filled_in_any_order_passes() {
 }
 
 #[test]
-fn read_log_passes() {
+fn a_read_log_passes_the_suite() {
     for_each_content(|data| suite::check(&ReadLog::new(data.clone()), &data));
 }
 
@@ -116,6 +116,6 @@ impl ReadAt for Short {
 
 #[test]
 #[should_panic(expected = "bytes 0..1")]
-fn battery_finds_a_source_that_reads_short() {
+fn the_suite_detects_a_source_that_reads_too_few_bytes() {
     suite::check(&Short(content(17)), &content(17));
 }

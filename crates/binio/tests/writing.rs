@@ -31,7 +31,7 @@ fn replace(goal: &std::path::Path, fault: Fault) -> Result<u64> {
 }
 
 #[test]
-fn failure_at_any_operation_leaves_the_old_file_alone() {
+fn a_failure_at_any_operation_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();
@@ -51,7 +51,7 @@ fn failure_at_any_operation_leaves_the_old_file_alone() {
 }
 
 #[test]
-fn full_disk_leaves_the_old_file_alone() {
+fn a_full_disk_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();

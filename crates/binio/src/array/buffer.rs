@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_that_no_machine_has_is_an_error() {
+    fn impossibly_large_buffers_are_errors() {
         assert!(matches!(zeroed::<u64>(1 << 59), Err(ElementsError::Memory { .. })));
         assert!(matches!(reserved::<u64>(usize::MAX), Err(ElementsError::Memory { .. })));
     }

@@ -489,7 +489,7 @@ mod tests {
     proptest! {
         #[test]
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
-        fn fast_copies_equal_the_simple_one(
+        fn fast_copies_equal_simple_copies(
             (axes, order) in any_axes(),
             (item, swap) in any_element(),
         ) {
@@ -529,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_that_continue_each_other_become_one_run() {
+    fn contiguous_elements_are_merged_into_one_run() {
         let axes = vec![
             Axis { count: 3, from: 40, to: 40 },
             Axis { count: 1, from: -7, to: 40 },
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_that_reach_outside_copy_nothing() {
+    fn copying_does_nothing_if_an_axis_reaches_out_of_bounds() {
         let axis = |from, to| vec![Axis { count: 3, from, to }];
         for (axes, start) in [(axis(8, 4), 0), (axis(-4, 4), 7), (axis(4, 8), 0)] {
             let mut out = [9; 12];
@@ -553,7 +553,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_need_no_bytes() {
+    fn copying_no_elements_accesses_no_bytes() {
         let axes = vec![Axis { count: 0, from: isize::MIN, to: isize::MAX }];
         assert_eq!(StridedCopy::new(axes, 4, &Swap::None).copy(&[], 99, &mut [], 0), Some(()));
     }

@@ -58,7 +58,7 @@ mod tests {
 
     /// The expected values are numpy's output.
     #[test]
-    fn dates_are_those_of_numpy() {
+    fn dates_are_formatted_as_by_numpy() {
         for (n, count, unit, expected) in [
             (0, 1, "D", "1970-01-01"),
             (-1, 1, "D", "1969-12-31"),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn farthest_dates_do_not_wrap() {
+    fn extreme_dates_do_not_overflow() {
         for unit in ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"] {
             for n in [i64::MIN, i64::MAX] {
                 assert!(iso_8601(n, u32::MAX, unit).is_some());

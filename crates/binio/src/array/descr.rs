@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_the_releases_is_read() {
+    fn spellings_of_all_bloscpack_releases_parse() {
         let plain = datatype("<f8");
         for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
             assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_field_without_a_name_is_plain_in_json_only() {
+    fn a_list_of_one_unnamed_field_is_a_plain_type_only_in_json() {
         assert_eq!(Datatype::from_json(&json!([["", "|V8"]])).unwrap(), datatype("|V8"));
         // numpy 2: np.datatype({'names': [], 'formats': [], 'itemsize': 8}).descr
         let empty = datatype("[('', '|V8')]");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_numpy_does_not_know_is_an_error() {
+    fn types_unknown_to_numpy_are_rejected() {
         for text in [
             "",
             "<",
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_refused_at_any_depth() {
+    fn object_types_are_rejected_at_any_depth() {
         for text in
             ["|O", "'|O'", "|O8", "[('a', '<i4'), ('b', '|O')]", "[('a', [('b', '|O', (2,))])]"]
         {
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn descr_is_that_of_numpy() {
+    fn descr_matches_that_of_numpy() {
         // Each line is the `repr` of the `descr` of a numpy type.
         for text in [
             "[]",
@@ -535,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_short_however_long_the_text() {
+    fn messages_are_short_even_if_the_text_is_long() {
         assert!(fails(&"z".repeat(100_000)).len() < 100);
     }
 
@@ -591,20 +591,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_anywhere_are_read_back(record in any_record()) {
+        fn records_with_fields_at_any_offset_read_back_unchanged(record in any_record()) {
             prop_assert_eq!(Datatype::parse(&record.descr()).unwrap(), record.clone());
             prop_assert_eq!(Datatype::from_json(&record.descr_json()).unwrap(), record);
         }
 
         #[test]
-        fn what_is_written_is_read_back(descr in any_descr()) {
+        fn descr_of_a_parsed_type_parses_to_the_same_type(descr in any_descr()) {
             let dtype = Datatype::parse(&descr).unwrap();
             prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype.clone());
             prop_assert_eq!(Datatype::from_json(&json!(dtype.descr())).unwrap(), dtype);
         }
 
         #[test]
-        fn any_text_parses_or_fails(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
+        fn any_text_parses_or_is_rejected(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
             if let Ok(dtype) = Datatype::parse(&text) {
                 prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype);
             }
@@ -612,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_lie_where_numpy_has_them() {
+    fn field_offsets_match_those_of_numpy() {
         // numpy 2: the fields of np.datatype([..], align=True), from its descr.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
@@ -626,7 +626,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_counts_are_numbers_of_31_bits() {
+    fn sizes_and_counts_are_limited_to_31_bits() {
         for text in [
             "[('a', '<i4', (536870912,))]",
             "[('a', '<i4', (65536, 65536))]",
@@ -655,7 +655,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_overlap_are_described_by_their_offsets() {
+    fn overlapping_fields_are_described_by_their_offsets() {
         // numpy 2: the `repr` of the dictionary passed to numpy.dtype.
         let text = "{'names': ['all', 'low'], 'formats': ['<u4', ('<u1', (2,))], \
                     'offsets': [0, 0], 'titles': [None, 't'], 'itemsize': 8}";
@@ -671,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn dictionaries_that_describe_no_type_are_errors() {
+    fn dictionaries_that_describe_no_type_are_rejected() {
         for text in [
             "{}",
             "{'names': ['a']}",
@@ -697,7 +697,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_without_bytes_are_small() {
+    fn elements_without_bytes_are_limited_in_number() {
         for text in
             ["[('a', '|S0')]", "[('a', '<i4', (65536, 0))]", "[('a', [('b', '<i4', (3, 0))])]"]
         {

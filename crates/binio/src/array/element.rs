@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scalar_but_the_longest_floats_has_a_type() {
+    fn every_scalar_except_the_longest_floats_has_an_element_type() {
         assert_eq!(
             (per::<f64>("<f8"), per::<f64>("<f4"), per::<f64>("<c16")),
             (Some(1), None, None)
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_iterated_from_both_ends_and_compared_with_slices() {
+    fn elements_iterate_from_both_ends_and_compare_with_slices() {
         for elements in [
             Elements::from(vec![1u8, 2, 3]),
             Elements::shared(Bytes::from_static(&[1, 2, 3])).unwrap(),

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_in_their_byte_order() {
+    fn numbers_are_read_in_their_stored_byte_order() {
         assert_eq!(of("<i2", &[0xfe, 0xff]), json!(-2));
         assert_eq!(of(">i2", &[0xff, 0xfe]), json!(-2));
         assert_eq!(of("<u8", &[0xff; 8]), json!(u64::MAX));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_have_their_own_shortest_digits() {
+    fn each_float_type_prints_with_its_own_shortest_digits() {
         assert_eq!(of(">f4", &0.1f32.to_be_bytes()), json!(0.1));
         assert_eq!(of("<f4", &f32::MAX.to_le_bytes()).to_string(), "3.4028235e+38");
         assert_eq!(of("<f2", &[0x00, 0x3e]), json!(1.5));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn text_loses_its_padding_only_and_bytes_are_hexadecimal() {
+    fn text_loses_only_its_padding_and_void_bytes_print_as_hexadecimal() {
         assert_eq!(of("|S4", b"a\0b\0"), json!("a\0b"));
         assert_eq!(of(">U2", &[0, 0, 0, 0xe9, 0, 0, 0, 0]), json!("é"));
         assert_eq!(of("<U1", &[0, 0xd8, 0, 0]), json!("\u{fffd}"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_iso_8601_and_spans_numbers() {
+    fn dates_print_as_iso_8601_and_time_spans_as_numbers() {
         assert_eq!(of("<M8[ns]", &1_i64.to_le_bytes()), json!("1970-01-01T00:00:00.000000001"));
         assert_eq!(of("<M8[D]", &i64::MIN.to_le_bytes()), json!("NaT"));
         assert_eq!(of("<M8", &5_i64.to_le_bytes()), json!(5));
@@ -192,14 +192,14 @@ mod tests {
     }
 
     #[test]
-    fn records_are_objects() {
+    fn records_print_as_objects() {
         let datatype = "[('a', '|i1'), ('', '|V1'), ('b', '>i2', (2,))]";
         assert_eq!(of(datatype, &[1, 9, 0, 2, 0, 3]), json!({"a": 1, "b": [2, 3]}));
         assert_eq!(of("[('a', '<i4', (2, 0))]", &[]), json!({"a": [[], []]}));
     }
 
     #[test]
-    fn bytes_that_are_missing_are_not_invented() {
+    fn elements_with_missing_bytes_print_without_invented_values() {
         for (datatype, expected) in [
             ("<i4", json!("0x")),
             ("<f8", json!("0x")),

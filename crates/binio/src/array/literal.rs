@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn every_form_of_a_literal_parses() {
         let parsed = Literal::parse(" [('a', \"it's\",),\t(), (1), -3L, {'k': True}, \n[] ,] ");
         let expected = Literal::List(vec![
             Literal::Tuple(vec![text("a"), text("it's")]),
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_and_prefixes_are_those_of_both_pythons() {
+    fn escapes_and_prefixes_of_python_2_and_3_parse() {
         let parsed = |literal| Literal::parse(literal).unwrap();
         assert_eq!(parsed(r#"'\\\'\"\n\r\t\x41\u00e9\U0001f600'"#), text("\\'\"\n\r\tAé😀"));
         assert_eq!(parsed(r"u'\u03b1'"), text("α"));
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_evaluated() {
+    fn expressions_are_rejected_instead_of_evaluated() {
         let code =
             ["__import__('os')", "1+1", "[1 for x in y]", "f'{x}'", "r'x'", "1.5", "'a' 'b'"];
         for literal in code
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place() {
+    fn errors_contain_the_position() {
         assert_eq!(
             fails("[1, x]"),
             "expected a list, tuple, string or integer, found 'x' at byte 4 of the text"
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_print_as_pythons_repr() {
+    fn literals_print_as_by_repr_in_python() {
         // Each line is the `repr` of the value in Python 3.
         for literal in [
             "'it'",
@@ -507,12 +507,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_back(literal in any_literal()) {
+        fn printed_literals_parse_to_the_same_value(literal in any_literal()) {
             prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
         }
 
         #[test]
-        fn any_text_parses_or_fails(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
+        fn any_text_parses_or_is_rejected(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
             if let Ok(literal) = Literal::parse(&text) {
                 prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
             }

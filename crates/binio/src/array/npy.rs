@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_that_of_numpy() {
+    fn the_header_matches_that_of_numpy() {
         // numpy 2: np.save of np.zeros((2, 3), '>f8').
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");
@@ -302,14 +302,14 @@ mod tests {
     }
 
     #[test]
-    fn data_begins_on_a_multiple_of_64() {
+    fn data_begins_at_a_multiple_of_64() {
         for shape in [&[][..], &[1], &[12_345, 678], &[1; 64]] {
             assert_eq!(frame("'|u1'", false, shape).len() % 64, 0);
         }
     }
 
     #[test]
-    fn there_is_room_for_the_growing_axis_and_at_least_one_blank() {
+    fn the_header_is_padded_for_a_growing_axis_and_at_least_one_space() {
         // numpy 2: np.save of a record with one field, whose name has this many letters.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_need_version_2_and_letters_beyond_latin_1_version_3() {
+    fn long_headers_use_version_2_and_names_beyond_latin_1_use_version_3() {
         let named = |name: &str| frame(&format!("[('{name}', '<i4')]"), false, &[1]);
         for (name, version) in [("x", 1), ("é", 1), ("α", 3)] {
             let short = named(name);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_says_so() {
+    fn anything_but_an_npy_file_is_rejected_with_the_reason() {
         let fails = |bytes: &[u8]| read_text(&bytes).unwrap_err();
         assert!(matches!(fails(b"").kind(), ErrorKind::Truncated { .. }));
         assert!(matches!(fails(b"PK\x03\x04 and more bytes").kind(), ErrorKind::Magic { .. }));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_in_any_order_and_numbers_may_be_those_of_python_2() {
+    fn keys_parse_in_any_order_and_numbers_may_have_the_suffix_of_python_2() {
         let text =
             "{'shape': (2L, 3L), 'fortran_order': True, 'descr': [('a', '|i1'), ('', '|V1')]} \n";
         let header = Header::parse(text).unwrap();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_describe_no_array_say_why() {
+    fn headers_that_describe_no_array_are_rejected_with_the_reason() {
         for text in [
             "",
             "{",

@@ -238,7 +238,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoded_number_encodes_to_the_same_bytes(
+        fn a_decoded_number_encodes_to_the_same_bytes(
             bytes in any::<[u8; 16]>(),
             index in 0..NUMBERS.len(),
         ) {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_that_the_standard_library_makes() {
+    fn encoded_bytes_match_the_standard_library() {
         for (text, number, expected) in [
             ("<i8", Number::Int(i64::MIN.into()), i64::MIN.to_le_bytes().to_vec()),
             (">u8", Number::Int(u64::MAX.into()), u64::MAX.to_be_bytes().to_vec()),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn number_that_is_not_a_value_of_the_type_is_none() {
+    fn numbers_outside_the_type_do_not_encode() {
         for (text, number) in [
             ("|i1", Number::Int(128)),
             ("|i1", Number::Int(-129)),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_a_number_or_not_of_its_size_are_none() {
+    fn bytes_of_another_type_or_size_do_not_decode() {
         for text in ["|S2", "<U1", "|V4", "<f16", "<c32"] {
             let scalar = scalar(text);
             let bytes = vec![0; usize::try_from(scalar.size()).unwrap()];

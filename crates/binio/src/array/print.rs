@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn json_nests_one_list_an_axis() {
+    fn json_has_one_level_of_lists_per_axis() {
         assert_eq!(counted(&[2, 3], PrintStyle::Json), "[[0, 1, 2], [3, 4, 5]]");
         assert_eq!(counted(&[], PrintStyle::Json).len(), 1);
         assert_eq!(counted(&[2, 0], PrintStyle::Json), "[[], []]");
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_the_last_axis_in_a_line_and_planes_apart() {
+    fn text_has_one_line_per_row_and_an_empty_line_between_planes() {
         assert_eq!(counted(&[2, 2, 2], PrintStyle::Text), "0 1\n2 3\n\n4 5\n6 7\n");
         assert_eq!(counted(&[3], PrintStyle::Text), "0 1 2\n");
         assert_eq!(counted(&[], PrintStyle::Text), "0\n");
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_has_a_line_a_row_or_a_record() {
+    fn csv_has_one_line_per_row_or_record() {
         assert_eq!(counted(&[2, 2, 2], PrintStyle::Csv), "0,1\n2,3\n4,5\n6,7\n");
         let texts = array("|S3", &[1, 3], b"a,b\"c\"d\ne".to_vec());
         assert_eq!(written(&texts, PrintStyle::Csv), "\"a,b\",\"\"\"c\"\"\",\"d\ne\"\n");
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_no_control_characters() {
+    fn json_of_any_array_has_no_control_characters() {
         let value = serde_json::json!({"\u{9b}k": ["a\u{1b}\u{7f}b\u{80}é\u{9f}", 1.5, null]});
         let mut out = Vec::new();
         write_json(&mut out, &value).unwrap();
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_elements_are_shown_as_such_in_every_style() {
+    fn missing_elements_are_marked_in_every_style() {
         let array = array("|u1", &[3], vec![1, 2, 3]);
         for (style, expected) in [
             (PrintStyle::Json, "[1, null, 3]"),
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_bytes_are_counted() {
+    fn elements_without_bytes_are_printed_up_to_the_limit_on_items() {
         assert_eq!(
             written(&array("|S0", &[2, 2], vec![]), PrintStyle::Json),
             r#"[["", ""], ["", ""]]"#
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn countless_empty_lists_take_no_memory() {
+    fn printing_countless_empty_lists_needs_no_memory() {
         /// A writer that fails after a certain number of bytes.
         struct Full(usize);
         impl Write for Full {
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn summaries_have_a_last_line() {
+    fn long_summaries_end_with_an_ellipsis() {
         let text = summary(&[2; 14]);
         assert!(text.ends_with("\n...\n"));
         assert!(text.lines().filter(|line| !line.is_empty()).count() <= MAX_LINES + 1);

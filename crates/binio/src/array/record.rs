@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_fields_lie_side_by_side() {
+    fn packed_fields_are_adjacent() {
         let fields =
             vec![field("a", "|u1"), field("b", ">f8").with_shape(vec![2, 3]), field("c", "|S3")];
         let record = Record::packed(fields).unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn aligned_fields_lie_where_numpy_has_them() {
+    fn aligned_fields_have_the_offsets_of_numpy() {
         // numpy 2: offsets and itemsize of np.dtype([..], align=True).
         for (texts, expected, itemsize) in [
             (&["|i1", "<i4", "|S3"][..], vec![0, 4, 8], 12),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_titles_are_unique() {
+    fn duplicate_names_and_titles_are_rejected() {
         let twice = Record::packed(vec![field("a", "|i1"), field("a", "|i1")]);
         assert!(twice.unwrap_err().to_string().contains("occurs twice"));
         let titled = vec![field("a", "|i1").with_title("b"), field("b", "|i1")];
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_of_63_bits_and_more_are_errors() {
+    fn record_sizes_above_63_bits_are_rejected() {
         let of = |shape| Record::packed(vec![field("a", "<i4").with_shape(shape)]);
         assert!(of(vec![1 << 61]).is_err());
         assert!(of(vec![1 << 32, 1 << 32]).is_err());
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn records_nest_to_the_limit_and_no_deeper() {
+    fn records_nest_only_up_to_the_limit() {
         let mut inner = datatype("<i4");
         for _ in 0..MAX_RECORD_DEPTH {
             inner = Record::packed(vec![Field::new("x", inner)]).unwrap().into();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn overlaps_and_gaps_are_known() {
+    fn overlaps_and_gaps_are_detected() {
         let overlap = vec![field("a", "<u4"), field("b", "<u2").at(2)];
         let overlap = Record::new(overlap, 8).unwrap();
         assert!(!overlap.is_packed() && !overlap.is_in_order());

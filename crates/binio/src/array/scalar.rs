@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_strings_are_those_of_numpy() {
+    fn type_strings_match_those_of_numpy() {
         // Left: type strings accepted by numpy 2. Right: `.str` of the resulting type.
         for (given, expected, size) in [
             ("<f8", "<f8", 8),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_is_that_of_the_parts() {
+    fn byte_order_applies_to_the_components_of_a_scalar() {
         let width = |text| ScalarType::parse(text).unwrap().component_width();
         for (text, expected) in [
             ("<c8", 4),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_a_kind_does_not_have_are_errors() {
+    fn invalid_sizes_of_a_kind_are_rejected() {
         for (kind, size) in [
             (ScalarKind::Bool, 2),
             (ScalarKind::Int, 3),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_numpy_does_not_have_are_of_the_same_size_to_it() {
+    fn types_unknown_to_numpy_have_a_type_string_of_the_same_size() {
         for (kind, size, name, typestr) in [
             (ScalarKind::Complex, 4, ">c4", "|V4"),
             (ScalarKind::Utf8, 5, "utf8[5]", "|S5"),

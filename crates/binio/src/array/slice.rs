@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_read_as_numpy_writes_it() {
+    fn slices_parse_in_the_notation_of_numpy() {
         assert_eq!(
             Slice::parse("0:10,:,3").unwrap(),
             [range(Some(0), Some(10), 1), Slice::ALL, Slice::Index(3)]
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_an_error() {
+    fn other_text_is_rejected() {
         for text in ["a", "1,", ",", "1:2:3:4", "1 2", "::0", "99999999999999999999", "1.5", "--1"]
         {
             assert!(Slice::parse(text).is_err(), "{text}");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_drops_the_axis_and_must_exist() {
+    fn an_index_removes_the_axis_and_must_be_in_bounds() {
         let last = AxisPart { start: 3, count: 1, step: 1, is_kept: false };
         assert_eq!(resolve(&[Slice::Index(-1)], &[4]).unwrap(), [Some(last)]);
         for index in [4, -5, i64::MAX, i64::MIN] {
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn more_slices_than_axes_and_steps_of_0_are_errors() {
+    fn too_many_slices_and_steps_of_0_are_rejected() {
         let error = resolve(&[Slice::ALL; 3], &[4, 3]).unwrap_err();
         assert_eq!(error.to_string(), "slice: 3 slices for 2 dimensions");
         let error = resolve(&[range(None, None, 0)], &[4]).unwrap_err();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_numbers_are_cut_to_the_axis() {
+    fn extreme_bounds_are_clamped_to_the_axis() {
         for (start, stop, step, count) in [
             (Some(i64::MIN), Some(i64::MAX), 1, 4),
             (Some(i64::MAX), Some(i64::MIN), -1, 4),
@@ -370,7 +370,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_equal_the_naive_walk(
+        fn ranges_select_the_same_elements_as_a_naive_loop(
             len in 0..10_i64,
             start in proptest::option::of(-12..12_i64),
             stop in proptest::option::of(-12..12_i64),
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_drops_its_axis() {
+    fn an_index_removes_its_axis() {
         let array = array(&[4, 3], 1);
         let row = array.slice(&[Slice::Index(-1)]).unwrap();
         assert_eq!((row.shape(), row.offset()), (&[3][..], 9));
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ellipsis_is_the_axes_that_are_left_and_none_is_a_new_axis() {
+    fn an_ellipsis_selects_the_remaining_axes_and_none_adds_an_axis() {
         let array = array(&[4, 3, 2], 1);
         let sliced =
             |text| array.slice(&Slice::parse(text).unwrap()).map(|part| part.shape().to_vec());
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_of_no_elements_lies_nowhere() {
+    fn a_slice_without_elements_has_an_empty_extent() {
         let none = array(&[4, 2], 8).slice(&[range(Some(9), None, 1)]).unwrap();
         assert_eq!((none.shape(), none.extent()), (&[0, 2][..], 0..0));
         assert_eq!(none.slice(&[Slice::ALL, range(None, None, -1)]).unwrap().len(), 0);

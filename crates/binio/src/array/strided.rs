@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_too_many_is_outside() {
+    fn data_that_is_one_byte_too_short_is_rejected() {
         assert!(c_order(&[2, 3], 4, 24).is_ok());
         assert!(c_order(&[2, 3], 4, 23).is_err());
         assert!(Strided::packed(vec![2, 3], Order::C, 1, 4, 24).is_err());
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_strides_and_overlaps_are_legal() {
+    fn zero_strides_and_overlaps_are_allowed() {
         let repeated = strided(&[1000, 1000], &[0, 0], 0, 4).unwrap();
         assert_eq!(repeated.len(), 1_000_000);
         let overlapping = strided(&[4, 4], &[1, 1], 0, 10).unwrap();
@@ -547,14 +547,14 @@ mod tests {
     }
 
     #[test]
-    fn an_array_without_elements_is_never_outside() {
+    fn an_array_without_elements_is_never_out_of_bounds() {
         let array = Strided::packed(vec![3, 0, 2], Order::C, u64::MAX, 8, 0).unwrap();
         assert_eq!((array.strides(), array.extent()), (&[16, 16, 8][..], 0..0));
         assert!(array.is_contiguous(Order::C));
     }
 
     #[test]
-    fn hostile_numbers_end_in_errors() {
+    fn extreme_shapes_and_strides_do_not_overflow() {
         assert!(c_order(&[1 << 62, 4], 1, u64::MAX).is_err());
         assert!(c_order(&[1 << 62, 4], 8, u64::MAX).is_err());
         assert!(strided(&[1 << 62, 8], &[0, 0], 0, 100).is_err());
@@ -569,13 +569,13 @@ mod tests {
     }
 
     #[test]
-    fn dimensions_of_one_do_not_break_contiguity() {
+    fn axes_of_length_1_do_not_break_contiguity() {
         assert!(strided(&[1, 3], &[-999, 4], 0, 12).unwrap().is_contiguous(Order::C));
         assert!(!strided(&[2, 3], &[24, 4], 0, 36).unwrap().is_contiguous(Order::C));
     }
 
     #[test]
-    fn broadcasting_repeats_dimensions_of_one() {
+    fn broadcasting_repeats_axes_of_length_1() {
         let array = c_order(&[3, 1], 4, 12).unwrap();
         assert_eq!(array.broadcast(&[2, 3, 5]).unwrap().strides(), [0, 4, 0]);
         assert!(array.broadcast(&[2, 5]).is_err());
@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_change_where_the_elements_continue_each_other() {
+    fn reshaping_works_if_the_merged_axes_are_contiguous() {
         let array = strided(&[4, 6, 1], &[48, 4, 7], 0, 400).unwrap();
         assert_eq!(array.reshape(&[2, 2, 2, 3]).unwrap().strides(), [96, 48, 12, 4]);
         assert_eq!(array.reshape(&[4, 1, 6]).unwrap().shape(), [4, 1, 6]);
@@ -599,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_add_their_dimensions() {
+    fn selecting_a_field_appends_the_dimensions_of_the_field() {
         let record = Datatype::parse("[('', '|V4'), ('a', '<f4', (2, 2))]").unwrap();
         let field = record.as_record().unwrap().field("a").unwrap();
         let array = Strided::packed(vec![3], Order::C, 5, 20, 65).unwrap();
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_whole_in_order_and_none_is_too_large() {
+    fn pieces_cover_the_array_in_order_without_exceeding_the_maximum_size() {
         let array = c_order(&[3, 4, 5], 6, 360).unwrap();
         for max in [1, 5, 6, 13, 30, 31, 120, 240, 359, 360] {
             let mut place = 0;

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_left_out_and_inner_nuls_stay() {
+    fn padding_is_removed_but_inner_nuls_are_kept() {
         assert_eq!(strings(ScalarKind::Bytes, 3, b"a\0ba\0\0").unwrap(), ["a\0b", "a"]);
         assert_eq!(strings(ScalarKind::Utf8, 3, "é\0abc".as_bytes()).unwrap(), ["é", "abc"]);
         assert_eq!(
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_character_names_its_element() {
+    fn invalid_characters_are_reported_with_the_index_of_the_element() {
         let message = |kind, size, bytes: &[u8]| strings(kind, size, bytes).unwrap_err();
         assert_eq!(
             message(ScalarKind::Bytes, 1, b"a\xe9"),

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_complex_numbers_and_characters_are_swapped_alone() {
+    fn complex_numbers_and_strings_are_swapped_by_component() {
         let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
         assert_eq!(swapped(">c8", ByteOrder::Little, &bytes), [4, 3, 2, 1, 8, 7, 6, 5]);
         assert_eq!(swapped("<U2", ByteOrder::Big, &bytes), [4, 3, 2, 1, 8, 7, 6, 5]);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_order_and_single_bytes_stay() {
+    fn stored_order_and_single_bytes_are_not_swapped() {
         for (datatype, wanted) in [
             (">i4", ByteOrder::Stored),
             (">i4", ByteOrder::Big),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_of_a_record_has_its_own_order() {
+    fn each_field_of_a_record_is_swapped_according_to_its_own_order() {
         let record =
             "[('a', '>u2', (2,)), ('b', '<u2'), ('c', [('p', '|u1'), ('q', '>u2')], (2,))]";
         let bytes: Vec<u8> = (1..=24).collect();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_not_swapped_and_overlaps_are_swapped_once_or_refused() {
+    fn padding_is_not_swapped_and_overlapping_fields_are_swapped_once_or_rejected() {
         assert_eq!(
             swapped("[('a', '>u2'), ('', '|V2')]", ByteOrder::Little, &[1, 2, 3, 4]),
             [2, 1, 3, 4]

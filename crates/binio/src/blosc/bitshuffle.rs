@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_lie_where_the_rule_puts_them() {
+    fn each_bit_has_the_position_of_the_definition() {
         for typesize in [1, 2, 3, 8] {
             for elements in [8, 16, 40] {
                 let len = typesize * elements + typesize - 1;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_is_no_multiple_of_eight_leaves_the_block_as_it_is() {
+    fn a_block_is_not_shuffled_unless_its_count_is_a_multiple_of_eight() {
         for elements in [0, 1, 7, 9, 15] {
             let source: Vec<u8> = (0..4 * elements + 3).collect();
             let mut out = vec![0; source.len()];

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_repeats_what_it_writes() {
+    fn an_overlapping_match_repeats_its_own_output() {
         assert_eq!(decoded(b"\x02abc\x20\x02\x00x", 7).unwrap(), b"abcabcx");
         assert_eq!(decoded(b"\x00a\x40\x00\x00x", 6).unwrap(), b"aaaaax", "distance 1 fills");
         assert_eq!(
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn far_bytes_reach_behind_8191() {
+    fn far_distances_start_after_8191() {
         let plain: Vec<u8> = (0..9000_u32).map(|n| (n * 7 + n / 251) as u8).collect();
         let mut stream = Vec::new();
         for run in plain.chunks(32) {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_damage_is_an_error() {
+    fn each_kind_of_damage_is_reported() {
         let cases: &[(&[u8], &str)] = &[
             (b"", "blosclz: needs 1 byte, found only 0 at offset 0"),
             (b"\x05ab", "blosclz: needs 6 bytes, found only 2 at offset 1"),
@@ -222,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_ends_with_a_match_is_an_error() {
+    fn a_stream_that_ends_with_a_match_is_rejected() {
         let error = decoded(b"\x00a\x20\x00", 4).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
     }
 
     #[test]
-    fn length_bytes_are_not_summed_beyond_the_room() {
+    fn length_bytes_beyond_the_end_of_the_output_are_not_summed() {
         let mut stream = b"\x03abcd\xe0".to_vec();
         stream.resize(stream.len() + 8_421_605, 255);
         stream.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_has_to_give_exactly_what_is_asked_for() {
+    fn a_stream_must_decode_to_exactly_the_expected_length() {
         let data = b"abcdabcdabcd".repeat(50);
         let mut decoders = Decoders::default();
         for &compressor in PURE {
@@ -213,7 +213,7 @@ mod tests {
 
     #[cfg(feature = "blosc-zstd")]
     #[test]
-    fn a_second_frame_is_not_taken() {
+    fn a_second_zstd_frame_is_rejected() {
         let data = [7; 100];
         let one = stream(Compressor::Zstd, &data);
         let mut out = [0; 200];
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_does_not_shrink_has_no_stream() {
+    fn incompressible_data_is_not_encoded() {
         let data: Vec<u8> = (0..100_u32).map(|n| (n * 151 + n * n) as u8).collect();
         for &compressor in PURE {
             let mut out = vec![1, 2];

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_what_a_copy_byte_by_byte_gives() {
+    fn a_match_equals_a_copy_byte_by_byte() {
         for distance in (1..40).chain([63, 64, 65, 127, 128, 129, 200]) {
             for len in (1..40).chain([127, 128, 129, 130, 255, 256, 257]) {
                 for room in [0, 1, PIECE - 1, PIECE, 40] {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_copied_with_and_without_room() {
+    fn literals_are_copied_with_and_without_spare_bytes_after_them() {
         for len in 0..100 {
             for room in [0, 1, 31, 32, 40] {
                 let literals = numbers(len + room);

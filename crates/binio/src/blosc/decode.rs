@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_may_stand_in_any_order() {
+    fn blocks_may_be_stored_in_any_order() {
         let mut build = three_blocks();
         assert_eq!(decode(&build.bytes()).unwrap(), b"abcdefghij");
         build.starts = vec![1, 0, 2];
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_may_share_their_streams() {
+    fn blocks_may_share_the_same_streams() {
         let mut build = three_blocks();
         build.starts = vec![0; 3];
         build.nbytes = 12;
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_buffer_gives_no_bytes() {
+    fn an_empty_buffer_decodes_to_no_bytes() {
         let bytes = [2, 1, 0x13, 8, 0, 0, 0, 0, 1, 0, 0, 0, 16, 0, 0, 0];
         let buffer = Buffer::parse(&bytes).unwrap();
         assert_eq!(buffer.decode(&Limits::default()).unwrap(), b"");
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn memcpyed_data_is_not_shuffled() {
+    fn data_of_a_memcpyed_buffer_is_not_unshuffled() {
         let bytes = b"\x02\x01\x03\x04\x08\0\0\0\0\0\0\0\x18\0\0\0abcdefgh";
         let buffer = Buffer::parse(bytes).unwrap();
         assert_eq!(buffer.decode(&Limits::default()).unwrap(), b"abcdefgh");
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn length_has_to_be_ctbytes() {
+    fn a_buffer_whose_length_differs_from_ctbytes_is_rejected() {
         let mut bytes = three_blocks().bytes();
         let cut = Buffer::parse(&bytes[..bytes.len() - 1]).unwrap_err();
         assert_eq!(cut.to_string(), "needs 50 bytes, found only 49 at offset 0");
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_starts_and_lengths_are_errors_of_their_block() {
+    fn wrong_starts_and_lengths_are_reported_with_their_block() {
         let whole = three_blocks().bytes();
         let cases: &[(usize, i32, &str)] = &[
             (20, 27, "block 1: starts at 27, expected 28 to 46 at offset 20"),
@@ -528,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_does_not_divide_into_its_streams_is_an_error() {
+    fn a_block_that_does_not_divide_evenly_into_its_streams_is_rejected() {
         let build = Build {
             flags: 0x01,
             typesize: 3,
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_shuffle_wins_over_bit_shuffle() {
+    fn byte_shuffle_takes_precedence_over_bit_shuffle() {
         let build = Build {
             flags: 0x15,
             typesize: 2,
@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocksize_beyond_what_the_bytes_can_give_is_refused_before_it_is_allocated() {
+    fn a_blocksize_too_large_for_the_compressed_bytes_is_rejected_before_allocation() {
         let build = Build {
             flags: 0x30,
             typesize: 1,
@@ -569,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_padded_with_nothing_are_refused() {
+    fn streams_padded_with_empty_blocks_are_rejected() {
         // Builds a zlib stream of many empty stored blocks followed by one byte.
         let mut stream = vec![0x78, 0x01];
         stream.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(100));
@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_hold_before_anything_is_decoded() {
+    fn limits_are_checked_before_decoding() {
         let bytes = three_blocks().bytes();
         let buffer = Buffer::parse(&bytes).unwrap();
         for limits in [Limits::default().max_decoded(9), Limits::default().max_alloc(9)] {
@@ -601,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recycled_buffer_keeps_nothing_of_its_old_content() {
+    fn a_reused_buffer_keeps_no_old_content() {
         let bytes = three_blocks().bytes();
         let buffer = Buffer::parse(&bytes).unwrap();
         let (limits, mut scratch) = (Limits::default(), Scratch::default());
@@ -633,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_and_room_that_do_not_fit_are_errors() {
+    fn ranges_and_outputs_of_the_wrong_length_are_rejected() {
         let bytes = three_blocks().bytes();
         let buffer = Buffer::parse(&bytes).unwrap();
         let mut scratch = Scratch::default();
@@ -647,7 +647,7 @@ mod tests {
     }
 
     #[test]
-    fn old_buffers_with_small_blocks_are_not_split_although_their_flags_allow_it() {
+    fn old_buffers_with_small_blocks_are_not_split_despite_their_flags() {
         let data = b"0123456789".repeat(30);
         let options = CompressOptions::new(Compressor::Zlib).typesize(4).shuffle(Shuffle::None);
         let packed = compress(&data, &options).unwrap();

@@ -89,7 +89,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_option_at_every_length_stays_within_its_buffers() {
+    fn every_option_stays_within_the_buffers_at_every_length() {
         let data: Vec<u8> = (0..2000_u32).map(|n| (n / 5 + n % 3) as u8).collect();
         let mut out = Vec::new();
         for compressor in THERE {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_the_library_does_not_check_are_refused_before_the_call() {
+    fn options_that_the_library_does_not_check_are_rejected_before_the_call() {
         let options = CompressOptions::new(Compressor::Lz4);
         for options in [options.typesize(0), options.level(10)] {
             assert!(compress(b"data", options, &mut Vec::new()).is_err());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressor_that_is_not_built_is_an_error() {
+    fn a_compressor_that_is_not_compiled_in_is_rejected() {
         let options = CompressOptions::new(Compressor::Snappy);
         assert!(compress(&[7; 1000], options, &mut Vec::new()).is_err());
     }

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_where_the_table_says() {
+    fn each_field_is_read_from_its_offset() {
         let header = Header::parse(&with(2, &[0x85, 8])).unwrap();
         assert_eq!((header.version(), header.versionlz(), header.flags()), (2, 1, 0x85));
         assert_eq!((header.typesize(), header.nbytes()), (8, 1024));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_field_is_an_error_at_its_place() {
+    fn each_invalid_field_is_reported_with_its_offset() {
         let le = u32::to_le_bytes;
         let cases: &[(usize, &[u8], u64, &str)] = &[
             (0, &[1], 0, "Blosc version 1, expected 2"),
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn blosc2_has_its_own_error() {
+    fn blosc2_buffers_are_reported_as_unsupported() {
         for version in [3, 4, 5, 255] {
             let error = Header::parse(&with(0, &[version])).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn fifteen_bytes_are_too_few() {
+    fn a_header_of_fifteen_bytes_is_rejected() {
         let error = Header::parse(&valid()[..15]).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 16, available: 15 }));
     }
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn full_blocks_split_by_typesize_and_short_ones_do_not() {
+    fn full_blocks_are_split_by_typesize_but_leftover_blocks_are_not() {
         let splits = |flags: u8, typesize: u8, len: usize| {
             Header::parse(&with(2, &[flags, typesize])).unwrap().splits(len)
         };
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_both_ways() {
+    fn names_of_shuffles_read_back() {
         for shuffle in [Shuffle::None, Shuffle::Byte, Shuffle::Bit] {
             assert_eq!(Shuffle::from_name(shuffle.name()), Some(shuffle));
         }

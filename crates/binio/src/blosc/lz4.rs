@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_and_matches_are_where_the_table_says() {
+    fn literals_and_matches_are_decoded_from_the_documented_layout() {
         assert_eq!(decoded(b"\x30abc", 3).unwrap(), b"abc");
         assert_eq!(decoded(b"\x33abc\x03\x00\x10x", 11).unwrap(), b"abcabcabcax");
         assert_eq!(decoded(b"\x11a\x01\x00\x00", 6).unwrap(), b"aaaaaa", "no literals at the end");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_damage_is_an_error() {
+    fn each_kind_of_damage_is_reported() {
         let cases: &[(&[u8], &str)] = &[
             (b"", "lz4: needs 1 byte, found only 0 at offset 0"),
             (b"\x50ab", "lz4: needs 5 bytes, found only 2 at offset 1"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lz4_flex_encodes_is_decoded() {
+    fn streams_of_lz4_flex_decode() {
         let mut random = 1_u32;
         for size in [1_usize, 13, 64, 65, 1000, 70_000] {
             for alphabet in [1, 2, 3, 17, 255] {

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_one_place_lie_together_and_the_tail_stays() {
+    fn bytes_of_the_same_position_are_adjacent_and_the_tail_is_not_shuffled() {
         let mut out = [0; 8];
         shuffle(3, b"abcABCxy", &mut out);
         assert_eq!(&out, b"aAbBcCxy");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_shorter_than_an_element_is_all_tail() {
+    fn a_block_shorter_than_an_element_is_not_shuffled() {
         let mut out = [0; 2];
         shuffle(3, b"ab", &mut out);
         assert_eq!(&out, b"ab");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_typesize_and_length_comes_back_as_the_definition_says() {
+    fn unshuffling_matches_the_definition_for_every_typesize_and_length() {
         for typesize in (1..=33).chain([255]) {
             for count in [0, 1, 7, 63, 64, 65, 127, 128, 200] {
                 for tail in [0, 1, typesize - 1] {

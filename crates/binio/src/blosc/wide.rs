@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_vectors_put_together_what_narrow_ones_do() {
+    fn wide_and_narrow_vectors_join_to_the_same_bytes() {
         for typesize in 1..=33 {
             for count in [0, 1, 63, 64, 65, 200] {
                 let rows: Vec<u8> = (1..=251).cycle().take(typesize * count).collect();

@@ -178,7 +178,7 @@ mod tests {
     // computed with Python's hashlib and zlib.
 
     #[test]
-    fn digests_of_nothing() {
+    fn digests_of_the_empty_message_are_correct() {
         assert_digests(
             b"",
             [
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_abc() {
+    fn digests_of_abc_are_correct() {
         assert_digests(
             b"abc",
             [
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_message_that_fills_a_block_with_its_padding() {
+    fn digests_of_a_message_that_needs_a_padding_block_are_correct() {
         assert_digests(
             b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             [
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_million_times_a() {
+    fn digests_of_a_million_times_a_are_correct() {
         assert_digests(
             &vec![b'a'; 1_000_000],
             [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_lengths_are_those_of_the_digests() {
+    fn names_and_lengths_match_the_algorithms() {
         for &algorithm in Algorithm::ALL {
             assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
             assert_eq!(algorithm.hasher().algorithm(), algorithm);

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_small_sums_are_stored_as_numbers_and_the_others_as_they_are() {
+    fn miri_short_checksums_are_stored_as_numbers_and_longer_ones_as_bytes() {
         let crc = Digest::stored(Algorithm::Crc32, &[1, 2, 3, 4], Endian::Little).unwrap();
         assert_eq!(crc.to_string(), "04030201");
         let crc = Digest::stored(Algorithm::Crc32, &[1, 2, 3, 4], Endian::Big).unwrap();
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn digest_of_another_length_is_refused() {
+    fn a_digest_of_the_wrong_length_is_rejected() {
         let error = Digest::from_bytes(Algorithm::Sha1, &[0; 16]).unwrap_err();
         assert_eq!(error.to_string(), "sha1 digest of 16 bytes, expected 20");
         assert!(Digest::stored(Algorithm::Crc32, &[0; 8], Endian::Little).is_err());
     }
 
     #[test]
-    fn hexadecimal_is_read_in_either_case_and_nothing_else_is() {
+    fn only_hexadecimal_digits_of_either_case_parse() {
         let digest = Digest::parse_hex(Algorithm::Crc32, "00aBcDeF").unwrap();
         assert_eq!(digest.as_bytes(), [0, 0xab, 0xcd, 0xef]);
         for wrong in ["", "00abcde", "00abcdef0", "00abcdeg", "+0abcdef", "00é0000"] {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_digest_names_both() {
+    fn a_mismatch_is_reported_with_both_digests() {
         let stored = Algorithm::Crc32.digest(b"old");
         let error = Algorithm::Crc32.digest(b"new").verify(stored).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Checksum { .. }));

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_have_names_meanings_and_severities() {
+    fn every_code_has_a_name_a_meaning_and_a_severity() {
         assert_eq!(Code::ALL, [Code::Missing, Code::Long]);
         assert_eq!(Code::Missing.to_string(), "E001");
         assert_eq!(Code::Missing.meaning(), "Something is missing.");
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn diagnostic_prints_severity_code_message_and_place() {
+    fn a_diagnostic_prints_its_severity_code_message_and_position() {
         let place = Place::span(3..7).path("a\nb").line(2);
         let diagnostic = Diagnostic::new(Code::Missing, place, "no size");
         assert_eq!(diagnostic.to_string(), "error[E001]: no size (a\\nb, line 2, offset 3)");

@@ -550,20 +550,20 @@ mod tests {
     use crate::checksum::Algorithm;
 
     #[test]
-    fn first_offset_is_kept() {
+    fn the_first_offset_of_an_error_is_kept() {
         let error = Error::invalid("odd").at(7).at(99);
         assert_eq!(error.offset(), Some(7));
     }
 
     #[test]
-    fn offset_within_a_part_becomes_one_of_the_whole() {
+    fn offset_in_a_part_is_converted_to_an_offset_in_the_whole() {
         assert_eq!(Error::invalid("odd").at(7).within(100).offset(), Some(107));
         assert_eq!(Error::invalid("odd").at(7).within(u64::MAX).offset(), Some(u64::MAX));
         assert_eq!(Error::invalid("odd").within(100).offset(), None);
     }
 
     #[test]
-    fn contexts_print_outermost_first_on_one_line() {
+    fn contexts_print_on_one_line_with_the_outermost_first() {
         let failed: Result<()> = Err(Error::invalid("odd").at(7));
         let error = failed.context("size").with_context(|| format!("block {}", 3)).unwrap_err();
         assert_eq!(error.to_string(), "block 3: size: odd at offset 7");
@@ -572,7 +572,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "adler32")]
-    fn every_kind_says_expected_and_found() {
+    fn every_kind_prints_the_expected_and_the_actual_value() {
         let digest = |bytes: &[u8]| Digest::from_bytes(Algorithm::Adler32, bytes).unwrap();
         let cases = [
             (
@@ -603,7 +603,7 @@ mod tests {
     }
 
     #[test]
-    fn error_survives_a_trip_through_std_io() {
+    fn an_error_survives_conversion_to_std_io_and_back() {
         let ours = Error::new(ErrorKind::Truncated { needed: 2, available: 1 }).at(5);
         let io = io::Error::from(ours);
         assert_eq!(io.kind(), io::ErrorKind::UnexpectedEof);
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn system_error_prints_once() {
+    fn the_message_of_a_system_error_prints_once() {
         let error = Error::from(io::Error::new(io::ErrorKind::NotFound, "gone"));
         assert_eq!(error.to_string(), "gone");
         assert!(std::error::Error::source(&error).is_none());
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_a_format_prints_its_offset_once() {
+    fn a_format_error_prints_its_offset_once() {
         let error = Wrapped::from(Error::truncated(2, 1).at(5));
         assert_eq!(error.to_string(), "needs 2 bytes, found only 1 at offset 5");
         assert_eq!(format!("{error:?}"), error.to_string());
@@ -672,7 +672,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_a_format_survives_a_trip_through_std_io() {
+    fn a_format_error_survives_conversion_to_std_io_and_back() {
         let io = io::Error::from(Wrapped::from(WrappedKind::Odd).at(3));
         assert_eq!(io.kind(), io::ErrorKind::InvalidData);
         let back = Wrapped::from(io);
@@ -685,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_bytes_of_a_file_are_bad_data() {
+    fn only_errors_in_the_bytes_of_a_file_count_as_bad_data() {
         assert!(Error::invalid("odd").is_bad_data());
         assert!(Error::truncated(2, 1).is_bad_data());
         assert!(!Error::unsupported("new").is_bad_data());
@@ -695,7 +695,7 @@ mod tests {
     }
 
     #[test]
-    fn error_is_one_pointer_wide() {
+    fn an_error_is_one_pointer_wide() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 }

@@ -245,7 +245,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn miri_order_of_bytes_is_as_drawn() {
+    fn miri_bytes_decode_in_the_documented_order() {
         let bytes = [0, 0, 1, 2];
         assert_eq!(decode::<u32>(&bytes, Endian::Big).unwrap(), [258].as_slice());
         assert_eq!(decode::<u32>(&bytes, Endian::Little).unwrap(), [33_619_968].as_slice());
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn length_that_does_not_fit_is_refused() {
+    fn a_length_that_does_not_match_the_element_size_is_rejected() {
         let mut out = [0_u32; 2];
         let short = decode_into(&[0; 7], Endian::Big, &mut out).unwrap_err();
         assert!(matches!(short.kind(), ErrorKind::Truncated { needed: 8, available: 7 }));

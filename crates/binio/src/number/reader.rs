@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_fields_follow_each_other() {
+    fn miri_fields_are_read_one_after_the_other() {
         let mut reader = ByteReader::at(&[1, 0, 2, 3, 0, 0, 0, 9, 9], 10);
         assert_eq!(reader.read::<u8>(Endian::Big).unwrap(), 1);
         assert_eq!(reader.read::<u16>(Endian::Big).unwrap(), 2);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_failed_read_does_not_move() {
+    fn miri_a_failed_read_does_not_advance() {
         let mut reader = ByteReader::at(&[1, 2, 3], 100);
         let error = reader.read::<u32>(Endian::Big).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 3 }));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_magic_shows_what_is_there() {
+    fn a_wrong_magic_number_is_reported_with_the_bytes_found() {
         let error = ByteReader::at(b"\xd3BLOCK", 48).magic(b"\xd3BLK").unwrap_err();
         assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3BLO" at offset 48"#);
         let error = ByteReader::new(b"\xd3B").magic(b"\xd3BLK").unwrap_err();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn child_ends_where_it_was_told_and_knows_its_offset() {
+    fn a_child_reader_ends_at_its_length_and_keeps_the_offset() {
         let mut parent = ByteReader::at(b"abcdef", 20);
         parent.skip(1).unwrap();
         let mut child = parent.child(3).unwrap();
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_left_over_are_an_error() {
+    fn remaining_bytes_are_an_error() {
         let error = ByteReader::at(b"ab", 5).finish().unwrap_err();
         assert_eq!(error.to_string(), "expected the end, found 2 more bytes at offset 5");
     }
 
     #[test]
-    fn offset_saturates() {
+    fn the_offset_saturates() {
         let mut reader = ByteReader::at(b"ab", u64::MAX);
         reader.skip(2).unwrap();
         assert_eq!(reader.offset(), u64::MAX);

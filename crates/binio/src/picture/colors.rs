@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_and_middle_are_matplotlibs() {
+    fn first_middle_and_last_colours_match_matplotlib() {
         assert_eq!(ColorMap::Grey.color(0.5), [128; 3]);
         assert_eq!(ColorMap::Viridis.color(0.0), [0x44, 0x01, 0x54]);
         assert_eq!(ColorMap::Viridis.color(1.0), [0xfd, 0xe7, 0x25]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn values_outside_have_the_color_of_the_nearer_end() {
+    fn values_outside_the_range_get_the_nearest_colour() {
         for (outside, end) in [(-3.0, 0.0), (7.0, 1.0), (f64::INFINITY, 1.0), (f64::NAN, 0.0)] {
             assert_eq!(ColorMap::Inferno.color(outside), ColorMap::Inferno.color(end));
         }

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_of_no_values_and_one_of_nan_have_no_range() {
+    fn a_curve_of_no_values_or_only_nan_has_no_range() {
         for values in [vec![], vec![f64::NAN; 3]] {
             let nan = values.len() as u64;
             let curve = Curve::new(values, 10);
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn infinities_are_in_the_range_but_not_in_the_columns() {
+    fn infinities_count_in_the_range_but_not_in_the_columns() {
         let curve = Curve::new(vec![1.0, f64::INFINITY, 3.0], 10);
         assert_eq!(curve.range, Some(Span { min: 1.0, max: f64::INFINITY }));
         assert_eq!(curve.columns[1], None);
     }
 
     #[test]
-    fn no_more_columns_than_asked_for() {
+    fn a_curve_has_at_most_the_requested_columns() {
         let values: Vec<f64> = (0..1001).map(f64::from).collect();
         let curve = Curve::new(values, 100);
         assert_eq!(curve.columns.len(), 91);

@@ -195,21 +195,21 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_means_of_blocks_and_the_last_ones_are_smaller() {
+    fn pixels_are_block_means_even_if_the_last_blocks_are_smaller() {
         let found = plane(&[3, 3], Order::C, 2, &[1, 3, 9, 5, 7, 11, 2, 4, 6]);
         assert_eq!((found.width(), found.height(), found.step()), (2, 2, 2));
         assert_eq!(found.values(), [4.0, 10.0, 3.0, 6.0]);
     }
 
     #[test]
-    fn elements_in_fortran_order_make_the_same_picture() {
+    fn arrays_in_fortran_order_produce_the_same_picture() {
         let by_rows = plane(&[2, 3], Order::C, 2, &[1, 2, 3, 4, 5, 6]);
         let by_columns = plane(&[2, 3], Order::F, 2, &[1, 4, 2, 5, 3, 6]);
         assert_eq!(by_rows, by_columns);
     }
 
     #[test]
-    fn masked_elements_and_nan_do_not_count_and_empty_blocks_are_nan() {
+    fn masked_elements_and_nan_are_ignored_and_empty_blocks_are_nan() {
         let mask = vec![false, true, false, true];
         let mut reducer =
             Reducer::new(&Datatype::of::<f32>(), &[2, 2], Order::C, 1).unwrap().mask(Some(mask));
@@ -222,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn flipping_puts_row_0_at_the_bottom() {
+    fn flipping_moves_row_0_to_the_bottom() {
         let mut found = plane(&[2, 2], Order::C, 8, &[1, 2, 3, 4]);
         found.flip();
         assert_eq!(found.values(), [3.0, 4.0, 1.0, 2.0]);
     }
 
     #[test]
-    fn other_dimensions_and_no_elements_are_errors() {
+    fn arrays_without_elements_or_with_other_dimensions_are_rejected() {
         for (shape, message) in [
             (&[][..], "a picture has 2 dimensions, but the array has 0"),
             (&[2, 3, 4], "a picture has 2 dimensions, but the array has 3"),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_claims_much_needs_memory_for_the_picture_only() {
+    fn a_large_shape_needs_memory_only_for_the_picture() {
         let reducer =
             Reducer::new(&Datatype::of::<u8>(), &[1 << 60, 1 << 60], Order::C, 16).unwrap();
         assert_eq!(reducer.finish().values().len(), 256);

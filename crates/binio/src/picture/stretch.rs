@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_those_of_numpy() {
+    fn percentiles_match_numpy() {
         // numpy.percentile([1, 2, 4, 8, 16], [0, 10, 50, 99.5, 100])
         let expected = [1.0, 1.4, 4.0, 15.84, 16.0];
         for (percent, expected) in [0.0, 10.0, 50.0, 99.5, 100.0].into_iter().zip(expected) {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_are_those_of_astropy_and_keep_the_ends() {
+    fn scales_match_astropy_and_keep_both_ends() {
         // SqrtStretch()(0.25), LogStretch()(0.25), AsinhStretch()(0.25)
         for (scale, quarter) in [
             (Scale::Linear, 0.25),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_limits_make_mid_grey_and_values_outside_are_clamped() {
+    fn equal_limits_produce_mid_grey_and_outside_values_are_clamped() {
         let stretch = Stretch::default();
         assert_eq!(stretch.brightness(7.0, (7.0, 7.0)), 0.5);
         assert_eq!(stretch.brightness(9.0, (7.0, 7.0)), 1.0);

@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_be_split_anywhere() {
+    fn elements_may_be_split_at_any_byte() {
         assert_eq!(values(">u2", &[&[0], &[1, 0], &[2], &[], &[0, 3, 0]]), [1.0, 2.0, 3.0]);
         assert_eq!(values(">u4", &[&[0], &[0], &[1], &[2, 0]]), [258.0]);
     }
 
     #[test]
-    fn booleans_are_0_and_1_and_no_time_is_nan() {
+    fn booleans_become_0_and_1_and_not_a_time_becomes_nan() {
         assert_eq!(values("|b1", &[&[0, 1, 1]]), [0.0, 1.0, 1.0]);
         let times = values("<M8[s]", &[&7_i64.to_le_bytes(), &i64::MIN.to_le_bytes()]);
         assert_eq!(times[0], 7.0);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_an_error_that_names_them() {
+    fn unsupported_types_are_rejected_by_name() {
         for (datatype, reason) in [
             ("<c16", "complex numbers have no picture; the type is <c16"),
             ("|S5", "only numbers have a picture; the type is |S5"),

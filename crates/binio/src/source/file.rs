@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn read_past_the_end_is_truncated() {
+    fn a_read_past_the_end_is_reported_as_truncated() {
         let (_folder, path) = file_with(b"0123456789");
         let source = FileSource::open(&path).unwrap();
         let error = source.bytes_at(8, 3).unwrap_err();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn file_cut_after_opening_is_truncated() {
+    fn a_file_shortened_after_opening_is_reported_as_truncated() {
         let (_folder, path) = file_with(b"0123456789");
         let source = FileSource::open(&path).unwrap();
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4).unwrap();
@@ -195,7 +195,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn file_that_reports_no_size_is_read_to_its_end() {
+    fn a_file_that_reports_no_size_is_read_to_its_end() {
         let path = "/proc/filesystems";
         assert_eq!(fs::metadata(path).unwrap().len(), 0);
         let source = FileSource::open(path).unwrap();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_file_and_directory_are_named_in_the_error() {
+    fn errors_for_a_missing_file_or_a_directory_contain_the_path() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing.asdf");
         let error = FileSource::open(&missing).unwrap_err();

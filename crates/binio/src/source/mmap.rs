@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_file_is_an_empty_source() {
+    fn an_empty_file_maps_to_an_empty_source() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("empty");
         fs::write(&path, b"").unwrap();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_outlive_the_map_and_the_name_of_the_file() {
+    fn bytes_stay_readable_after_the_map_is_dropped_and_the_file_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
         fs::write(&path, b"0123456789").unwrap();

@@ -73,7 +73,7 @@ mod tests {
     use crate::{ErrorKind, ReadAt};
 
     #[test]
-    fn miri_pieces_of_memory_are_shared() {
+    fn miri_pieces_share_the_bytes_of_memory() {
         let source = Bytes::from(b"0123456789".to_vec());
         let pieces: Vec<_> = source.pieces(1..10, 4).map(Result::unwrap).collect();
         assert_eq!(pieces, ["1234", "5678", "9"]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_buffer_of_a_dropped_piece_is_used_again() {
+    fn miri_the_buffer_of_a_dropped_piece_is_reused() {
         let source: &dyn ReadAt = &ReadLog::new(b"0123456789".to_vec());
         let mut pieces = source.pieces(0..10, 4);
         let first = pieces.next().unwrap().unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn error_is_the_last_item_and_comes_after_the_pieces_before_it() {
+    fn an_error_is_the_last_item_after_the_intact_pieces() {
         let source = b"0123456789";
         let mut pieces = source[..].pieces(6..u64::MAX, 3);
         assert_eq!(pieces.next().unwrap().unwrap(), "678");

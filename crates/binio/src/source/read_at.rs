@@ -237,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn miri_default_bytes_at_reads() {
+    fn miri_the_default_bytes_at_returns_the_bytes_of_the_range() {
         assert_eq!(Counting.bytes_at(254, 4).unwrap(), &[254, 255, 0, 1][..]);
         assert!(!Counting.is_empty());
     }
 
     #[test]
-    fn default_bytes_at_checks_the_range_before_it_allocates() {
+    fn the_default_bytes_at_checks_the_range_before_allocating() {
         let error = Counting.bytes_at(1, usize::MAX).unwrap_err();
         assert!(matches!(
             error.kind(),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_bytes_are_shared_not_copied() {
+    fn miri_bytes_are_shared_instead_of_copied() {
         let source = Bytes::from(vec![1, 2, 3, 4]);
         let part = source.bytes_at(1, 2).unwrap();
         assert_eq!(part.as_ptr(), source[1..].as_ptr());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_past_the_end_is_truncated_even_for_no_bytes() {
+    fn an_empty_read_past_the_end_is_reported_as_truncated() {
         let error = [1_u8, 2][..].bytes_at(3, 0).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 0, available: 0 }));
         assert_eq!(error.offset(), Some(3));

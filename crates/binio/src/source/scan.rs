@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_overlap_by_the_marker_less_one_byte() {
+    fn windows_overlap_by_one_byte_less_than_the_marker() {
         let source = ReadLog::new(vec![b'.'; 30]);
         let mut scanner = Scanner::new(&source, b"abc", 4..25).window(8);
         assert_eq!(scanner.next_match().unwrap(), None);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_looked_at_in_place() {
+    fn memory_is_searched_in_place() {
         let source = Bytes::from(vec![b'.'; 1 << 20]);
         let mut scanner = Scanner::new(&source, b"abc", 10..1 << 20);
         assert_eq!(scanner.next_match().unwrap(), None);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_marker_and_empty_range_match_nothing() {
+    fn an_empty_marker_or_range_matches_nothing() {
         let source: &dyn ReadAt = &Bytes::from_static(b"abc");
         assert_eq!(Scanner::new(source, b"", 0..3).next_match().unwrap(), None);
         let backwards = Range { start: 3, end: 0 };
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_read_is_handed_out_and_the_scan_can_go_on() {
+    fn a_failed_read_is_returned_and_the_scan_can_continue() {
         let window = crate::source::Window::new(20);
         let mut scanner = Scanner::new(&window, b"abc", 0..20).window(8);
         assert!(scanner.next_match().is_err());

@@ -92,7 +92,7 @@ mod tests {
     const DATA: &[u8] = b"0123456789";
 
     #[test]
-    fn miri_span_does_not_show_what_lies_outside() {
+    fn miri_a_span_hides_the_bytes_outside() {
         let span = Span::new(DATA, 3..7).unwrap();
         assert_eq!(span.bytes_at(0, 4).unwrap(), "3456");
         let error = span.bytes_at(2, 3).unwrap_err();
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn span_outside_the_source_is_refused() {
+    fn a_span_outside_the_source_is_rejected() {
         assert!(Span::new(DATA, 3..11).is_err());
         assert!(Span::new(DATA, 11..11).is_err());
         assert!(Span::new(DATA, 10..10).unwrap().is_empty());

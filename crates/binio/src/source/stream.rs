@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_length_is_that_of_the_whole_stream_wherever_the_cursor_is() {
+    fn miri_the_length_is_that_of_the_whole_stream_at_any_cursor_position() {
         let mut cursor = Cursor::new(b"0123456789");
         cursor.set_position(7);
         let source = Stream::new(cursor).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_read_their_own_places() {
+    fn threads_can_read_different_positions() {
         let data: Vec<u8> = (0..=255).collect();
         let source = Stream::new(Cursor::new(data)).unwrap();
         std::thread::scope(|scope| {

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn read_names_what_is_missing_only() {
+    fn a_failed_read_reports_only_the_missing_ranges() {
         let window = Window::new(16);
         window.insert(2, Bytes::from_static(b"23")).unwrap();
         window.insert(8, Bytes::from_static(b"89")).unwrap();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_parts_that_overlap_and_touch_read_as_one() {
+    fn miri_overlapping_and_adjacent_parts_read_as_one() {
         let window = Window::new(16);
         window.insert(4, Bytes::from_static(b"4567")).unwrap();
         window.insert(2, Bytes::from_static(b"23XXXX89")).unwrap();
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn read_ahead_stretches_up_to_the_end() {
+    fn read_ahead_extends_a_request_up_to_the_end() {
         let window = Window::new(16).read_ahead(8);
         assert_eq!(needs(&window.bytes_at(2, 1).unwrap_err()), 2..10);
         assert_eq!(needs(&window.bytes_at(2, 9).unwrap_err()), 2..11);
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_chain_of_reads_costs_a_round_each() {
+    fn miri_dependent_reads_cost_one_round_each() {
         let window = Window::new(16);
         let mut rounds = Vec::new();
         let chain = || {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn prefetched_ranges_come_in_one_round() {
+    fn prefetched_ranges_need_a_single_round() {
         let window = Window::new(16);
         let mut rounds = Vec::new();
         let parse = || {
@@ -382,14 +382,14 @@ mod tests {
     }
 
     #[test]
-    fn parse_that_survives_a_missed_read_is_repeated() {
+    fn a_parse_that_ignores_a_missed_read_is_repeated() {
         let window = Window::new(16);
         let parse = || Ok::<_, Error>(window.bytes_at(0, 1).is_err());
         assert!(!parse_with_fetch(&window, parse, fetch).unwrap());
     }
 
     #[test]
-    fn bytes_that_came_in_meanwhile_are_not_fetched_again() {
+    fn bytes_inserted_during_parsing_are_not_fetched_again() {
         let window = Window::new(16);
         let parse = || {
             let outcome = window.bytes_at(3, 4);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn short_fetch_is_an_error_not_a_loop() {
+    fn a_short_fetch_is_an_error_instead_of_an_endless_loop() {
         let window = Window::new(16);
         let parse = || window.bytes_at(3, 4);
         let short = |_: &[Range<u64>]| Ok(vec![Bytes::from_static(b"345")]);
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_parser_is_handed_out() {
+    fn an_error_of_the_parser_is_returned() {
         let window = Window::new(16);
         let parse = || window.bytes_at(3, 4).and_then(|_| Err::<(), _>(Error::invalid("odd")));
         assert_eq!(parse_with_fetch(&window, parse, fetch).unwrap_err().to_string(), "odd");

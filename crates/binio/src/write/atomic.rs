@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_without_commit_leaves_the_old_file_and_nothing_else() {
+    fn dropping_without_commit_keeps_the_old_file_and_leaves_no_other() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         fs::write(&target, b"old").unwrap();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn file_without_a_name_cannot_be_left_over() {
+    fn an_unnamed_temporary_file_leaves_nothing_in_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let file = AtomicFile::create(folder.path().join("target")).unwrap();
         if file.writer.as_ref().unwrap().get_ref().has_name() {
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_make_a_new_file_and_replace_an_old_one() {
+    fn named_and_unnamed_temporary_files_create_and_replace_files() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn commit_replaces_and_leaves_no_temporary_file() {
+    fn commit_replaces_the_file_and_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         fs::write(&target, b"old").unwrap();
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn files_begun_at_once_do_not_meet() {
+    fn simultaneous_writers_use_different_temporary_files() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         for create in WAYS {
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_replaces_none_that_was_made_meanwhile() {
+    fn creating_a_new_file_does_not_replace_one_that_appeared_in_the_meantime() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_refused_before_anything_is_written() {
+    fn a_directory_is_rejected_before_anything_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         fs::create_dir(&target).unwrap();
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_that_took_the_name_meanwhile_is_refused() {
+    fn a_directory_that_took_the_name_in_the_meantime_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         for create in WAYS {
@@ -519,14 +519,14 @@ mod tests {
     }
 
     #[test]
-    fn missing_directory_is_an_error_that_names_the_file() {
+    fn an_error_for_a_missing_directory_contains_the_file_name() {
         let folder = tempfile::tempdir().unwrap();
         let error = AtomicFile::create(folder.path().join("no/target")).unwrap_err();
         assert!(error.to_string().contains("target: "), "{error}");
     }
 
     #[test]
-    fn name_may_be_as_long_as_names_can_be() {
+    fn a_file_name_of_maximum_length_works() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("n".repeat(255));
         AtomicFile::create(&target).unwrap().commit().unwrap();
@@ -534,14 +534,14 @@ mod tests {
     }
 
     #[test]
-    fn path_without_a_name_is_refused() {
+    fn a_path_without_a_file_name_is_rejected() {
         assert!(AtomicFile::create("").is_err());
         assert!(AtomicFile::create("..").is_err());
     }
 
     #[cfg(unix)]
     #[test]
-    fn temporary_file_protects_what_the_old_file_protects() {
+    fn a_temporary_file_is_as_protected_as_the_old_file() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();
@@ -557,7 +557,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn mode_is_kept() {
+    fn the_mode_of_the_old_file_is_kept() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();
@@ -570,7 +570,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn owner_is_kept_where_that_is_allowed() {
+    fn the_owner_of_the_old_file_is_kept_if_permitted() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 
         let folder = tempfile::tempdir().unwrap();
@@ -588,7 +588,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn file_behind_a_symbolic_link_is_replaced_and_the_link_stays() {
+    fn writing_through_a_symbolic_link_replaces_the_file_and_keeps_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         let link = folder.path().join("link");
@@ -603,7 +603,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn device_is_refused() {
+    fn a_device_is_rejected() {
         assert!(AtomicFile::create("/dev/null").is_err());
     }
 
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_change_of_the_old_file_is_undone_before_it_is_replaced() {
+    fn an_interrupted_change_of_the_old_file_is_undone_before_replacement() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");
@@ -640,7 +640,7 @@ mod tests {
     }
 
     #[test]
-    fn file_beside_the_journal_of_a_removed_file_is_not_created() {
+    fn a_file_is_not_created_next_to_the_journal_of_a_removed_file() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         interrupted(&target);
@@ -652,7 +652,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn temporary_file_of_a_killed_process_is_removed_by_the_next_writer_to_the_name() {
+    fn the_temporary_file_of_a_killed_process_is_removed_by_the_next_writer() {
         let folder = tempfile::tempdir().unwrap();
         let [target, other] = ["target", "other"].map(|name| folder.path().join(name));
         let kill = |path: &Path| {
@@ -682,7 +682,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn extended_attributes_are_kept() {
+    fn extended_attributes_of_the_old_file_are_kept() {
         use rustix::fs::{XattrFlags, getxattr, setxattr};
 
         let folder = tempfile::tempdir().unwrap();

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_ranges_of_the_plan_and_bytes_after_the_end_can_be_written() {
+    fn only_planned_ranges_and_bytes_after_the_end_can_be_written() {
         let mut storage = MemoryStorage::new(b"0123456789");
         let mut change = Change::begin(&mut storage, &plan()).unwrap();
         for (offset, len) in [(2, 4), (5, 1), (8, 2), (9, 7), (30, 5)] {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_without_commit_it_is_undone() {
+    fn dropping_a_change_without_commit_undoes_it() {
         let mut storage = MemoryStorage::new(b"0123456789");
         let mut change = Change::begin(&mut storage, &plan()).unwrap();
         change.write_all_at(b"xxxx", 2).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_that_names_nothing_to_identify_the_file_is_refused() {
+    fn a_plan_without_identifying_bytes_is_rejected() {
         let mut storage = MemoryStorage::new(b"0123456789");
         assert!(Change::begin(&mut storage, &ChangePlan::new(4..4).overwrite(0..10)).is_err());
         assert!(Change::begin(&mut storage, &ChangePlan::new(20..30)).is_err());

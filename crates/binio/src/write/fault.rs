@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fault_everything_is_counted() {
+    fn all_operations_are_counted_without_a_fault() {
         let mut writer = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
         write_all(&mut writer).unwrap();
         assert_eq!((writer.operations(), writer.bytes()), (5, 9));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_operation_is_reported_and_leaves_what_was_before() {
+    fn a_failing_operation_is_reported_and_keeps_earlier_writes() {
         let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
         for (operation, left) in (0..).zip(left) {
             let (outcome, written) = run(Fault::FailAtOperation(operation));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_operation_reports_success() {
+    fn a_stopped_operation_reports_success_without_writing() {
         let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
         for (operation, left) in (0..).zip(left) {
             let (outcome, written) = run(Fault::StopAtOperation(operation));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn single_failure_and_torn_write_do_what_their_names_say() {
+    fn a_single_failure_affects_one_operation_and_a_torn_write_half_of_it() {
         let (outcome, written) = run(Fault::TearAtOperation(1));
         assert!(outcome.is_ok());
         assert_eq!(written, b"abcd");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_byte_faults_cut_inside_a_write() {
+    fn miri_faults_at_a_byte_split_a_write() {
         for (byte, left) in [(0, &b""[..]), (4, b"abcd"), (6, b"abcdef"), (8, b"aXYdef")] {
             let (outcome, written) = run(Fault::FailAtByte(byte));
             assert!(outcome.is_err());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped_writer_still_believes_in_its_position() {
+    fn a_stopped_writer_still_reports_an_advancing_position() {
         let mut writer =
             FaultyWriter::new(Cursor::new(b"1234".to_vec()), Fault::StopAtOperation(1));
         writer.seek(SeekFrom::End(0)).unwrap();

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_and_missing_file_are_refused_by_name() {
+    fn folders_and_missing_files_are_rejected_and_the_error_contains_the_path() {
         let folder = tempfile::tempdir().unwrap();
         assert!(FileTarget::open(folder.path()).is_err());
         let error = FileTarget::open(folder.path().join("missing")).unwrap_err();

@@ -173,7 +173,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn second_lock_is_refused_by_whatever_name_until_the_first_is_dropped() {
+    fn a_second_lock_is_rejected_under_any_name_until_the_first_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&file, "").unwrap();
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_gets_the_lock_when_it_is_free_or_is_told_who_holds_it() {
+    fn waiting_for_a_lock_succeeds_on_release_or_reports_the_holder() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_replaces_a_locked_one_is_not_locked() {
+    fn a_file_that_replaces_a_locked_one_is_not_locked() {
         let folder = tempfile::tempdir().unwrap();
         let [file, other] = ["file", "other"].map(|name| folder.path().join(name));
         fs::write(&file, "").unwrap();

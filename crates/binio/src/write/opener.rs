@@ -118,7 +118,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_leads_to_its_file_and_to_the_journal_beside_that() {
+    fn a_link_leads_to_its_file_and_the_journal_next_to_it() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("inner");
         std::fs::create_dir(&inner).unwrap();

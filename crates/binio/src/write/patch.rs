@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_numbers_lie_in_their_order() {
+    fn miri_numbers_are_written_in_their_byte_order() {
         let mut writer = writer();
         writer.write_scalar(0x0102_u16, Endian::Big).unwrap();
         writer.write_scalar(0x0102_u16, Endian::Little).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_reserved_numbers_are_filled_in_any_order() {
+    fn miri_reserved_numbers_can_be_filled_in_any_order() {
         let mut writer = writer();
         let first = writer.reserve::<u8>(Endian::Big).unwrap();
         let second = writer.reserve::<u16>(Endian::Little).unwrap();
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn file_with_a_missing_number_is_not_finished() {
+    fn finishing_with_an_unfilled_number_is_an_error() {
         let mut writer = writer();
         let _forgotten = writer.reserve::<u32>(Endian::Big).unwrap();
         let error = writer.finish().unwrap_err();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_count_from_where_the_writer_stood() {
+    fn positions_are_relative_to_the_initial_position_of_the_writer() {
         let mut cursor = Cursor::new(b"head".to_vec());
         cursor.set_position(4);
         let mut writer = PatchWriter::new(cursor).unwrap();
