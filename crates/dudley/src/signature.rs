@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_is_in_the_order_of_the_mark() {
+    fn a_signature_round_trips_in_either_byte_order() {
         for order in [Order::Little, Order::Big] {
             for layout_address in [0, 16, 48, i64::MAX as u64] {
                 let signature = Signature { order, layout_address };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_negative_or_below_16_is_refused() {
+    fn an_address_that_is_negative_or_below_16_is_rejected() {
         for address in [-1, 1, 15, i64::MIN] {
             let mut bytes = Signature { order: Order::Little, layout_address: 0 }.to_bytes();
             bytes[8..].copy_from_slice(&address.to_le_bytes());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_by_transfers_as_text_is_named() {
+    fn damage_by_a_text_mode_transfer_is_reported_as_such() {
         for (bytes, what) in [
             (&b"\x8d<BD\n\x1a\n\0\0\0\0\0\0\0\0"[..], "CR LF became LF"),
             (b"\x8d>BD\r\n\x1a\r\n\0\0\0\0\0\0\0\0", "LF became CR LF"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_and_short_files_are_distinguished() {
+    fn foreign_bytes_and_truncated_signatures_are_distinguished() {
         let kind = |bytes| Signature::parse(bytes).unwrap_err().kind().clone();
         assert!(matches!(kind(b"\x8dPNG\r\n\x1a\n"), ErrorKind::NotNative));
         assert!(matches!(kind(b"\x8d<B"), ErrorKind::TruncatedSignature { len: 3 }));

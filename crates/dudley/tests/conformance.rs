@@ -65,7 +65,7 @@ fn rows(case: &Value) -> Result<Vec<Value>, Error> {
 }
 
 #[test]
-fn every_case_has_the_stated_rows_or_the_stated_error() {
+fn every_case_resolves_to_the_stated_rows_or_the_stated_error() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/dudley/conformance/cases");
     let mut paths: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -49,7 +49,7 @@ fn a_native_file_is_read_with_the_layout_at_its_end() {
 }
 
 #[test]
-fn a_native_file_is_read_with_a_layout_of_its_own() {
+fn a_native_file_can_be_read_with_an_external_layout() {
     let big = hex("8d3e42440d0a1a0a 0000000000000000 0003000000000000 3ff0000000000000
          4000000000000000 bfe0000000000000");
     let layout = Layout::parse("N : i2  x = f8[N]").unwrap();
@@ -83,7 +83,7 @@ fn files_on_disk_are_read_by_position_or_mapped() {
 
 /// The order of precedence: prefix of the type, mark of the layout, signature, caller.
 #[test]
-fn the_byte_order_is_the_nearest_that_is_stated() {
+fn type_layout_signature_and_caller_determine_the_byte_order_in_this_order_of_precedence() {
     let value = |layout: &str, signature: &[u8]| {
         let bytes = [signature, &[0, 1]].concat();
         open(layout, &bytes).unwrap().get("x").unwrap().read::<u16>().unwrap()[0]
@@ -96,7 +96,7 @@ fn the_byte_order_is_the_nearest_that_is_stated() {
 }
 
 #[test]
-fn damage_by_a_transfer_as_text_is_named() {
+fn damage_by_a_text_mode_transfer_is_reported_as_such() {
     let (mut cleared, mut shorter) = (appended(), appended());
     cleared[0] = 0x0d;
     shorter.remove(4);
@@ -107,7 +107,7 @@ fn damage_by_a_transfer_as_text_is_named() {
 }
 
 #[test]
-fn structs_are_records_and_their_members_strided_arrays() {
+fn structs_are_records_whose_members_are_strided_arrays() {
     let file =
         open("p = { t = u1  in = { a = u1  b = >u2 }[2] }[3]", &(0..30).collect::<Vec<u8>>())
             .unwrap();
@@ -190,7 +190,7 @@ fn instances_in_two_dimensions_are_nested_lists() {
 }
 
 #[test]
-fn dimensions_that_are_missing_or_zero_are_as_the_document_says() {
+fn parameters_of_minus_one_remove_a_dimension_and_zero_leaves_no_elements() {
     let of = |exists: u8| open("IF : i1  v = u1[IF, 2]  w = u1", &[exists, 1, 2, 3]).unwrap();
     assert_eq!(of(0xff).get("v").unwrap().shape(), [2]);
     let none = of(0);
@@ -200,7 +200,7 @@ fn dimensions_that_are_missing_or_zero_are_as_the_document_says() {
 }
 
 #[test]
-fn list_elements_need_no_rows_of_their_own() {
+fn repeated_list_elements_are_read_without_rows() {
     let mut text = "N : u1 t [u1[N]]".to_owned();
     text.push_str(&" t %0".repeat(999));
     let bytes: Vec<u8> =
@@ -229,7 +229,7 @@ fn a_list_of_counted_elements_is_not_stacked() {
 }
 
 #[test]
-fn what_is_no_array_is_named() {
+fn paths_to_anything_but_data_are_reported_with_the_kind() {
     let file = open("g/ x = u1 .. l [u1] K : 3", &[1, 2]).unwrap();
     for (path, what) in
         [("/g", "a dict"), ("/l", "a list"), ("/K", "a fixed parameter"), ("/", "a dict")]
@@ -243,7 +243,7 @@ fn what_is_no_array_is_named() {
 }
 
 #[test]
-fn a_file_that_ends_too_early_costs_only_what_is_after_its_end() {
+fn a_truncated_file_is_readable_up_to_its_end() {
     let file = open("a = u1[2]  b = u2[4]  N : i4  c = u1[N]", &[1, 2, 3, 4]).unwrap();
     assert_eq!(file.get("a").unwrap().read::<u8>().unwrap(), [1, 2]);
     let error = file.get("b").unwrap_err();
@@ -255,7 +255,7 @@ fn a_file_that_ends_too_early_costs_only_what_is_after_its_end() {
 }
 
 #[test]
-fn values_that_the_file_does_not_hold_are_given() {
+fn the_caller_can_supply_parameters_missing_from_the_file() {
     let layout = "x = u1[3]  N : i4 @100  y = u1[N] @1";
     let options = OpenOptions::new().parse(layout).unwrap();
     let without = options.from_bytes(vec![1, 2, 3]).unwrap();
@@ -295,7 +295,7 @@ fn a_compressed_array_is_decoded() {
 }
 
 #[test]
-fn hostile_layouts_at_the_end_are_errors() {
+fn hostile_layouts_at_the_end_of_a_file_are_rejected() {
     let native = |address: i64, text: &[u8]| {
         let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
         bytes.extend(address.to_le_bytes());
@@ -333,7 +333,7 @@ fn hostile_layouts_at_the_end_are_errors() {
 }
 
 #[test]
-fn verify_names_bytes_after_the_last_item_beyond_alignment() {
+fn verify_reports_bytes_after_the_last_item_that_exceed_alignment() {
     let native = |unused: usize, text: &str| {
         let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
         bytes.extend((20 + unused as u64).to_le_bytes());

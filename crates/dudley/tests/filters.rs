@@ -60,7 +60,7 @@ fn damaged(layout: &str, payload: &[u8]) {
 
 #[cfg(feature = "gzip")]
 #[test]
-fn gzip_is_bounded() {
+fn gzip_must_decode_to_exactly_the_declared_size() {
     let (payload, found) = round_trip("x = u1[1000] -> gzip", &[7_u8; 1000]);
     assert_eq!(found, [7; 1000]);
     damaged("x = u1[1000] -> gzip", &payload);
@@ -86,7 +86,7 @@ fn a_list_of_compressed_elements_is_not_stacked() {
 
 #[cfg(feature = "png")]
 #[test]
-fn png_holds_images_without_loss() {
+fn png_stores_images_without_loss() {
     let grey: Vec<u8> = (0..12).collect();
     for layout in ["x = u1[3, 4] -> png", "x = u1[2, 2, 3] -> png(0)", "x = u1[3, 4] -> png(9)"] {
         let (payload, found) = round_trip(layout, &grey);
@@ -125,7 +125,7 @@ fn png_holds_images_without_loss() {
 
 #[cfg(feature = "jpeg")]
 #[test]
-fn jpeg_holds_images_with_little_loss() {
+fn jpeg_stores_images_with_little_loss() {
     for (layout, count) in [
         ("x = u1[16, 16] -> jpeg(95)", 256),
         ("x = u1[16, 16, 3] -> jpeg(95)", 768),
@@ -149,7 +149,7 @@ fn jpeg_holds_images_with_little_loss() {
 
 #[cfg(feature = "zfp")]
 #[test]
-fn zfp_holds_numbers_with_the_loss_that_is_chosen() {
+fn zfp_loses_only_as_much_precision_as_requested() {
     let numbers: Vec<f64> = (0..60).map(|at| (f64::from(at) * 0.1).sin()).collect();
     let (payload, found) = round_trip("< x = f8[3, 4, 5] -> zfp(0)", &numbers);
     assert!(payload.starts_with(b"zfp\x05") && payload.len() % 8 == 0);
@@ -174,7 +174,7 @@ fn zfp_holds_numbers_with_the_loss_that_is_chosen() {
 }
 
 #[test]
-fn references_reach_data_dicts_lists_and_elements() {
+fn references_resolve_to_data_dicts_lists_and_elements() {
     let layout =
         Layout::parse("a = u1  g/ b = u1[0]  / l [u1, / c = u1]  r = i1[8] <- ref").unwrap();
     let file = |numbers: [u8; 8]| {
@@ -204,7 +204,7 @@ fn references_reach_data_dicts_lists_and_elements() {
 }
 
 #[test]
-fn an_unsigned_number_that_no_item_has_is_no_null_reference() {
+fn an_unsigned_reference_out_of_range_is_not_null() {
     let layout = Layout::parse("r = u8[1] <- ref").unwrap();
     let file = File::from_bytes(vec![0xff; 8], layout).unwrap();
     assert!(file.references("/r").unwrap().get(0).is_err());
@@ -247,7 +247,7 @@ impl Reference for Reversed {
 }
 
 #[test]
-fn filters_of_the_caller_are_used_for_references() {
+fn a_reference_filter_of_the_caller_is_used() {
     let layout = Layout::parse("a = u1  r = u1 <- back").unwrap();
     let filters = FilterRegistry::new().with_reference(Reversed);
     let options = OpenOptions::new().layout(layout.clone());

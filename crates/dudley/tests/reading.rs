@@ -20,7 +20,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 /// The native files (a) and (b) of the specification: little-endian and big-endian.
 #[test]
-fn numbers_of_a_native_file_are_read_in_both_byte_orders() {
+fn numbers_of_a_native_file_read_in_both_byte_orders() {
     let layout = Layout::parse("N : i2  x = f8[N]  ## (cm) demo\n").unwrap();
     let little = "8d3c42440d0a1a0a 0000000000000000 0300000000000000 000000000000f03f
         0000000000000040 000000000000e0bf";
@@ -103,7 +103,7 @@ fn the_last_dimension_of_text_is_its_length() {
 }
 
 #[test]
-fn what_has_no_strides_is_refused_with_the_reason() {
+fn data_without_strides_is_rejected_with_the_reason() {
     let layout =
         Layout::parse("a = f8 -> gzip  b = f8  c = { N : i4  d = u1[N] }[2] @64  e = f8[3] @100")
             .unwrap();
@@ -124,7 +124,7 @@ fn what_has_no_strides_is_refused_with_the_reason() {
 
 /// Each type holds two of the one before it.
 #[test]
-fn a_record_of_too_many_fields_is_refused() {
+fn a_record_of_too_many_fields_is_rejected() {
     let mut text = "t0 { a = u1  b = u1 }\n".to_owned();
     for level in 1..40 {
         let before = level - 1;
@@ -137,7 +137,7 @@ fn a_record_of_too_many_fields_is_refused() {
 }
 
 #[test]
-fn a_record_that_nests_too_deeply_is_refused() {
+fn a_record_that_nests_too_deeply_is_rejected() {
     let nested = |levels: usize| {
         let text = format!("x = {}f8{}", "{ a = ".repeat(levels), " }".repeat(levels));
         let options = dudley::ParseOptions::new();

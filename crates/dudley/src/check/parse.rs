@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_not_utf8_are_cp1252_unless_it_does_not_define_them() {
+    fn text_that_is_not_utf8_is_cp1252_or_else_latin1_if_a_byte_is_undefined_in_cp1252() {
         let decoded = |bytes: &[u8]| {
             let source = Source::decode(bytes).unwrap();
             (source.text().to_owned(), source.encoding())
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vector_becomes_the_text_and_is_decoded_as_a_slice_is() {
+    fn decoding_a_vector_reuses_its_memory_and_gives_the_same_text_as_a_slice() {
         let bytes = b"x = f8".to_vec();
         let place = bytes.as_ptr();
         assert_eq!(Source::decode(bytes).unwrap().text().as_ptr(), place);

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_end_with_lf_crlf_or_cr() {
+    fn lf_crlf_and_cr_end_lines() {
         let source = Source::decode("a\r\nb\rc\n\nµd".as_bytes()).unwrap();
         let places = [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 99].map(|offset| source.line_column(offset));
         let expected = [
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn all_places_of_a_diagnostic_are_located() {
+    fn all_positions_of_a_diagnostic_have_a_line_and_a_column() {
         let source = Source::decode(b"a\nbc\nd").unwrap();
         let span = |at| Place::from(Span::new(at, at + 1));
         let mut list = vec![

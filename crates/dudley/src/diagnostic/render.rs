@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_place_is_shown_with_its_line() {
+    fn a_second_label_is_shown_with_its_line() {
         let diagnostic = diagnostic(Code::Redeclared, 22, 23, "`x` is declared twice")
             .label("and here again")
             .label_at(Span::new(0, 1), "first here")
@@ -163,7 +163,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn wide_characters_have_two_columns() {
+    fn wide_characters_occupy_two_columns() {
         let text = "温度 = f9  # 摂氏";
         let start = u32::try_from(text.find("f9").unwrap()).unwrap();
         let shown =
@@ -173,7 +173,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn colours_are_only_shown_when_asked_for() {
+    fn colours_are_only_shown_on_request() {
         let source = source("x = f9");
         let diagnostic = diagnostic(Code::UndefinedType, 4, 6, "no \u{1b}[31m type");
         assert!(!source.render(&diagnostic, false).contains('\u{1b}'));
@@ -182,7 +182,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_place() {
+    fn a_long_line_is_shortened_around_the_label() {
         let text = format!("{}x = y{}", " ".repeat(1_000_000), " z".repeat(1_000_000));
         let shown = source(&text)
             .render(&diagnostic(Code::UndefinedType, 1_000_004, 1_000_005, "no"), false);
@@ -195,7 +195,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn places_far_from_each_other_are_both_shown() {
+    fn labels_far_from_each_other_are_both_shown() {
         let text = format!("x = f8\n{}x = i4\n", "# comment\n".repeat(10_000));
         let at = u32::try_from(text.len()).unwrap() - 7;
         let diagnostic =
@@ -207,7 +207,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn places_outside_of_the_text_and_inside_of_characters_are_moved() {
+    fn spans_outside_the_text_or_inside_a_character_are_adjusted() {
         for (start, end) in [(0, 0), (1, 2), (2, 900), (900, 901), (3, 1)] {
             let diagnostic = diagnostic(Code::Unexpected, start, end, "no");
             assert!(source("µ\u{0}µ\r\n").render(&diagnostic, false).contains('^'));

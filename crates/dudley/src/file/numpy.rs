@@ -174,19 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn text_has_characters_of_four_bytes() {
+    fn unicode_text_is_widened_to_four_bytes_per_character() {
         assert_eq!(shown("< x = U1[2, 3]", "é!a\0\0".as_bytes()), r#"<U3 ["é!", "a"]"#);
         assert_eq!(shown("> x = U2[2]", &[0x26, 0x3a, 0, 0]), r#">U2 "☺""#);
         assert_eq!(shown("< x = S1[2]", b"ab"), r#"|S2 "ab""#);
     }
 
     #[test]
-    fn complex_numbers_of_half_precision_are_widened() {
+    fn half_precision_complex_numbers_are_widened() {
         assert_eq!(shown("< x = c4", &[0, 0x3c, 0, 0xc0]), "<c8 {\"$complex\":[1.0,-2.0]}");
     }
 
     #[test]
-    fn members_of_structs_are_widened_in_place() {
+    fn members_of_structs_are_widened_in_order() {
         let shown = shown("< x = { n = i1  t = U1[2]  z = i1 }[2]", b"\x01ab\x02\x03c\0\x04");
         assert!(shown.starts_with("[('n', '|i1'), ('t', '<U2'), ('z', '|i1')] "), "{shown}");
         assert!(shown.ends_with(r#"[{"n":1,"t":"ab","z":2}, {"n":3,"t":"c","z":4}]"#));

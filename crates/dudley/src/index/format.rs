@@ -396,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_read_as_they_were_written() {
+    fn written_records_read_back_unchanged() {
         let header = Header {
             order: Some(Order::Big),
             text_len: 9,
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_header_is_named() {
+    fn errors_in_a_header_are_reported_with_the_reason() {
         let bytes = Header::default().to_bytes();
         let message = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut bytes = bytes.to_vec();

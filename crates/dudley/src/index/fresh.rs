@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_state_of_a_text_that_was_just_changed_is_not_trusted() {
+    fn the_stamp_of_a_recently_changed_text_is_not_trusted() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let found = file.as_file().metadata().unwrap();
         let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(Stamp::of(&found).changed);

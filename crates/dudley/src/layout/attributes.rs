@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_separated_by_commas_or_blanks() {
+    fn attributes_are_separated_by_commas_or_white_space() {
         let found = whole(" a=1 b = 1.5,c=\"x\" d=[1,2.5] 'e-f'=[\"u\",'v'] , g ");
         let expected = [
             ("a", Value::Integer(1)),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_decimal_or_hexadecimal_with_a_sign() {
+    fn attribute_numbers_are_decimal_or_hexadecimal_with_an_optional_sign() {
         let found = whole("a=-0x10 b=+5 c=1e-6 d=.5 e=2. f=[] g=-9223372036854775808");
         let values: Vec<Value> = found.into_iter().map(|(_, value)| value).collect();
         let expected = [
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_attribute_has_an_offset_and_those_before_it_are_kept() {
+    fn an_invalid_attribute_is_reported_with_its_offset_and_earlier_ones_are_kept() {
         for (line, offset) in [
             (" a=1 =2", 5),
             ("a=", 2),

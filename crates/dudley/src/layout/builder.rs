@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn built_layout_equals_the_parsed_text() {
+    fn a_built_layout_equals_the_parsed_text() {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_those_of_the_parser() {
+    fn builder_errors_match_those_of_the_parser() {
         let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
         assert_eq!(error.code(), Some(crate::diagnostic::Code::UndefinedType));
     }

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_number_however_often_it_comes() {
+    fn equal_names_get_the_same_id() {
         let mut names = Names::default();
         let ids: Vec<NameId> = (0..1000).map(|n| names.intern(&format!("var_{n:06}"))).collect();
         assert_eq!(names.len(), 1000);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn room_for_no_names_is_enough_to_start() {
+    fn names_grow_from_zero_capacity() {
         let mut names = Names::with_capacity(0, 0);
         assert_eq!(names.get("other"), None);
         let id = names.intern("");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_means_something_of_its_own_in_each_scope() {
+    fn a_name_is_resolved_separately_in_each_scope() {
         let mut index = Index::default();
         index.insert(0, NameId(3), 10);
         index.insert(1, NameId(3), 11);

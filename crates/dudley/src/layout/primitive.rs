@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_name_of_the_table_is_found_and_no_other() {
+    fn only_names_in_the_table_are_primitives() {
         for primitive in Primitive::all() {
             assert_eq!(Primitive::from_name(primitive.name()), Some(primitive));
         }

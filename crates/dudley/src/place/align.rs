@@ -96,7 +96,7 @@ mod tests {
     use crate::place::diagnose::TAIL_ALIGN;
 
     #[test]
-    fn greatest_alignment_of_a_primitive_type_is_eight_for_either_alignment_of_complex_numbers() {
+    fn no_primitive_type_has_an_alignment_above_eight() {
         // "The default alignment for all the primitive data types is their size, except the complex `c16`
         // primitive, which has a default alignment of 8."
         let layout = Layout::default();

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_stay_and_blanks_are_ours() {
+    fn formatting_keeps_the_lines_but_normalises_the_spacing() {
         check(
             "a=f8 b=i4\n\n\n\nc  =  f8 [ 3,-1 ] ->zfp( - 15 )@ 64",
             "a = f8  b = i4\n\nc = f8[3, -1] -> zfp(-15) @64\n",
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn dicts_and_brackets_indent() {
+    fn formatting_indents_dicts_and_brackets() {
         check(
             "/a/b/x=f8\ny = i4\n..\nz = i1\n/ w = i1\nl[\nf8,/\np/\nq=i1,\ni1\n]\n",
             "/a/b/x = f8\n    y = i4\n    ..\n  z = i1\n/ w = i1\nl [\n  f8, /\n    p/\n      q = i1,\n  i1\n]\n",
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_stay_where_they_are() {
+    fn formatting_keeps_the_position_of_comments() {
         check(
             "#first\n\nx=f8##(cm)\n##more  \n#:u=1\n# plain\nl[ ## l\n## also\nf8, ## e\n] ## l again\n##end",
             "#first\n\nx = f8  ## (cm)\n  ## more\n  #: u=1\n# plain\nl [  ## l\n  ## also\n  f8,  ## e\n]  ## l again\n  ## end\n",
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_in_quotes_where_they_must_be() {
+    fn formatting_quotes_only_the_names_that_need_quotes() {
         check(
             "'a b'=f8 \"c\"='i4' µ=i1 d=f8->f('x')",
             "\"a b\" = f8  c = i4  \"µ\" = i1  d = f8 -> f(\"x\")\n",
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_sign_before_list_and_leading_zeros_are_removed() {
+    fn formatting_removes_leading_zeros_and_the_equals_sign_of_a_list() {
         check("l = # why\n[f8[010], i1[00]]", "l  # why\n    [f8[10], i1[0]]\n");
     }
 }

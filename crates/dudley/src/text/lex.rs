@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn arrows_come_before_runs_of_signs() {
+    fn arrows_take_precedence_over_runs_of_signs() {
         assert_eq!(
             lex("--> <-- ++-"),
             [
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_before_two_points_are_an_integer() {
+    fn digits_before_two_dots_are_an_integer() {
         assert_eq!(lex("3..x"), [(Integer, "3"), (Up, ".."), (Name, "x")]);
         assert_eq!(
             lex("3.5 3. .5 1e-6 1E5 2.e1"),
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn number_followed_by_letters_is_malformed() {
+    fn a_number_followed_by_letters_is_malformed() {
         for text in ["12abc", "1_0", "0x", "0xg", "0x1g", "1e", "1.5x", "1µ"] {
             assert_eq!(lex(text), [(BadNumber, text)]);
         }
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_end_with_their_line_and_do_not_begin_in_quotes() {
+    fn comments_end_with_their_line_and_do_not_begin_inside_quotes() {
         assert_eq!(
             lex("# a\r## b\r\n#: c\n\"# d\" ###"),
             [
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_beyond_ascii_make_names_and_other_characters_are_illegal() {
+    fn non_ascii_letters_form_names_and_other_characters_are_illegal() {
         assert_eq!(
             lex("µ é2 a€\0"),
             [(Name, "µ"), (Name, "é2"), (Name, "a"), (Illegal, "€"), (Illegal, "\0"),]
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_without_end_takes_the_rest() {
+    fn an_unterminated_quote_extends_to_the_end_of_the_text() {
         assert_eq!(lex("a = 'b\nc"), [(Name, "a"), (Equals, "="), (Unterminated, "'b\nc")]);
     }
 }

@@ -163,21 +163,21 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_those_of_c_and_json() {
+    fn escapes_of_c_and_json_are_decoded() {
         assert_eq!(text(r#""a\"b\\c\/d\'""#), "a\"b\\c/d'");
         assert_eq!(text(r"'\a\b\f\n\r\t\v\0'"), "\x07\x08\x0c\n\r\t\x0b\0");
         assert_eq!(text(r#""\x41\u00e9\U0001F600\ud83d\ude00""#), "Aé😀😀");
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_an_error() {
+    fn half_a_surrogate_pair_is_rejected() {
         for token in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\U00110000""#] {
             assert!(unquote(token).is_err(), "{token}");
         }
     }
 
     #[test]
-    fn a_backslash_before_anything_else_stays() {
+    fn a_backslash_that_begins_no_escape_is_kept() {
         let mut places = Vec::new();
         let token = r#""\q\x4\u12\µ""#;
         assert_eq!(unquote_with(token, |at| places.push(at)).unwrap(), r"\q\x4\u12\µ");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_quote_may_be_missing() {
+    fn a_name_without_a_closing_quote_has_no_length() {
         for token in ["\"", "\"abc", "'abc\"", "\"abc\\\"", "\"\\"] {
             assert_eq!(quoted_len(token.as_bytes()), None, "{token}");
         }

@@ -86,7 +86,7 @@ fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
 }
 
 #[test]
-fn members_lie_where_the_c_compiler_puts_them() {
+fn offsets_of_members_match_the_c_compiler() {
     if Command::new("cc").arg("--version").output().is_err() {
         eprintln!("skipped: no C compiler named cc");
         return;
@@ -129,7 +129,7 @@ fn members_lie_where_the_c_compiler_puts_them() {
 }
 
 #[test]
-fn typedefs_variables_and_comments_become_types_items_and_documentation() {
+fn typedefs_become_types_variables_become_items_and_comments_become_documentation() {
     let layout = from_c(
         "// A simulation.\n#include <stdint.h>\n#define N 4\n\
          typedef float vec[3];\n\
@@ -147,7 +147,7 @@ fn typedefs_variables_and_comments_become_types_items_and_documentation() {
 }
 
 #[test]
-fn what_has_no_layout_is_refused_with_its_line() {
+fn c_constructs_without_a_layout_are_rejected_with_their_line() {
     for (text, line, message) in [
         ("struct a {\n int *p;\n};", 2, "a pointer has no meaning in a file"),
         ("struct a {\n int p : 3;\n};", 2, "a bit-field has no layout"),
@@ -173,7 +173,7 @@ fn what_has_no_layout_is_refused_with_its_line() {
 
 /// A struct without a name is written out where it is used.
 #[test]
-fn hostile_text_ends_soon() {
+fn hostile_c_text_is_processed_quickly() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "typedef struct {{ t{0} a; t{0} b; }} t{level}[1];", level - 1).unwrap();

@@ -263,7 +263,7 @@ fn arguments(given: &Given) -> String {
 }
 
 #[test]
-fn code_of_c_computes_the_addresses() {
+fn generated_c_code_computes_the_addresses() {
     if !is_installed("cc") {
         return;
     }
@@ -292,7 +292,7 @@ fn code_of_c_computes_the_addresses() {
 }
 
 #[test]
-fn code_of_rust_computes_the_addresses() {
+fn generated_rust_code_computes_the_addresses() {
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     if !is_installed(&compiler) {
         return;
@@ -317,7 +317,7 @@ fn code_of_rust_computes_the_addresses() {
 }
 
 #[test]
-fn code_of_python_computes_the_addresses() {
+fn generated_python_code_computes_the_addresses() {
     if !is_installed("python3") {
         return;
     }
@@ -336,7 +336,7 @@ fn code_of_python_computes_the_addresses() {
 }
 
 #[test]
-fn code_is_plain_where_alignment_depends_on_no_value() {
+fn code_is_a_plain_sum_if_no_alignment_depends_on_a_value() {
     let layout = Layout::parse(
         "IMAX : i8  JMAX : i8  r = f8[IMAX, JMAX]  g/ s = {a = f4  b = i1}[3] \
          v = i1[IMAX]  w = f8  c = f8 -> gzip  d = i1",
@@ -359,7 +359,7 @@ fn code_is_plain_where_alignment_depends_on_no_value() {
 }
 
 #[test]
-fn names_are_valid_in_each_language() {
+fn generated_names_are_valid_in_each_language() {
     let text = "in : i8  int : i4  fn : i4  t1 : i2  'a b' : i2  '9' : i1  g/ in : i8\n/\n\
                 x = f8[in]  'x y' = f8['a b']  x_y = f8  ü = i1['9']  '*/ \\u202e' = i1[t1]  l [i1[fn], i2[int]]";
     let layout = Layout::parse(text).unwrap();
@@ -374,7 +374,7 @@ fn names_are_valid_in_each_language() {
 }
 
 #[test]
-fn members_of_records_have_the_names_under_which_they_are_found() {
+fn functions_for_members_of_an_unnamed_item_are_named_after_the_member() {
     let layout =
         Layout::parse("N : i4 @4  \"\" = {%4 time = f8 @0  t = f4[3] @8}[N] @200").unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
@@ -382,7 +382,7 @@ fn members_of_records_have_the_names_under_which_they_are_found() {
 }
 
 #[test]
-fn hostile_layouts_end_soon() {
+fn code_for_hostile_layouts_is_generated_quickly() {
     let mut doubling = "t0 { a = i1[N]  b = f8 }\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "t{level} {{ a = t{0}[N]  b = i1  c = t{0} }}", level - 1).unwrap();
@@ -411,7 +411,7 @@ fn hostile_layouts_end_soon() {
 }
 
 #[test]
-fn a_large_product_of_dimensions_with_a_zero_in_it_has_code() {
+fn code_is_generated_for_a_large_product_of_dimensions_that_contains_a_zero() {
     let layout = Layout::parse("x = i1[0x100000000, 0x100000000, 0]  y = i1").unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
     assert!(code.contains("def nbytes_x():\n    return 0\n"), "{code}");

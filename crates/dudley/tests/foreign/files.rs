@@ -28,7 +28,7 @@ pub(crate) fn open(layout: &str, bytes: &[u8]) -> File {
 }
 
 #[test]
-fn an_npy_file_is_read_through_its_layout() {
+fn an_npy_file_reads_through_its_layout() {
     let bytes = npy("<i2", Order::C, &[2, 2], &[1, 0, 2, 0, 3, 0, 4, 0]);
     let layout = whole(&bytes);
     assert_eq!(layout, "x = <i2[2, 2] @128\n");
@@ -45,7 +45,7 @@ fn fortran_order_becomes_reversed_dimensions_with_an_attribute() {
 }
 
 #[test]
-fn a_record_of_numpy_becomes_a_struct() {
+fn a_numpy_record_becomes_a_struct() {
     let bytes =
         npy("[('a', '|u1'), ('b', '<f4', (2,))]", Order::C, &[1], &[7, 0, 0, 128, 63, 0, 0, 0, 64]);
     let layout = whole(&bytes);
@@ -55,7 +55,7 @@ fn a_record_of_numpy_becomes_a_struct() {
 }
 
 #[test]
-fn data_that_are_cut_are_reported() {
+fn truncated_data_is_reported() {
     let bytes = npy("<f8", Order::C, &[3], &[0; 23]);
     let imported = from_file("x", bytes.clone()).unwrap();
     assert_eq!(imported.layout, "x = <f8[3] @128\n");
@@ -67,7 +67,7 @@ fn data_that_are_cut_are_reported() {
 }
 
 #[test]
-fn members_of_an_npz_file_have_names_without_npy() {
+fn arrays_of_an_npz_file_are_named_without_the_suffix_npy() {
     let a = npy("<i4", Order::C, &[2], &[1, 0, 0, 0, 2, 0, 0, 0]);
     let b = npy("|S3", Order::C, &[], b"abc");
     let members = [Member::stored("a.npy", &a), Member::stored("b c/d.npy", &b)];
@@ -88,7 +88,7 @@ fn members_of_an_npz_file_have_names_without_npy() {
 }
 
 #[test]
-fn deflated_members_are_refused_with_the_reason() {
+fn deflated_members_are_rejected_with_the_reason() {
     let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
     let deflated = Member { method: 8, ..Member::stored("b.npy", &a) };
     let imported = from_npz(&archive(&[Member::stored("a.npy", &a), deflated])).unwrap();
@@ -112,7 +112,7 @@ fn deflated_members_are_refused_with_the_reason() {
 }
 
 #[test]
-fn data_that_a_member_does_not_hold_are_reported() {
+fn members_shorter_than_their_array_are_reported() {
     let cut = npy("<i4", Order::C, &[4], &[1, 0, 0, 0]);
     let members = [Member::stored("a.npy", &cut), Member::stored("b.npy", &cut)];
     let imported = from_npz(&archive(&members)).unwrap();
@@ -121,7 +121,7 @@ fn data_that_a_member_does_not_hold_are_reported() {
 }
 
 #[test]
-fn damaged_archives_are_refused() {
+fn damaged_archives_are_rejected() {
     let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
     let one = archive(&[Member::stored("a.npy", &a)]);
     for len in 0..one.len() {
@@ -171,7 +171,7 @@ fn errors_of_a_source_are_kept_when_it_holds_a_zip_archive() {
 }
 
 #[test]
-fn any_damaged_byte_ends_without_a_panic() {
+fn files_with_any_damaged_byte_do_not_cause_a_panic() {
     let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
     let members = [Member::stored("a.npy", &a)];
     for bytes in [archive(&members), archive_64(&members), a.clone()] {
@@ -187,7 +187,7 @@ fn any_damaged_byte_ends_without_a_panic() {
 }
 
 #[test]
-fn other_files_are_named() {
+fn files_of_other_formats_are_rejected_with_the_expected_signatures() {
     for bytes in [&b""[..], b"PNG", b"\x7fELF\x02\x01\x01\x00\x00"] {
         let error = from_file("x", bytes.to_vec()).unwrap_err();
         assert!(error.is_bad_data() && error.to_string().contains("expected 93 4e 55"), "{error}");

@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn files_are_read_equal_through_their_layouts() {
+fn foreign_files_read_through_their_layouts_with_the_recorded_values() {
     let expected = std::fs::read(folder().join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     for (name, values) in expected.as_object().unwrap() {
@@ -54,7 +54,7 @@ mod hdf5 {
     use super::*;
 
     #[test]
-    fn the_reasons_are_named() {
+    fn items_without_a_description_are_reported_with_the_reason() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
         let errors = from_file("x", bytes).unwrap().errors;
         let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -102,7 +102,7 @@ mod hdf5 {
     }
 
     #[test]
-    fn a_block_of_the_user_moves_the_addresses() {
+    fn a_user_block_shifts_the_addresses() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();
         let layout = Layout::parse(from_file("x", moved.clone()).unwrap().layout).unwrap();
@@ -114,7 +114,7 @@ mod hdf5 {
 
     /// Every byte of the metadata is damaged in turn, and the file is cut at many places.
     #[test]
-    fn damaged_files_end_without_a_panic() {
+    fn damaged_files_do_not_cause_a_panic() {
         for name in ["earliest.h5", "latest.h5"] {
             let bytes = std::fs::read(folder().join(name)).unwrap();
             for at in (0..bytes.len()).filter(|&at| bytes[at] != 0 || at % 7 == 0) {

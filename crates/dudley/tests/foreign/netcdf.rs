@@ -111,7 +111,7 @@ fn check_two(file: &File, records: usize) {
 }
 
 #[test]
-fn all_three_versions_are_read_through_their_layouts() {
+fn all_three_versions_read_through_their_layouts() {
     for version in [1, 2, 5] {
         let bytes = two_in_records(version, 2);
         let layout = whole(&bytes);
@@ -138,7 +138,7 @@ fn the_number_of_records_is_read_from_the_file() {
 }
 
 #[test]
-fn a_file_that_was_written_as_a_stream_has_as_many_records_as_fit() {
+fn a_file_written_as_a_stream_has_as_many_records_as_fit() {
     for (version, streaming) in [(1, u32::MAX.into()), (2, u32::MAX.into()), (5, u64::MAX)] {
         let bytes = two_in_records(version, streaming);
         let layout = whole(&bytes);
@@ -148,7 +148,7 @@ fn a_file_that_was_written_as_a_stream_has_as_many_records_as_fit() {
 }
 
 #[test]
-fn a_single_variable_of_records_is_not_padded() {
+fn a_single_record_variable_is_not_padded() {
     let bytes = Cdf::new(1, 3)
         .dims(&[("time", 0), ("x", 3)])
         .list(ATTRIBUTE, 0)
@@ -173,7 +173,7 @@ fn the_last_record_may_end_without_its_padding() {
 }
 
 #[test]
-fn every_type_has_its_place() {
+fn every_netcdf_type_is_mapped_to_a_primitive_type() {
     let names = ["i1", "S1[1]", "i2", "i4", "f4", "f8", "u1", "u2", "u4", "i8", "u8"];
     let mut cdf = Cdf::new(5, 0).list(DIMENSION, 0).list(ATTRIBUTE, 0).list(VARIABLE, 11);
     for number in 1..=11 {
@@ -187,7 +187,7 @@ fn every_type_has_its_place() {
 }
 
 #[test]
-fn attributes_of_the_file_and_of_variables_are_kept() {
+fn attributes_of_the_file_and_its_variables_are_kept() {
     let bytes = Cdf::new(1, 0)
         .list(DIMENSION, 0)
         .list(ATTRIBUTE, 2)
@@ -227,7 +227,7 @@ fn attributes_of_the_file_and_of_variables_are_kept() {
 }
 
 #[test]
-fn a_parameter_takes_no_name_of_a_variable() {
+fn the_record_count_parameter_is_renamed_if_a_variable_has_its_name() {
     let bytes = Cdf::new(1, 1)
         .dims(&[("time", 0)])
         .list(ATTRIBUTE, 0)
@@ -240,7 +240,7 @@ fn a_parameter_takes_no_name_of_a_variable() {
 }
 
 #[test]
-fn damaged_headers_are_refused_with_their_place() {
+fn damaged_headers_are_rejected_with_their_offset() {
     let head = || Cdf::new(1, 0).dims(&[("time", 0), ("x", 3)]).list(ATTRIBUTE, 0);
     for (bytes, message) in [
         (b"CDF\x03".to_vec(), "expected \"CDF\" and 1, 2 or 5 at offset 0"),
@@ -318,7 +318,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_damage_ends_without_a_panic(
+    fn files_with_any_damage_do_not_cause_a_panic(
         version in prop::sample::select(vec![1_u8, 2, 5]),
         numrecs in prop::sample::select(vec![0_u64, 2, u64::from(u32::MAX)]),
         changes in prop::collection::vec((0_usize..420, any::<u8>()), 0..6),

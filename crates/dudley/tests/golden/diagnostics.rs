@@ -18,7 +18,7 @@ use dudley::diagnostic::Code;
 use dudley::{Limits, Order, ParseOptions, Resolver, Rules, Source, Values};
 
 #[test]
-fn every_diagnostic_is_shown_as_recorded() {
+fn every_diagnostic_prints_as_recorded() {
     let path = testdata::path("dudley/diagnostics.txt");
     let recorded = std::fs::read_to_string(&path).unwrap();
     let mut text = String::new();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use testdata::Case;
 
 #[test]
-fn our_own_layouts_read_as_recorded() {
+fn golden_layouts_read_as_recorded() {
     let list = testdata::path("dudley/expected.json");
     let cases = testdata::cases(&list);
     let found: Vec<Value> = cases.iter().map(|case| found(case).into()).collect();

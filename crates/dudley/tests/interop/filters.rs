@@ -6,7 +6,7 @@ use dudley::{File, Layout, Order, Rules, WriteOptions};
 use serde_json::Value;
 
 #[test]
-fn filters_read_what_the_reference_tools_write() {
+fn data_compressed_by_the_reference_tools_decodes() {
     let Some(folder) = testdata::interop_folder() else { return };
     let folder = folder.join("filters");
     let cases = std::fs::read(folder.join("cases.json")).unwrap();

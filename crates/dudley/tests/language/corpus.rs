@@ -95,7 +95,7 @@ fn every_case_parses_or_fails_as_stated() {
 }
 
 #[test]
-fn every_comment_has_the_subject_that_the_case_states() {
+fn every_comment_belongs_to_the_subject_that_the_case_states() {
     for case in cases() {
         let Some(expected) = case["expect_comments"].as_array() else { continue };
         let layout = Layout::parse(text(&case)).unwrap();
@@ -118,7 +118,7 @@ fn every_comment_has_the_subject_that_the_case_states() {
 }
 
 #[test]
-fn printed_layout_parses_as_an_equal_layout() {
+fn a_printed_layout_parses_as_an_equal_layout() {
     for case in cases() {
         let Ok(layout) = Layout::parse(text(&case)) else { continue };
         let printed = layout.to_string();
@@ -129,7 +129,7 @@ fn printed_layout_parses_as_an_equal_layout() {
 }
 
 #[test]
-fn formatting_keeps_the_meaning_and_every_comment_and_is_done_once() {
+fn formatting_preserves_meaning_and_comments_and_is_idempotent() {
     for case in cases() {
         let text = text(&case);
         let Ok(formatted) = dudley::text::format(&text) else { continue };

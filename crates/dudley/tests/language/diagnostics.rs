@@ -11,7 +11,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn a_second_declaration_shows_the_first() {
+fn a_second_declaration_is_reported_with_the_first() {
     assert_eq!(
         shown("x = f8\ny = f8\nx/\n"),
         "\
@@ -28,7 +28,7 @@ error[E022]: `x` is data, not a dict
 }
 
 #[test]
-fn a_type_that_needs_a_parameter_is_shown_with_its_use() {
+fn a_parameter_missing_at_the_use_of_a_type_is_reported_at_both_positions() {
     assert_eq!(
         shown("mesh {\n  \"\" = f8[IMAX, JMAX]\n}\nIMAX : i8\nx = mesh\n"),
         "\
@@ -47,7 +47,7 @@ error[E032]: this type needs a parameter `JMAX`, which is not in scope
 }
 
 #[test]
-fn a_suffix_that_is_meant_as_a_sum_has_a_fix() {
+fn a_suffix_written_as_a_sum_has_a_fix() {
     let text = "N : i8\nx = f8[N-2]\n";
     assert_eq!(
         shown(text),
@@ -98,7 +98,7 @@ fn later_versions_of_the_language_are_recognised() {
 }
 
 #[test]
-fn parameter_that_is_not_an_integer_gets_help_on_data() {
+fn a_parameter_that_is_not_an_integer_is_reported_with_help_on_declaring_data() {
     assert_eq!(
         shown("time : f8"),
         "\
@@ -116,7 +116,7 @@ error[E027]: parameter `time` is not a scalar integer
 }
 
 #[test]
-fn json_has_places_by_line_and_by_byte() {
+fn json_diagnostics_contain_lines_columns_and_byte_offsets() {
     let error = errors("µ : 1\nx = f8\nx = f8");
     let found = &json!(error)[1];
     let expected = json!({
@@ -134,7 +134,7 @@ fn json_has_places_by_line_and_by_byte() {
 }
 
 #[test]
-fn a_binary_file_is_called_one() {
+fn a_binary_file_is_reported_as_such() {
     let error = errors(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0");
     assert_eq!(
         error.to_string(),

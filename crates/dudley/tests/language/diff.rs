@@ -14,7 +14,7 @@ fn lines(before: &str, after: &str) -> (Vec<String>, bool) {
 }
 
 #[test]
-fn different_spelling_is_not_a_difference() {
+fn spelling_is_not_a_difference() {
     let before = "N := i8\n r = f8[N+]  l = [i4]";
     assert_eq!(lines(before, "N : i8  r = f8[N+]  ## (cm)\n l [ i4 ]"), (vec![], true));
     assert_eq!(lines("x = f8[4]", "t { \"\" = f8[4] } x = t"), (vec![], true));
@@ -22,21 +22,21 @@ fn different_spelling_is_not_a_difference() {
 }
 
 #[test]
-fn additions_at_the_end_leave_old_files_readable() {
+fn additions_at_the_end_keep_old_files_readable() {
     let (found, readable) = lines("N : i2  x = f8[N]", "N : i2  x = f8[N]  y = i4  z/ a = i1");
     assert_eq!((found.as_slice(), readable), (&["+ /y".to_owned(), "+ /z/a".to_owned()][..], true));
     assert_eq!(lines("x = f8  y = i4", "x = f8"), (vec!["- /y".to_owned()], true));
 }
 
 #[test]
-fn additions_before_others_move_them() {
+fn additions_before_other_items_move_these() {
     let (found, readable) = lines("x = f8  y = f8", "x = f8  n = i4  y = f8");
     assert_eq!(found, ["~ /y: address 8 -> 16", "+ /n"]);
     assert!(!readable);
 }
 
 #[test]
-fn a_suffix_a_type_and_a_filter_are_differences() {
+fn changes_of_a_suffix_a_type_or_a_filter_are_differences() {
     let (found, readable) = lines("N : i2  x = u1[N]", "N : i2  x = u1[N+]");
     assert_eq!((found.len(), readable), (1, false));
     assert!(found[0].starts_with("~ /x: shape [1] -> [2]"), "{found:?}");
@@ -52,7 +52,7 @@ fn members_are_compared_too() {
 }
 
 #[test]
-fn order_matters_after_data_whose_size_depends_on_the_stream() {
+fn order_is_a_difference_after_data_whose_size_depends_on_the_stream() {
     let before = "x = f8[3] -> gzip  a = i1  b = i4";
     assert_eq!(lines(before, before), (vec![], true));
     let (found, readable) = lines(before, "x = f8[3] -> gzip  c = i1  a = i1  b = i4");
@@ -61,7 +61,7 @@ fn order_matters_after_data_whose_size_depends_on_the_stream() {
 }
 
 #[test]
-fn parameters_lists_and_orders_count() {
+fn changes_of_parameters_lists_and_byte_orders_are_differences() {
     let one = |line: &str| vec![line.to_owned()];
     assert_eq!(lines("l [f8]", "l [f8] l %0"), (one("+ /l[1]"), true));
     assert!(lines("x = f8  y = i4", "x = f8  y = i4  N : i4  z = f8[N]").1);
@@ -79,7 +79,7 @@ fn parameters_lists_and_orders_count() {
 }
 
 #[test]
-fn types_with_more_members_than_can_be_compared_are_not_called_alike() {
+fn types_with_too_many_members_to_compare_count_as_different() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);
@@ -96,7 +96,7 @@ fn types_with_more_members_than_can_be_compared_are_not_called_alike() {
 }
 
 #[test]
-fn given_values_are_the_only_ones() {
+fn layouts_are_compared_only_for_the_given_values() {
     let [before, after] = ["N : i2  x = u1[N]  y = i8", "N : i2  x = u1[N+]  y = i8"]
         .map(|text| Layout::parse(text).unwrap());
     let values = Values::new().with("N", 0);
@@ -107,7 +107,7 @@ fn given_values_are_the_only_ones() {
 /// Without a parameter there is one set of values, with one there are up to eight. Types that are not compared
 /// completely are compared once.
 #[test]
-fn comparing_nested_types_takes_as_long_with_parameters_as_without() {
+fn comparing_nested_types_with_parameters_takes_no_longer_than_without() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);

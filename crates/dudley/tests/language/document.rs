@@ -37,7 +37,7 @@ fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
 }
 
 #[test]
-fn kinds_of_items() {
+fn each_kind_of_item_parses_as_in_the_document() {
     let text = "dtype {\"\"=f8} dtype2 {\"\"=f8} dtype3 {\"\"=f8} shape:2 shape2:3 shape3:4
     data_name = dtype[shape] @64
     dict_name/
@@ -85,14 +85,14 @@ param_name2 : i8 @512
 }
 
 #[test]
-fn blanks_only_separate() {
+fn white_space_only_separates_tokens() {
     assert_eq!(tree("a=f8 b=i4"), "a = f8\nb = i4\n");
     assert_eq!(addresses("a=f8 b=i4", &[]), ["/a 0 []", "/b 8 []", "end 12"]);
     assert_eq!(codes("a=f8b=i4")[0], "E031");
 }
 
 #[test]
-fn a_byte_order_for_everything() {
+fn the_byte_order_of_a_layout_applies_to_all_types_without_one() {
     for (text, dtypes) in [
         ("> a = f8  b = <i4  c = |i2  d = S1", [">f8", "<i4", ">i2", "S1"]),
         ("< a = f8  b = >i4  c = |i2  d = b1", ["<f8", ">i4", "<i2", "b1"]),
@@ -105,13 +105,13 @@ fn a_byte_order_for_everything() {
 }
 
 #[test]
-fn quoted_name() {
+fn a_quoted_name_may_contain_a_hyphen() {
     assert_eq!(tree("\"dash-name\" = i8"), "\"dash-name\" = i8\n");
     assert_eq!(addresses("\"dash-name\" = i8", &[]), ["/dash-name 0 []", "end 8"]);
 }
 
 #[test]
-fn lists_of_lists_and_dicts() {
+fn lists_can_contain_lists_and_dicts() {
     let text = "dtype {\"\"=f8} shape:2 shape2:3
     list_name [[dtype[shape], i1], i2,
                /var_name=dtype[shape]
@@ -159,7 +159,7 @@ fn a_dict_in_a_list_without_datatypes_is_a_list_of_undefined_types() {
 }
 
 #[test]
-fn full_paths() {
+fn full_paths_declare_items_in_nested_dicts() {
     let text = "dict_name/ .. /dict_name/data_name8 = f4[8]\n/list_name = [i1[9], f8[10]]";
     let expected = "dict_name/\n  data_name8 = f4[8]\n  ..\nlist_name [\n  i1[9],\n  f8[10]\n]\n";
     assert_eq!(tree(text), expected);
@@ -171,7 +171,7 @@ fn full_paths() {
 }
 
 #[test]
-fn comments_belong_to_what_precedes_them() {
+fn comments_belong_to_the_preceding_declaration() {
     let text = "\
     # This is a layout comment, completely ignored, ...
     IMAX: i8  JMAX: i8  # ...as is this.
@@ -222,7 +222,7 @@ fn comments_belong_to_what_precedes_them() {
 }
 
 #[test]
-fn a_parameter_can_leave_a_variable_out() {
+fn a_parameter_of_zero_omits_a_variable() {
     let text = "IF_EXISTS : i1\nvarname = f8[IF_EXISTS, 3, 5]";
     assert_eq!(tree(text), "IF_EXISTS : i1\nvarname = f8[IF_EXISTS, 3, 5]\n");
     for (value, row, end) in [
@@ -235,7 +235,7 @@ fn a_parameter_can_leave_a_variable_out() {
 }
 
 #[test]
-fn structs_with_parameters_and_placement() {
+fn structs_can_have_parameters_and_explicit_placement() {
     let text = "
     type_name { %8  # Optional alignment before first member applies to whole dtype.
         param : i4
@@ -268,7 +268,7 @@ x = { %2
 }
 
 #[test]
-fn typedefs_bind_where_they_are_used() {
+fn free_names_of_typedefs_are_bound_at_each_use() {
     let text = "IMAX : i4 JMAX : i4 NGROUP : i4
     mesh_data {\"\" = f8[IMAX, JMAX]}
     x = mesh_data
@@ -302,7 +302,7 @@ fn typedefs_bind_where_they_are_used() {
 }
 
 #[test]
-fn primitives_can_be_defined_anew() {
+fn primitive_types_can_be_redefined() {
     let layout = parse("i8 {%4 \"\"=|i8}  x = i8");
     assert_eq!(layout.to_string(), "i8 { %4\n  \"\" = |i8\n}\nx = i8\n");
     assert_eq!(
@@ -313,7 +313,7 @@ fn primitives_can_be_defined_anew() {
 }
 
 #[test]
-fn extension_is_like_the_long_form() {
+fn an_extension_equals_the_long_form() {
     let short = "IMAX : 2 JMAX : 3
     density [f8[IMAX,JMAX]]  # declares a list with a single item
     density@64
@@ -353,7 +353,7 @@ fn extension_is_like_the_long_form() {
 }
 
 #[test]
-fn summary_block() {
+fn the_summary_example_parses() {
     let text = "{
         param1 : i8  ##  documentation comment
         param2 : i8
@@ -371,7 +371,7 @@ fn summary_block() {
 }
 
 #[test]
-fn filters() {
+fn the_filter_examples_parse() {
     let text = "var = f8[10] -> gzip @64  v2 = f8[4] -> zfp(-15)  r = i8[3] <- ref";
     let expected = "var = f8[10] -> gzip @64\nv2 = f8[4] -> zfp(-15)\nr = i8[3] <- ref\n";
     assert_eq!(tree(text), expected);
@@ -402,7 +402,7 @@ fn sizes(imax: i64, jmax: i64, ngroup: i64) -> [(&'static str, i64); 3] {
 }
 
 #[test]
-fn state_template() {
+fn the_state_template_parses() {
     let expected = "\
 {
   IMAX : i8
@@ -434,7 +434,7 @@ unu = f8[NGROUP, JMAX-, IMAX-]
 }
 
 #[test]
-fn addresses_of_the_state_template() {
+fn the_state_template_has_the_documented_addresses() {
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 2)),
         [
@@ -472,7 +472,7 @@ fn addresses_of_the_state_template() {
 }
 
 #[test]
-fn history_as_an_array_of_records() {
+fn the_history_example_with_an_array_of_records_parses() {
     let text = "
     {
       NREC := i8    # number of records in this file
@@ -542,7 +542,7 @@ gb = f8[NGROUP+]
 }
 
 #[test]
-fn history_as_lists() {
+fn the_history_example_with_lists_parses() {
     let text = "
     IMAX := i8
     JMAX := i8

@@ -6,7 +6,7 @@ use dudley::{Limits, ParseOptions};
 use crate::{codes, errors, parse};
 
 #[test]
-fn each_error_of_parsing_has_its_code() {
+fn each_parse_error_has_its_own_code() {
     for (text, code) in [
         ("a = i1 \0", "E001"),
         ("a = i1 ;", "E001"),
@@ -53,7 +53,7 @@ fn each_error_of_parsing_has_its_code() {
 }
 
 #[test]
-fn each_error_of_meaning_has_its_code() {
+fn each_semantic_error_has_its_own_code() {
     for (text, code) in [
         ("a = i1 a = i2", "E020"),
         ("a [i1] a = i2", "E020"),
@@ -102,7 +102,7 @@ fn each_error_of_meaning_has_its_code() {
 }
 
 #[test]
-fn limits_are_the_callers() {
+fn parsing_respects_the_limits_of_the_caller() {
     let code = |limits: Limits, text: &str| {
         ParseOptions::new().limits(limits).parse(text).map_err(|error| error.code().unwrap())
     };
@@ -122,7 +122,7 @@ fn limits_are_the_callers() {
 }
 
 #[test]
-fn all_errors_are_reported_up_to_a_hundred() {
+fn at_most_a_hundred_errors_are_reported() {
     let text = "a = foo\nb = f8[3\nc = i1 %3\nt { x = i1 y = }\nl [i1,, i2]\nd = bar\n";
     assert_eq!(codes(text), ["E031", "E010", "E019", "E014", "E014", "E031"]);
     let lines: Vec<u32> = errors(text).iter().filter_map(|error| error.place.line).collect();
@@ -131,7 +131,7 @@ fn all_errors_are_reported_up_to_a_hundred() {
 }
 
 #[test]
-fn use_of_a_name_lost_in_an_error_is_not_a_second_error() {
+fn using_a_name_lost_in_an_error_is_not_a_second_error() {
     assert_eq!(codes("N : ] x = i1[N]"), ["E014"]);
     assert_eq!(codes("t { a = ] } x = t"), ["E014"]);
     assert_eq!(codes("t ] x = t"), ["E013"]);

@@ -70,7 +70,7 @@ fn has(scopes: &Scopes<'_>, prefix: &str) -> bool {
 }
 
 #[test]
-fn every_pattern_compiles_and_has_the_captures_that_are_named() {
+fn every_pattern_of_the_grammar_compiles_and_has_the_named_captures() {
     let grammar = grammar();
     for rule in grammar.rules() {
         for (pattern, captures) in
@@ -166,7 +166,7 @@ fn every_name_is_highlighted_by_its_meaning() {
 }
 
 #[test]
-fn attributes_have_names_and_values() {
+fn names_and_values_of_attributes_have_scopes() {
     let grammar = grammar();
     let text = "x = f8 #: units=\"C\\\"\", 'a b'=[1,-2.5e3] g 3x\ny = f8";
     let scopes = grammar.scopes(text);
@@ -187,7 +187,7 @@ fn attributes_have_names_and_values() {
 }
 
 #[test]
-fn escapes_and_other_backslashes_are_distinguished() {
+fn valid_escapes_are_highlighted_unlike_other_backslashes() {
     let grammar = grammar();
     let text = r#""\n\x41\u00e9\q" = f8"#;
     let scopes = grammar.scopes(text);
@@ -197,7 +197,7 @@ fn escapes_and_other_backslashes_are_distinguished() {
 }
 
 #[test]
-fn the_extension_names_the_files_that_are_there() {
+fn the_editor_extension_refers_only_to_existing_files() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("editors");
     let read = |path: &str| -> serde_json::Value {
         serde_json::from_str(&std::fs::read_to_string(folder.join(path)).unwrap()).unwrap()

@@ -8,7 +8,7 @@ use dudley::{Layout, ParseOptions, Rules};
 use crate::{codes, errors};
 
 #[test]
-fn nesting_is_limited_whatever_nests() {
+fn nesting_of_every_kind_is_limited() {
     for unit in ["[", "{x=", "[/b", "a/", "a [/", "t {x=", "a=[", "a={x=", "[[/a/b[", "t/l[/"] {
         for head in ["a ", "a = ", "a [", ""] {
             let text = format!("{head}{}", unit.repeat(100_000));
@@ -27,13 +27,13 @@ fn nesting_is_limited_whatever_nests() {
 }
 
 #[test]
-fn a_summary_without_names_has_an_end() {
+fn parsing_ends_for_a_summary_without_names() {
     assert_eq!(codes("{=x1ti } \0\0\0 t {x=i2{|=i3}").first(), Some(&"E031"));
     assert_eq!(codes("{= other }"), ["E031"]);
 }
 
 #[test]
-fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
+fn the_maximum_nesting_depth_fits_on_a_small_stack() {
     let limits = dudley::Limits::default().max_depth(u32::MAX);
     let text = format!("a = {}i1{}", "{x=".repeat(400), "}".repeat(400));
     let lists = format!("a {}i1{}", "[".repeat(400), "]".repeat(400));
@@ -80,7 +80,7 @@ fn the_deepest_types_resolve_on_a_small_stack() {
 
 /// Each path is as long as the text: a few thousand of them would fill memory.
 #[test]
-fn long_names_are_not_repeated_for_everything_below_them() {
+fn long_names_are_not_copied_for_each_nested_item() {
     let name = "n".repeat(2_000);
     let deep: String = (0..100).map(|n| format!("{name}{n}/ ")).collect();
     let items =
@@ -117,7 +117,7 @@ fn long_names_are_not_repeated_for_everything_below_them() {
 }
 
 #[test]
-fn limits_of_zero_are_harmless() {
+fn limits_of_zero_cause_no_panic() {
     let none = dudley::Limits::default()
         .max_depth(0)
         .max_dims(0)
@@ -140,7 +140,7 @@ fn limits_of_zero_are_harmless() {
 }
 
 #[test]
-fn types_that_double_at_each_step_cost_nothing() {
+fn types_that_double_at_each_level_parse_without_extra_work() {
     let mut text = "t0 { x = f8 }\n".to_owned();
     for n in 1..=64 {
         let _ = writeln!(text, "t{n} {{ a = t{0} b = t{0} }}", n - 1);
@@ -155,14 +155,14 @@ fn types_that_double_at_each_step_cost_nothing() {
 }
 
 #[test]
-fn a_type_with_many_free_names_cannot_be_used_to_fill_memory() {
+fn a_type_with_many_free_names_cannot_exhaust_memory() {
     let names: String =
         (0..300).fold(String::new(), |names, n| names + &format!(" m{n} = i1[n{n}]"));
     assert_eq!(errors(format!("t {{{names}}}")).first().code, Code::BeyondLimit);
 }
 
 #[test]
-fn uses_of_types_with_many_names_cost_no_more_than_their_text() {
+fn using_types_with_many_names_is_bounded_by_the_length_of_the_text() {
     let many = 4_000;
     let names =
         |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();
@@ -182,7 +182,7 @@ fn uses_of_types_with_many_names_cost_no_more_than_their_text() {
 }
 
 #[test]
-fn long_texts_of_little_have_short_answers() {
+fn long_repetitive_texts_are_processed_with_short_results() {
     let many = 200_000;
     for text in [
         "..".repeat(1_000_000),
@@ -226,7 +226,7 @@ fn long_texts_of_little_have_short_answers() {
 }
 
 #[test]
-fn numbers_at_the_edge_are_held() {
+fn the_largest_numbers_round_trip() {
     for text in [
         "a = f8 %4611686018427387904",
         "a = f8 @9223372036854775807",
@@ -245,7 +245,7 @@ fn numbers_at_the_edge_are_held() {
 }
 
 #[test]
-fn bytes_in_any_encoding_are_read_or_rejected() {
+fn bytes_in_any_encoding_parse_or_are_rejected() {
     for bytes in [
         &b"\xff\xfe"[..],
         b"\x81",

@@ -7,7 +7,7 @@ use dudley::{Layout, ParseOptions, Resolver};
 use crate::warnings;
 
 #[test]
-fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
+fn each_warning_and_lint_has_its_code_and_becomes_an_error_if_denied() {
     for (text, expected) in [
         ("..", "W001"),
         ("l [/ ..]", "W001"),
@@ -43,7 +43,7 @@ fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
 }
 
 #[test]
-fn plain_text_has_no_diagnostics() {
+fn a_plain_layout_has_no_diagnostics() {
     for text in [
         "N : 1 x = f8[N, 0, 10, 0x0a]",
         "{N : i8 time = f8} x = f8[N] t {M : 3 a = f8[M] @8} y = t d/ M : 4",
@@ -67,7 +67,7 @@ fn lints_can_be_switched_off() {
 }
 
 #[test]
-fn each_repeated_attribute_is_reported_at_its_place() {
+fn each_repeated_attribute_is_reported_at_its_position() {
     let text = "x = f8 #: a=1 b=2\n #: a=3\ny = f8 #: a=4 a=5";
     let layout = Layout::parse(text).unwrap();
     let lines: Vec<u32> =
@@ -84,7 +84,7 @@ fn each_repeated_attribute_is_reported_at_its_place() {
 }
 
 #[test]
-fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
+fn latin1_bytes_byte_order_marks_and_all_kinds_of_line_ends_are_accepted() {
     let layout = Layout::parse(b"x = f8 ## \x81 \xe9\r## more\r\n## last").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();
@@ -101,7 +101,7 @@ fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
 }
 
 #[test]
-fn text_in_other_encodings_is_read() {
+fn text_in_other_encodings_is_accepted() {
     let layout = Layout::parse(b"x = f8 ## 20 \xb0C").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Cp1252);
     let x = layout.items().next().unwrap();
@@ -110,7 +110,7 @@ fn text_in_other_encodings_is_read() {
 }
 
 #[test]
-fn lints_of_addresses_are_judged_like_others() {
+fn address_lints_can_be_silenced_or_denied_like_others() {
     let layout = Layout::parse("a = f8[2]  b = i1 @5").unwrap();
     let resolver = Resolver::new(&layout);
     let lints = resolver.diagnose(&resolver.table().unwrap());

@@ -250,7 +250,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn values_in_a_stream_and_values_that_are_given_lead_to_the_same_addresses(
+    fn values_from_a_stream_and_given_values_produce_the_same_addresses(
         text in layout(),
         [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
     ) {
@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn most_texts_of_the_generator_are_layouts_and_print_as_what_they_are(text in layout()) {
+    fn a_generated_layout_prints_as_text_that_parses_to_the_same_layout(text in layout()) {
         if let Ok(layout) = Layout::parse(&text) {
             let printed = layout.to_string();
             let again = Layout::parse(&printed);
@@ -290,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn formatting_keeps_the_layout_and_its_comments_and_is_done_once(text in layout()) {
+    fn formatting_preserves_the_layout_and_its_comments_and_is_idempotent(text in layout()) {
         let formatted = dudley::text::format(&text);
         prop_assert!(formatted.is_ok(), "{text}\n{}", formatted.unwrap_err());
         let formatted = formatted.unwrap();
@@ -308,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn any_pieces_give_a_layout_or_errors_with_places(text in soup()) {
+    fn random_fragments_parse_or_fail_with_positions(text in soup()) {
         match Layout::parse(&text) {
             Ok(layout) => {
                 prop_assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout);
@@ -326,7 +326,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_parse_or_fail_with_a_message(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Err(error) = Layout::parse(&bytes) {
             prop_assert!(!error.to_string().is_empty());
             let _ = serde_json::json!(error.diagnostics());
@@ -334,7 +334,7 @@ proptest! {
     }
 
     #[test]
-    fn tokens_cover_a_text_and_nodes_stand_in_order(text in soup()) {
+    fn tokens_cover_the_text_and_nodes_are_sorted(text in soup()) {
         let mut end = 0;
         for token in Lexer::new(&text) {
             prop_assert!(text[end as usize..token.start as usize].trim().is_empty());
@@ -349,7 +349,7 @@ proptest! {
 }
 
 #[test]
-fn the_generator_makes_layouts_more_often_than_not() {
+fn most_generated_texts_are_valid_layouts() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let texts = (0..200).map(|_| layout().new_tree(&mut runner).unwrap().current());

@@ -74,7 +74,7 @@ fn every_example_has_the_stated_errors_and_warnings() {
 }
 
 #[test]
-fn every_table_has_the_addresses_of_the_layout_before_it() {
+fn every_table_matches_the_addresses_of_the_preceding_layout() {
     let mut tables = 0;
     for example in examples() {
         let Ok(layout) = Layout::parse(&example.layout) else { continue };
@@ -133,7 +133,7 @@ fn line(row: &Value) -> String {
 }
 
 #[test]
-fn the_page_lists_every_code_with_its_meaning() {
+fn the_reference_page_lists_every_code_with_its_meaning() {
     let kind = |severity| match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

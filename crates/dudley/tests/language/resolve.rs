@@ -55,7 +55,7 @@ fn resolver<'a>(
 }
 
 #[test]
-fn every_address_is_as_the_case_states() {
+fn every_address_matches_the_case() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -149,7 +149,7 @@ fn complex_numbers_are_aligned_by_size_or_by_part() {
 }
 
 #[test]
-fn a_value_by_path_wins_over_one_by_name_and_one_of_an_instance_over_that() {
+fn a_value_for_an_instance_overrides_one_by_path_and_that_overrides_one_by_name() {
     let layout = "t { N : i1  a = u1[N] }  x = t[3]  g/ N : i1  y = u1[N]  z = i1";
     let end = |values: &[(&str, i64)]| *addresses(layout, values).last().unwrap();
     assert_eq!(end(&[("N", 2)]), Some(9 + 1 + 2));
@@ -159,7 +159,7 @@ fn a_value_by_path_wins_over_one_by_name_and_one_of_an_instance_over_that() {
 }
 
 #[test]
-fn unknown_value_in_a_struct_leaves_the_rest_unknown() {
+fn an_unknown_value_in_a_struct_leaves_later_addresses_unknown() {
     let layout = "t { N : i1  a = u1[N] }  x = t  y = i4  z = i1 @64  w = i2";
     assert_eq!(addresses(layout, &[]), [Some(0), None, Some(64), Some(66)]);
     assert_eq!(code("N : i1  a = u1[N]", &[]), "E042");
@@ -167,7 +167,7 @@ fn unknown_value_in_a_struct_leaves_the_rest_unknown() {
 }
 
 #[test]
-fn sizes_and_addresses_end_at_two_to_the_63() {
+fn sizes_and_addresses_are_limited_to_63_bits() {
     let max = i64::MAX;
     assert_eq!(code("a = u1[0x7fffffffffffffff]  b = i1", &[]), "E040");
     assert_eq!(
@@ -182,7 +182,7 @@ fn sizes_and_addresses_end_at_two_to_the_63() {
 }
 
 #[test]
-fn types_that_double_cost_nothing() {
+fn types_that_double_at_each_level_resolve_without_extra_work() {
     for (inner, names) in [("x = f8", ""), ("x = u1[N]", "N : 3 ")] {
         let mut text = format!("{names}t0 {{ {inner} }}\n");
         for level in 1..50 {
@@ -214,7 +214,7 @@ fn doubled(first: &str) -> Layout {
 }
 
 #[test]
-fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
+fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     let limits = dudley::Limits::default().max_steps(100_000);
     let code = |resolver: Resolver<'_>| resolver.table().err().and_then(|error| error.code());
     let given = |values| Rules::new().limits(limits).values(values);
@@ -244,7 +244,7 @@ fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
 }
 
 #[test]
-fn types_that_double_with_other_values_each_time_end_at_a_limit() {
+fn types_that_double_with_different_values_each_time_exceed_a_limit() {
     let names: String = (0..40).map(|n| format!("N{n},")).collect();
     let mut text = format!("t0 {{ x = f8[{names}1] }}\n");
     for level in 0..40 {
@@ -262,7 +262,7 @@ fn types_that_double_with_other_values_each_time_end_at_a_limit() {
 }
 
 #[test]
-fn instances_that_take_nothing_are_not_counted_one_by_one() {
+fn empty_instances_are_not_visited_one_by_one() {
     let layout = Layout::parse(
         "M : i1  s { N : i1  a = u1[N] }  t { b = s[M] }  x = t[0x1000000000000000]  y = i1",
     )
@@ -273,7 +273,7 @@ fn instances_that_take_nothing_are_not_counted_one_by_one() {
 }
 
 #[test]
-fn instances_in_a_stream_end_with_it() {
+fn resolving_instances_stops_at_the_end_of_the_stream() {
     let layout = Layout::parse("s { N : i1  a = u1[N] }  x = s[0x1000000000000000]").unwrap();
     let stream = vec![1_u8; 1000];
     let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
@@ -283,7 +283,7 @@ fn instances_in_a_stream_end_with_it() {
 }
 
 #[test]
-fn a_parameter_above_all_integers_is_an_error() {
+fn a_parameter_value_above_63_bits_is_an_error() {
     let layout = Layout::parse("N : u8  a = u1[N]").unwrap();
     let stream = vec![0xff_u8; 8];
     let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
@@ -298,7 +298,7 @@ fn dump(text: &str) -> Vec<u8> {
 /// The files of the specification: little-endian with its layout, big-endian without, extended, and
 /// compressed.
 #[test]
-fn native_files_have_data_where_the_layout_states() {
+fn data_of_a_native_file_begins_at_the_stated_address() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -403,7 +403,7 @@ fn data_beyond_the_end_of_a_stream_is_reported_once() {
 }
 
 #[test]
-fn the_layout_of_a_native_file_is_in_it() {
+fn the_embedded_layout_of_a_native_file_is_used() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |address: u64, len: usize| {
         let signature = dudley::Signature { order: Order::Big, layout_address: address };
@@ -421,7 +421,7 @@ fn the_layout_of_a_native_file_is_in_it() {
 }
 
 #[test]
-fn damaged_signature_is_reported_and_short_streams_have_none() {
+fn a_damaged_signature_is_reported_but_short_streams_have_none() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |stream: &'static [u8]| {
         let stream: &'static _ = Box::leak(Box::new(stream.to_vec()));
@@ -437,7 +437,7 @@ fn damaged_signature_is_reported_and_short_streams_have_none() {
 }
 
 #[test]
-fn filter_of_a_use_replaces_that_of_a_typedef() {
+fn the_filter_at_a_use_replaces_that_of_the_typedef() {
     let rows = table_of("t { \"\" = i8[2] -> gzip }  x = t[3]", &[]).unwrap();
     assert_eq!(rows[0]["shape"], json!([3, 2]));
     assert_eq!(rows[0]["filter"], "-> gzip");
@@ -448,7 +448,7 @@ fn filter_of_a_use_replaces_that_of_a_typedef() {
 }
 
 #[test]
-fn an_extension_repeats_all_but_the_placement() {
+fn an_extension_repeats_everything_except_the_placement() {
     let rows = table_of("N : 3  l [u1[N] -> gzip %64]  l @8  g/ N : 5  l [u1[N] %16]  l %0", &[]);
     let rows = rows.unwrap();
     let of = |at: usize| (&rows[at]["address"], &rows[at]["shape"], &rows[at]["filter"]);
@@ -457,7 +457,7 @@ fn an_extension_repeats_all_but_the_placement() {
 }
 
 #[test]
-fn alignment_of_a_summary_applies_to_its_struct_only() {
+fn the_alignment_of_a_summary_applies_only_to_its_struct() {
     let layout = Layout::parse("{ %32 N : i1  t = f4 }  x = u1[N]").unwrap();
     let summary = layout.struct_type(layout.summary().unwrap().struct_type);
     assert_eq!(summary.align, Some(32));
@@ -465,13 +465,13 @@ fn alignment_of_a_summary_applies_to_its_struct_only() {
 }
 
 #[test]
-fn a_nameless_member_at_an_address_is_a_member() {
+fn an_unnamed_member_with_an_address_does_not_make_a_typedef() {
     let rows = table_of("t { \"\" = f8 @16 }  x = t[2]  y = i1", &[]).unwrap();
     assert_eq!((&rows[0]["dtype"], &rows[0]["nbytes"]), (&json!("t"), &json!(48)));
 }
 
 #[test]
-fn instances_within_instances_have_all_their_strides() {
+fn instances_within_instances_have_all_strides() {
     let layout = Layout::parse("x = { a = i1  b = { c = i2  d = i8[2] }[4] }[2, 3]").unwrap();
     let resolver = Resolver::new(&layout);
     let table = resolver.table().unwrap();
@@ -498,7 +498,7 @@ fn lints(layout: &str) -> Vec<String> {
 }
 
 #[test]
-fn data_in_order_of_declaration_is_regular() {
+fn data_in_order_of_declaration_causes_no_lints() {
     for layout in [
         "a = i1  b = f8  c = i1 %64",
         "a = i4[2]  b = i4 @8  c = i1 @12  d = f8 @16",
@@ -510,7 +510,7 @@ fn data_in_order_of_declaration_is_regular() {
 }
 
 #[test]
-fn overlaps_holes_and_misalignment_are_reported() {
+fn overlaps_gaps_and_misalignment_are_reported() {
     assert_eq!(
         lints("a = i4[4]  b = i1 @3  c = i1 @20"),
         [
@@ -532,7 +532,7 @@ fn overlaps_holes_and_misalignment_are_reported() {
 }
 
 #[test]
-fn a_dict_a_list_a_fixed_parameter_or_a_member_has_no_row() {
+fn dicts_lists_fixed_parameters_and_members_have_no_row() {
     let layout = Layout::parse("g/ a = u1  / l [u1]  K : 3  s = { m = u1 }[2]").unwrap();
     let table = Resolver::new(&layout).table().unwrap();
     assert!(table.find("/g/a").is_ok() && table.find("/l[0]").is_ok());

@@ -22,7 +22,7 @@ fn bound(layout: &Layout, path: &str) -> String {
 }
 
 #[test]
-fn a_name_is_the_nearest_parameter_that_is_declared_before() {
+fn a_name_refers_to_the_nearest_parameter_declared_before() {
     let layout = parse(
         "N : 2 a/ N : 3 b/ x = u1[N] N : 4 y = u1[N] .. x = u1[N] / x = u1[N] l [/ x = u1[N] N : 1 y = u1[N]]",
     );
@@ -35,7 +35,7 @@ fn a_name_is_the_nearest_parameter_that_is_declared_before() {
 }
 
 #[test]
-fn the_words_of_the_array_before_mean_the_same_unless_more_follows() {
+fn repeating_the_tokens_of_the_previous_array_gives_the_same_data_unless_more_follows() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
@@ -61,7 +61,7 @@ fn the_words_of_the_array_before_mean_the_same_unless_more_follows() {
 }
 
 #[test]
-fn the_free_names_of_a_type_are_bound_where_it_is_used() {
+fn free_names_of_a_type_are_bound_where_it_is_used() {
     let layout = parse("N : 2 t {a = i1[N]} x = t d/ N : 3 x = t .. y = t");
     assert_eq!(bound(&layout, "/x"), "/N");
     assert_eq!(bound(&layout, "/d/x"), "/d/N");
@@ -69,7 +69,7 @@ fn the_free_names_of_a_type_are_bound_where_it_is_used() {
 }
 
 #[test]
-fn an_extension_keeps_the_bindings_of_the_element_before() {
+fn an_extension_keeps_the_bindings_of_the_previous_element() {
     let layout = parse("N : 2 g/ l [i1[N]] N : 5 l %0 l [i1[N]]");
     assert_eq!(bound(&layout, "/g/l[0]"), "/N");
     assert_eq!(bound(&layout, "/g/l[1]"), "/N");
@@ -115,7 +115,7 @@ fn only_parameters_used_in_shapes_make_a_struct_indeterminate() {
 }
 
 #[test]
-fn typedef_has_one_unnamed_member_and_stores_no_parameter() {
+fn a_typedef_has_one_unnamed_member_and_stores_no_parameter() {
     let is_typedef = |text: &str| {
         let layout = parse(text);
         layout.struct_type(layout.type_named("t").unwrap()).is_typedef
@@ -130,7 +130,7 @@ fn typedef_has_one_unnamed_member_and_stores_no_parameter() {
 }
 
 #[test]
-fn parameter_may_have_a_typedef_of_an_integer() {
+fn a_parameter_may_have_a_typedef_of_an_integer() {
     let layout = parse("i4 {%2 \"\" = >i4} word {= i4} N : word @8");
     let id = layout.param_named(ItemId::ROOT, "N").unwrap();
     let ParamValue::Stored { integer, order, .. } = layout.param(id).value else { panic!() };
@@ -138,7 +138,7 @@ fn parameter_may_have_a_typedef_of_an_integer() {
 }
 
 #[test]
-fn declarations_come_in_order_of_the_text() {
+fn declarations_are_listed_in_order_of_the_text() {
     let layout = parse("a/ N : 1 x = i1 t {} / l [[i2], i1] a/ y = i1 / l %0");
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => layout.path(id),
@@ -167,14 +167,14 @@ fn items_are_numbered_in_order_of_first_declaration() {
 }
 
 #[test]
-fn up_and_top_stay_within_the_dict_of_an_element() {
+fn leaving_a_dict_does_not_leave_the_enclosing_list_element() {
     let layout = parse("d/ l [/ a/ .. .. b = i1 / c = i1] x = i1");
     let paths: Vec<String> = layout.items().map(|id| layout.path(id)).collect();
     assert_eq!(paths, ["/d", "/d/l", "/d/l[0]", "/d/l[0]/a", "/d/l[0]/b", "/d/l[0]/c", "/d/x"]);
 }
 
 #[test]
-fn a_parameter_that_is_declared_again_shadows_from_there() {
+fn a_redeclared_parameter_shadows_the_first_from_there_on() {
     let options = ParseOptions::new().allow_param_redeclare(true);
     let layout = options.parse("N : 1 x = i1[N] N : 2 y = i1[N]").unwrap();
     let values: Vec<ParamValue> = ["x", "y"]
@@ -189,7 +189,7 @@ fn a_parameter_that_is_declared_again_shadows_from_there() {
 }
 
 #[test]
-fn names_that_need_it_are_quoted_in_paths() {
+fn names_in_paths_are_quoted_if_necessary() {
     let layout = parse("\"\"/ 'c\"d' = i1 .. 'a/b' [i1] 'x y' = {'' = {'m.n' = i1}}");
     let paths: Vec<String> = layout.items().map(|id| layout.path(id)).collect();
     assert_eq!(paths, ["/\"\"", "/\"\"/\"c\\\"d\"", "/\"a/b\"", "/\"a/b\"[0]", "/x y"]);
@@ -232,7 +232,7 @@ fn json_pointers_and_paths_find_the_same_items() {
 }
 
 #[test]
-fn comments_belong_to_the_last_declaration() {
+fn comments_belong_to_the_preceding_declaration() {
     let layout = parse(
         "## layout\n { ## summary\n N : i8 ## N\n t = f8 ## t\n} ## summary again\n\
          s ## s\n { a = i1 ## a\n b = {c = i1 ## c\n} ## b\n } ## s again\n\
@@ -270,7 +270,7 @@ fn comments_belong_to_the_last_declaration() {
 const MANY: usize = 30_000;
 
 #[test]
-fn a_long_text_means_the_same_from_one_end_to_the_other() {
+fn a_long_text_is_interpreted_consistently_throughout() {
     let mut text = "N : 2  zone { r = f8 }\n".to_owned();
     for number in 0..MANY {
         text += &match number % 5 {
@@ -308,7 +308,7 @@ fn a_long_text_means_the_same_from_one_end_to_the_other() {
 }
 
 #[test]
-fn errors_of_a_long_text_name_what_is_far_from_them() {
+fn errors_in_a_long_text_refer_to_distant_declarations() {
     let items = |name| (0..MANY).map(|at| format!("{name}{at} = f8\n")).collect::<String>();
     let (x, y) = (items("x"), items("y"));
     let text = format!("a = later\n{x}x5 = i4\n{y}later {{ r = f8 }}\nc = f8[N]\n");

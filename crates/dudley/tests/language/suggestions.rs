@@ -16,7 +16,7 @@ fn mended(text: &str) -> String {
 }
 
 #[test]
-fn a_fix_makes_the_layout_that_was_meant() {
+fn applying_a_fix_produces_the_intended_layout() {
     for (text, meant) in [
         ("x = F8", "x = f8"),
         ("x = I4[3]", "x = i4[3]"),
@@ -54,7 +54,7 @@ fn a_fix_makes_the_layout_that_was_meant() {
 }
 
 #[test]
-fn help_names_what_was_meant() {
+fn help_suggests_the_likely_intention() {
     for (text, help) in [
         ("N : 2 x = f8[2*N]", "a dimension is a number or a parameter"),
         ("struct point { double x; };", "from_c"),
@@ -78,21 +78,21 @@ fn help_names_what_was_meant() {
 
 /// Types of the language that look like those of numpy are not mistakes.
 #[test]
-fn types_of_the_language_get_no_suggestion() {
+fn built_in_types_get_no_suggestion() {
     for text in ["x = U2[4]", "x = U4", "x = S1[4]", "x = b1", "x = c4"] {
         assert_eq!(warnings(text), [""; 0], "{text}");
     }
 }
 
 #[test]
-fn a_double_slash_is_noted() {
+fn a_double_slash_gets_a_note() {
     assert_eq!(warnings("a = f8\n// b = f8\n"), ["L-double-slash"]);
     assert_eq!(warnings("d//b = f8\n"), ["L-double-slash"]);
     assert_eq!(warnings("d/ / b = f8\n / c = i1"), [""; 0]);
 }
 
 #[test]
-fn documentation_that_stands_before_an_item_is_noted() {
+fn documentation_before_an_item_gets_a_lint() {
     for text in [
         "a = f8\n## the density\nb = f8\n",
         "a = f8[3]\n\n## the density\n## of the gas\nb = f8\n",
@@ -119,7 +119,7 @@ fn documentation_that_stands_before_an_item_is_noted() {
 }
 
 #[test]
-fn a_layout_in_the_dialect_of_2026_is_noted() {
+fn a_layout_in_the_dialect_of_2026_gets_a_note() {
     assert_eq!(warnings("N = i4  x : i4  y : i8"), ["L-swapped-dialect"]);
     for text in
         ["N : i4  x = i4[N]", "n = i4  N : i4", "N = i4  M : i4  x = f8[M]", "N = i4  x = i4"]

@@ -88,7 +88,7 @@ fn if_described(found: Result<Location, dudley::Error>) -> Result<Option<Locatio
 }
 
 #[test]
-fn random_layouts_have_the_addresses_that_their_texts_have() {
+fn compiled_random_layouts_have_the_addresses_of_their_texts() {
     let (mut found, mut missing) = (0, 0);
     for seed in 0..600 {
         let mut random = Random(seed);
@@ -147,7 +147,7 @@ fn random_layouts_have_the_addresses_that_their_texts_have() {
 }
 
 #[test]
-fn without_a_stream_what_depends_on_no_parameter_is_found() {
+fn items_that_depend_on_no_parameter_are_found_without_a_stream() {
     let compiled =
         open("a = i1  b = <f8[2]  N : i4  c = i2[N]  d = i2  e = i2[3] @100  f = S1[2, 4]");
     let address =
@@ -188,7 +188,7 @@ fn a_path_that_needs_a_stream_differs_from_one_that_is_not_compiled() {
 }
 
 #[test]
-fn one_of_100000_arrays_is_found_by_few_reads() {
+fn one_of_100000_arrays_is_found_with_few_reads() {
     let mut text = String::new();
     for number in 0..100_000 {
         let _ = writeln!(text, "var_{number:06} = <f8[16]");
@@ -207,7 +207,7 @@ fn one_of_100000_arrays_is_found_by_few_reads() {
 }
 
 #[test]
-fn a_file_parses_the_text_only_for_what_the_compiled_layout_does_not_describe() {
+fn the_text_is_parsed_only_for_paths_that_the_compiled_layout_does_not_describe() {
     let text = "< N : u1  x = u2[N]  p = { y = u1 }[2]  d/ l [u1, u1]  z = u1[2] -> gzip @100";
     let bytes = vec![1_u8, 0, 5, 0, 6, 7, 8, 9];
     let file = OpenOptions::new().compiled(open(text)).from_bytes(bytes.clone()).unwrap();
@@ -236,7 +236,7 @@ fn a_file_parses_the_text_only_for_what_the_compiled_layout_does_not_describe() 
 }
 
 #[test]
-fn options_that_change_addresses_use_the_text() {
+fn the_text_is_used_if_options_change_addresses() {
     let text = "N : u1  x = u1[N]  c = c8";
     let bytes = || vec![2_u8, 3, 4, 0, 0, 0, 0, 0];
     let options = OpenOptions::new().compiled(open(text));
@@ -252,7 +252,7 @@ fn options_that_change_addresses_use_the_text() {
 }
 
 #[test]
-fn a_compiled_layout_of_another_text_is_refused() {
+fn a_compiled_layout_of_another_text_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     assert!(CompiledLayout::beside(&text).unwrap().is_none());
@@ -275,7 +275,7 @@ fn a_compiled_layout_of_another_text_is_refused() {
 }
 
 #[test]
-fn a_changed_text_of_the_same_length_and_time_is_noticed() {
+fn a_changed_text_of_the_same_length_and_time_is_detected() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     let layout = Layout::parse("a = i4").unwrap();
@@ -323,7 +323,7 @@ fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudle
 }
 
 #[test]
-fn a_compiled_layout_with_any_byte_changed_gives_an_error_and_never_other_numbers() {
+fn a_compiled_layout_with_a_changed_byte_fails_instead_of_returning_other_addresses() {
     let mut text =
         "< N : u1  a = f8[N+]  b = S1[3]  p = { q = i2 }  d/ c = i2[2] @64  e = i2[N] ..\n"
             .to_owned();
@@ -350,7 +350,7 @@ fn a_compiled_layout_with_any_byte_changed_gives_an_error_and_never_other_number
 }
 
 #[test]
-fn a_text_in_another_encoding_is_kept_as_it_is() {
+fn a_text_in_another_encoding_is_stored_unchanged() {
     let text = b"x = i4  ## 20 \xb0C";
     let layout = Layout::parse(text).unwrap();
     let bytes = CompiledLayout::compile(&layout, text, None).unwrap();
@@ -361,7 +361,7 @@ fn a_text_in_another_encoding_is_kept_as_it_is() {
 }
 
 #[test]
-fn a_damaged_compiled_layout_is_an_error_and_never_a_panic() {
+fn a_damaged_compiled_layout_is_an_error_and_never_causes_a_panic() {
     let text = "< N : u1  a = f8[N+]  b = S1[3]  d/ c = i2[2] @64  e = i2[N]";
     let whole = compiled(text);
     let stream = vec![3_u8; 100];
@@ -396,7 +396,7 @@ fn a_damaged_compiled_layout_is_an_error_and_never_a_panic() {
 }
 
 #[test]
-fn a_long_path_is_found_by_the_text() {
+fn a_long_path_is_found_by_parsing_the_text() {
     let name = "n".repeat(3000);
     let text = format!("{name}/ a = i4  .. b = i4");
     let bytes = compiled(&text);
@@ -412,7 +412,7 @@ fn a_long_path_is_found_by_the_text() {
 }
 
 #[test]
-fn a_damaged_text_of_a_compiled_layout_is_an_error_when_it_is_needed() {
+fn a_damaged_text_of_a_compiled_layout_is_an_error_once_it_is_needed() {
     let text = "a = i4  p = { b = i2 }";
     let mut bytes = compiled(text);
     let at = bytes.len() - text.len();

@@ -53,7 +53,7 @@ fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathB
 }
 
 #[test]
-fn an_array_is_located_for_values_without_a_file() {
+fn an_array_is_located_for_given_values_without_a_file() {
     let template = Template::parse(TEMPLATE).unwrap().order(Order::Little);
     assert_eq!(template.params().collect::<Vec<_>>(), ["IMAX", "JMAX"]);
     let values = Values::new().with("IMAX", 4).with("JMAX", 3);
@@ -77,7 +77,7 @@ fn an_array_is_located_for_values_without_a_file() {
 }
 
 #[test]
-fn a_summary_locates_arrays_of_all_files_and_opens_none() {
+fn a_summary_locates_the_arrays_of_all_files_without_opening_any() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(4, 3), (2, 2), (4, 3)]);
     let summary = Summaries::open(&template, path).unwrap();
@@ -104,7 +104,7 @@ fn a_summary_locates_arrays_of_all_files_and_opens_none() {
 }
 
 #[test]
-fn an_array_of_all_files_is_one_array() {
+fn an_array_across_all_files_reads_as_one_array() {
     let folder = tempfile::tempdir().unwrap();
     let shapes = [(4, 3); 50];
     let (template, files, path) = files(folder.path(), &shapes);
@@ -135,7 +135,7 @@ fn an_array_of_all_files_is_one_array() {
 }
 
 #[test]
-fn files_with_other_shapes_are_named() {
+fn files_with_different_shapes_are_reported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2), (2, 2), (3, 2)]);
     let family = Family::new(template.layout().clone(), files.clone());
@@ -158,7 +158,7 @@ fn files_with_other_shapes_are_named() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn files_are_read_as_they_were_before_a_change_that_goes_on() {
+fn files_with_a_change_in_progress_are_read_in_their_old_state() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ fn files_are_read_as_they_were_before_a_change_that_goes_on() {
 }
 
 #[test]
-fn a_file_that_is_shorter_than_its_summary_says_is_named() {
+fn a_file_shorter_than_its_summary_states_is_reported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
     let family = template.family(files.clone(), &Summaries::open(&template, path).unwrap());
@@ -203,7 +203,7 @@ fn a_file_that_is_shorter_than_its_summary_says_is_named() {
 }
 
 #[test]
-fn only_the_summary_may_determine_addresses_of_a_template() {
+fn a_template_is_rejected_if_its_summary_does_not_determine_every_address() {
     for (text, path) in [
         ("{ N : i8 } M : i8 x = f8[M]", "/M"),
         ("N : i8", "/N"),
@@ -236,7 +236,7 @@ fn the_layout_of_summaries_parses_and_repeats_the_summary() {
 }
 
 #[test]
-fn a_short_file_of_summaries_is_an_error() {
+fn a_truncated_file_of_summaries_is_an_error() {
     let template = Template::parse("< { N : i4 } x = f8[N]").unwrap();
     let summary = |count: i64, records: &[i32]| {
         let mut bytes = count.to_le_bytes().to_vec();
@@ -259,7 +259,7 @@ fn a_short_file_of_summaries_is_an_error() {
 }
 
 #[test]
-fn files_that_look_alike_at_their_beginning_may_differ_after_it() {
+fn files_of_a_family_that_begin_alike_may_have_different_addresses_later() {
     let folder = tempfile::tempdir().unwrap();
     // The array has one shape, but the bytes before it are counted, twice in each file.
     let layout = Layout::parse("< N : u1  a = u1[N]  M : u1 @400  b = u1[M]  x = u1[2]").unwrap();
@@ -283,7 +283,7 @@ fn files_that_look_alike_at_their_beginning_may_differ_after_it() {
 }
 
 #[test]
-fn a_file_that_its_summary_does_not_describe_is_an_error_and_not_read_as_garbage() {
+fn a_file_that_contradicts_its_summary_is_an_error_and_not_read_as_garbage() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
     let summary = Summaries::open(&template, path).unwrap();
@@ -327,7 +327,7 @@ fn a_file_that_its_summary_does_not_describe_is_an_error_and_not_read_as_garbage
 }
 
 #[test]
-fn a_native_file_in_a_family_of_other_files_is_an_error() {
+fn a_native_file_in_a_family_of_foreign_files_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let template = Template::parse("< { N : i4 } x = i4[N]").unwrap();
     let files = [folder.path().join("0"), folder.path().join("1")];

@@ -15,7 +15,7 @@ fn table(text: &str, values: Values) -> AddressTable {
 }
 
 #[test]
-fn a_table_owns_its_layout_and_moves_between_threads() {
+fn a_table_owns_its_layout_and_can_move_between_threads() {
     fn is_shared<T: Send + Sync + 'static>(_: &T) {}
 
     let table = Arc::new(table("N : i4  x = { a = f8  b = i2 }[N]", Values::new().with("N", 3)));
@@ -46,7 +46,7 @@ fn every_number_can_be_the_value_of_a_parameter() {
 }
 
 #[test]
-fn after_the_first_pass_over_a_stream_an_item_is_located_by_looking_it_up() {
+fn items_are_located_by_lookup_after_the_first_pass_over_a_stream() {
     let mut text = "N : u1 l [f8[N]]".to_owned();
     text.push_str(&" l %0".repeat(99_999));
     let layout = Layout::parse(text).unwrap();
@@ -78,7 +78,7 @@ fn an_item_before_the_end_of_a_short_stream_is_located() {
 }
 
 #[test]
-fn a_given_value_is_used_where_the_stream_holds_none() {
+fn a_given_value_is_used_if_the_stream_ends_before_the_parameter() {
     let layout = Layout::parse("N : i2  a = i1[N]  K : i2 @100  b = i1[K]").unwrap();
     let stream = vec![3, 0, 1, 2, 3];
     let shapes = |values| {

@@ -52,7 +52,7 @@ impl WriteAt for Failing {
 }
 
 #[test]
-fn a_new_file_has_its_signature_only_when_it_is_whole() {
+fn a_new_file_gets_its_signature_only_once_it_is_complete() {
     let layout = "N : u2  a = { K : u1  v = u2[K] }[N]  z = u1[50] -> gzip  x = f8[N]";
     let values = Values::new().with("N", 2).with("K", 3);
     let options = with_values(Order::Little, values);
@@ -93,7 +93,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 }
 
 #[test]
-fn a_kill_at_any_write_leaves_a_file_that_can_be_read() {
+fn a_kill_at_any_write_leaves_a_readable_file() {
     let (old, _) = example_a();
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
         let change = |storage: &mut MemoryStorage| {
@@ -154,7 +154,7 @@ fn a_kill_at_any_write_leaves_a_file_that_can_be_read() {
 }
 
 #[test]
-fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_ones() {
+fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_values() {
     let (old, _) = example_a();
     let file = File::from_bytes(old.clone(), None).unwrap();
     let patch = || file.patch("x", &[9.0, 8.0, 7.0]).unwrap();
@@ -183,7 +183,7 @@ fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_ones() {
 }
 
 #[test]
-fn a_file_whose_change_was_interrupted_is_read_as_it_was_and_can_be_changed() {
+fn a_file_with_an_interrupted_change_reads_in_its_old_state_and_can_be_changed() {
     let (old, _) = example_a();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.bdud");

@@ -39,7 +39,7 @@ fn written(
 
 /// The worked examples (a) and (b) of the specification.
 #[test]
-fn the_worked_hex_dumps_are_written_byte_for_byte() {
+fn the_documented_hex_dumps_are_written_byte_for_byte() {
     let values = Values::new().with("N", 3);
     let put = |writer: &mut dudley::Writer<'_>| writer.put("x", &[1.0, 2.0, -0.5]);
     let layout = "N : i2  x = f8[N]  ## (cm) demo";
@@ -61,7 +61,7 @@ fn the_worked_hex_dumps_are_written_byte_for_byte() {
 
 /// The worked example (c): the new data begin at the address of the old layout.
 #[test]
-fn extending_in_place_is_as_the_document_says() {
+fn extending_in_place_produces_the_documented_bytes() {
     let (old, _) = example_a();
     let mut storage = MemoryStorage::new(&old);
     let mut more = Extension::new(&old[..], "y = i4", ExtendMode::InPlace, &Values::new()).unwrap();
@@ -76,7 +76,7 @@ fn extending_in_place_is_as_the_document_says() {
 
 /// The worked example (d).
 #[test]
-fn a_compressed_array_is_written_and_read_back() {
+fn a_written_compressed_array_reads_back() {
     let layout = "v = i4[8] -> gzip  w = i1";
     let (bytes, report) = written(&options(Order::Little), layout, |writer| {
         writer.put("w", &[1_i8])?;
@@ -104,7 +104,7 @@ fn example_a() -> (Vec<u8>, WriteReport) {
 }
 
 #[test]
-fn items_are_put_in_any_order_and_what_is_missing_is_zeros_and_reported() {
+fn items_can_be_put_in_any_order_and_missing_ones_are_reported_and_zero() {
     let layout = "N : i4  a = u1[N]  g/ b = i2[2] ..  c = { x = u1  y = u2 }[N]  z = f8[0]";
     let options = with_values(Order::Little, Values::new().with("N", 2));
     let (bytes, report) = written(&options, layout, |writer| {
@@ -122,7 +122,7 @@ fn items_are_put_in_any_order_and_what_is_missing_is_zeros_and_reported() {
 }
 
 #[test]
-fn what_is_missing_of_structs_is_reported_by_instance_and_member() {
+fn missing_values_of_structs_are_reported_by_instance_and_member() {
     let layout = "p = { a = u1  in = { b = u1  \"c d\" = u1 } }[2, 5]";
     let missing = |paths: &[&str]| {
         let (_, report) = written(&options(Order::Little), layout, |writer| {
@@ -157,7 +157,7 @@ fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
 }
 
 #[test]
-fn ragged_data_are_written_with_the_values_of_their_parameters() {
+fn ragged_data_is_written_with_the_values_of_its_parameters() {
     let values = Values::new().with("/x[0].N", 2).with("/x[1].N", 0).with("/x[2].N", 1);
     let options = with_values(Order::Little, values.with("/s.L", 3));
     let layout = "x = { N : u1  id = u1  v = u2[N] }[3]  s = { L : u4  \"\" = S1[L] }";
@@ -204,7 +204,7 @@ fn zeros(datatype: &str) -> Array<Bytes> {
 }
 
 #[test]
-fn nothing_takes_no_time_to_put() {
+fn putting_countless_empty_elements_takes_no_time() {
     let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
     let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, [""; 0]);
@@ -216,7 +216,7 @@ fn nothing_takes_no_time_to_put() {
 }
 
 #[test]
-fn numbers_are_converted_if_they_keep_their_values() {
+fn numbers_are_converted_if_their_values_are_preserved() {
     let put = |layout: &str, put: &dyn Fn(&mut dudley::Writer<'_>) -> Result<(), Error>| {
         written(&options(Order::Big).apart(true), layout, put)
             .map(|(bytes, _)| bytes[16..].to_vec())
@@ -252,7 +252,7 @@ fn numbers_are_converted_if_they_keep_their_values() {
 }
 
 #[test]
-fn a_pipe_is_written_in_order_and_equals_the_file() {
+fn a_pipe_is_written_in_order_with_the_same_bytes_as_a_file() {
     let layout = "N : i4  a = u2[N]  b = u1  c = f8[N] @64  d = { x = u1  K : u2 }[N]";
     let options = with_values(Order::Little, Values::new().with("N", 2).with("K", 3));
     let fill = |writer: &mut dudley::Writer<'_>| {
@@ -286,7 +286,7 @@ fn a_dropped_writer_leaves_no_file() {
 }
 
 #[test]
-fn extending_the_safe_way_keeps_the_old_layout_as_a_hole() {
+fn a_safe_extension_leaves_the_old_layout_as_a_gap() {
     let (old, _) = example_a();
     let mut more =
         Extension::new(&old[..], "y = i4[2]\nz = u1 %4", ExtendMode::Safe, &Values::new()).unwrap();
@@ -304,7 +304,7 @@ fn extending_the_safe_way_keeps_the_old_layout_as_a_hole() {
 }
 
 #[test]
-fn a_safe_extension_keeps_the_stated_alignment_however_it_is_written() {
+fn a_safe_extension_keeps_every_spelling_of_an_alignment() {
     let (old, _) = example_a();
     for (placement, address) in [
         ("%0x40", 128),
@@ -326,7 +326,7 @@ fn a_safe_extension_keeps_the_stated_alignment_however_it_is_written() {
 }
 
 #[test]
-fn a_file_that_is_extended_by_an_empty_array_only_is_valid() {
+fn a_file_extended_only_by_an_empty_array_is_valid() {
     let (old, _) =
         written(&options(Order::Little), "a = u1", |writer| writer.put("a", &[1_u8])).unwrap();
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
@@ -376,7 +376,7 @@ fn lists_grow_record_by_record() {
 }
 
 #[test]
-fn the_new_text_continues_in_the_scope_where_the_old_one_ended() {
+fn the_text_of_an_extension_continues_in_the_scope_where_the_old_layout_ended() {
     let layout = "g/ a = u1";
     let (bytes, _) = written(&options(Order::Little), layout, |w| w.put("/g/a", &[1_u8])).unwrap();
     for (more, path) in
@@ -397,7 +397,7 @@ fn the_new_text_continues_in_the_scope_where_the_old_one_ended() {
 }
 
 #[test]
-fn an_extension_that_would_change_the_file_is_refused() {
+fn an_extension_that_would_change_existing_data_is_rejected() {
     let refuse = |layout: &str, more: &str, mode| {
         let (bytes, _) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
         Extension::new(&bytes[..], more, mode, &Values::new()).map(|_| ()).unwrap_err().to_string()
@@ -423,7 +423,7 @@ fn an_extension_that_would_change_the_file_is_refused() {
 }
 
 #[test]
-fn an_extension_may_hold_compressed_arrays_and_follow_ragged_ones() {
+fn an_extension_may_contain_compressed_arrays_and_follow_ragged_ones() {
     let layout = "N : u1  x = { K : u1  v = u2[K] }[N]  z = u1[100] -> gzip";
     let values = Values::new().with("N", 2).with("/x[0].K", 1).with("/x[1].K", 3);
     let options = with_values(Order::Big, values);
@@ -453,7 +453,7 @@ fn an_extension_may_hold_compressed_arrays_and_follow_ragged_ones() {
 }
 
 #[test]
-fn in_place_new_data_may_begin_in_unused_bytes_before_the_layout() {
+fn data_extended_in_place_may_begin_in_unused_bytes_before_the_layout() {
     let (mut bytes, _) =
         written(&options(Order::Little), "a = u1", |w| w.put("a", &[1_u8])).unwrap();
     bytes.splice(17..17, [0xff; 7]);
@@ -470,7 +470,7 @@ fn in_place_new_data_may_begin_in_unused_bytes_before_the_layout() {
 }
 
 #[test]
-fn text_that_is_counted_twice_is_put_at_the_path_of_its_item() {
+fn nested_counted_text_is_written_to_the_path_of_its_item() {
     let layout = "N : i1  x = { M : u1  \"\" = { L : u1  \"\" = S1[L] } }";
     let values = Values::new().with("N", 0).with("M", 7).with("L", 2);
     let (bytes, report) =

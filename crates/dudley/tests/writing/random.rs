@@ -70,7 +70,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_is_written_for_a_random_layout_is_read_back(
+    fn data_written_for_a_random_layout_reads_back(
         items in prop::collection::vec(item(), 1..8),
         order in prop_oneof![Just(Order::Little), Just(Order::Big)],
         is_pipe in any::<bool>(),

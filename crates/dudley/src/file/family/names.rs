@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_that_leads_out_of_the_folder_is_an_error() {
+    fn a_pattern_that_leads_out_of_the_folder_is_rejected() {
         let names = |pattern: &str| {
             let text = format!("#: dudley_files=\"{pattern}\"\nx = f8");
             Layout::parse(text).unwrap().files_in(Path::new("folder"), 2)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_has_one_number() {
+    fn a_pattern_must_contain_exactly_one_number() {
         let last = |pattern| file_names(pattern, 12).map(|names| names[11].display().to_string());
         assert_eq!(last("{}").unwrap(), "11");
         assert_eq!(last("a{:03}b").unwrap(), "a011b");
