@@ -1,4 +1,4 @@
-//! How fast elements are copied: shares of a plain copy, on one thread and on all.
+//! Measures how fast elements are copied, relative to a plain copy, on one thread and on all.
 //!
 //! `cargo run --release --example array_speed --features array,rayon [MIB]..`
 
@@ -19,7 +19,7 @@ fn array(bytes: &Bytes, datatype: &str, slices: &str) -> Made {
     Array::new(bytes.clone(), datatype, layout, Limits::default())
 }
 
-/// The best of some runs, in milliseconds.
+/// Returns the best time of several runs, in milliseconds.
 fn best(mut body: impl FnMut()) -> f64 {
     let run = |body: &mut dyn FnMut()| {
         let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Decodes one recorded Blosc buffer again and again, in memory that is used again, and prints the
-//! times as JSON: to put beside what another decoder needs for the same file.
+//! Repeatedly decodes a recorded Blosc buffer into the same memory, and prints the times as JSON,
+//! for comparison with another decoder on the same file.
 //!
 //! ```text
 //! cargo run --release -p scibin-binio --features blosc --example blosc_speed -- FILE [REPETITIONS]
@@ -36,13 +36,13 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Decodes the buffer so many times: bytes of data that one time gives, seconds that all of them
-/// and the fastest one took.
+/// Decodes the buffer `repetitions` times. Prints the length of the data in bytes, and the seconds
+/// that all repetitions and the fastest one took.
 fn time(path: &str, repetitions: u32) -> Result<String> {
     let bytes = std::fs::read(path).map_err(Error::from)?;
     let buffer = Buffer::parse(&bytes)?;
     let (mut out, mut scratch) = (vec![0; buffer.header().nbytes() as usize], Scratch::default());
-    buffer.decode_into(&mut out, &mut scratch)?; // Once to touch all memory.
+    buffer.decode_into(&mut out, &mut scratch)?; // Decode once to touch all memory.
     let (start, mut best) = (Instant::now(), f64::INFINITY);
     for _ in 0..repetitions {
         let once = Instant::now();

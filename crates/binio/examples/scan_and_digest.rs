@@ -1,4 +1,4 @@
-//! Prints where a marker stands in a file, and the file's digest.
+//! Prints the offsets of a marker in a file, and the digest of the file.
 //!
 //! ```text
 //! cargo run -p scibin-binio --example scan_and_digest -- image.asdf BLK sha256
@@ -45,7 +45,7 @@ fn print_matches(source: &dyn ReadAt, marker: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The digest of a whole source, in bounded memory.
+/// Computes the digest of a whole source in bounded memory.
 fn digest(source: &dyn ReadAt, algorithm: Algorithm) -> Result<Digest> {
     let mut hasher = algorithm.hasher();
     for piece in source.pieces(0..source.len(), source.preferred_piece()) {

@@ -1,4 +1,4 @@
-//! Measures what the crate promises: byte order at the speed of memory, search, digests.
+//! Measures the speed of changing the byte order, searching, and computing digests.
 //!
 //! ```text
 //! cargo run --release -p scibin-binio --example throughput
@@ -12,11 +12,11 @@ use binio::number::{decode_into, swap_in_place};
 use binio::source::Scanner;
 use binio::{Bytes, Endian, Error};
 
-/// Bytes per run: far more than a cache holds.
+/// Number of bytes per run, far more than a cache holds.
 const SIZE: usize = 256 * MIB;
 const MIB: usize = 1 << 20;
 
-/// Prints GB/s of the best of five runs.
+/// Prints the rate of the best of five runs in GB/s.
 fn measure(what: &str, mut run: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
     let mut best = f64::INFINITY;
     for _ in 0..5 {

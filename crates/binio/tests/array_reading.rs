@@ -1,5 +1,5 @@
-//! Every way of reading and writing elements against a naive model: element by element, from the
-//! definition of strides.
+//! Compares every way of reading and writing elements with a naive model, which computes each
+//! position from the definition of strides.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const LEN: usize = 1 << 11;
 
-/// Bytes that differ from place to place.
+/// Returns bytes that differ from one offset to the next.
 fn bytes(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
@@ -22,7 +22,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap()
 }
 
-/// Where the elements lie, in C order.
+/// Returns the offsets of the elements, in C order.
 fn places(array: &Strided) -> Vec<usize> {
     let mut places = vec![i64::try_from(array.offset()).unwrap()];
     for (&count, &stride) in array.shape().iter().zip(array.strides()) {
@@ -32,7 +32,7 @@ fn places(array: &Strided) -> Vec<usize> {
     places.into_iter().map(|place| usize::try_from(place).unwrap()).collect()
 }
 
-/// Reverses the numbers of an element that are not in the wanted order.
+/// Reverses the bytes of those numbers in an element that are not in the requested order.
 fn to_order(datatype: &Datatype, wanted: Endian, element: &mut [u8]) {
     match datatype {
         Datatype::Scalar(scalar) if scalar.endian() != wanted && scalar.component_width() > 1 => {
@@ -63,7 +63,7 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
     elements.collect()
 }
 
-/// Data that any read decodes as a whole.
+/// Data that is decoded as a whole by every read.
 struct Whole(Bytes);
 
 impl Data for Whole {
@@ -83,7 +83,7 @@ impl Data for Whole {
     }
 }
 
-/// Data in compressed blocks: small gaps and pieces.
+/// Data in compressed blocks, for which even small gaps matter and pieces are small.
 struct Blocks<'l>(&'l ReadLog<Bytes>);
 
 impl Data for Blocks<'_> {
@@ -123,7 +123,7 @@ fn datatypes() -> impl Strategy<Value = Datatype> {
     })
 }
 
-/// Any array of any type inside the data: overlapping, backwards, with gaps.
+/// Generates an array of any type inside the data, which may overlap, run backwards and have gaps.
 fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     (datatypes(), prop::collection::vec((0..6_u64, -20..=20_i64), 0..4)).prop_filter_map(
         "inside the data",
@@ -136,7 +136,8 @@ fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     )
 }
 
-/// An array without overlaps: axes in any order, some backwards, some with gaps.
+/// Generates an array without overlaps, with its axes in any order, some backwards and some with
+/// gaps.
 fn disjoint_array() -> impl Strategy<Value = (Datatype, Strided)> {
     let axis = (1..5_u64, 0..3_u64, any::<bool>());
     (datatypes(), prop::collection::vec(axis, 0..4))
@@ -203,7 +204,7 @@ proptest! {
             prop_assert!(range.start >= layout.extent().start && range.end <= layout.extent().end);
         }
         prop_assert!(!expected.is_empty() || log.ranges().is_empty());
-        // In pieces, as they are stored.
+        // Write the elements in pieces, in their stored form.
         let stored = naive(memory.data(), &axes, &datatype, None);
         for max in [1, 7, 100] {
             for whole_elements in [false, true] {
@@ -261,7 +262,7 @@ proptest! {
             prop_assert_eq!(places(&other), places(&layout));
             prop_assert_eq!(other.reshape(&shape).unwrap().extent(), layout.extent());
         }
-        // A strided array is reshaped where it is possible, and then to the same places.
+        // Reshape a strided array if possible, and check that the positions are the same.
         let every_second = Strided::new(
             layout.shape().to_vec(),
             layout.strides().iter().map(|stride| 2 * stride).collect(),
@@ -274,7 +275,7 @@ proptest! {
     }
 }
 
-/// The ranges that are read for a slice of a float64 array, which begins at byte 10.
+/// Returns the ranges read for a slice of a float64 array that begins at byte 10.
 fn reads(shape: &[u64], slices: &str) -> Vec<std::ops::Range<u64>> {
     let len: u64 = shape.iter().product::<u64>() * 8 + 10;
     let data = bytes(size(len));
@@ -308,7 +309,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 
 #[test]
 fn large_ranges_are_read_in_pieces_of_1_mib() {
-    // 300,000 elements, every second: 2,400,000 bytes but the last 8.
+    // Every second of 300,000 elements: 2,400,000 bytes, without the last 8.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }
@@ -368,7 +369,7 @@ fn runs_whose_byte_order_changes_are_read_in_pieces() {
 fn gaps_of_at_least_a_block_are_not_read() {
     let source = ReadLog::new(Bytes::from(bytes(200)));
     let datatype = Datatype::parse("<u2").unwrap();
-    // Gaps of 14 bytes, and of 16.
+    // Gaps of 14 and of 16 bytes.
     for (stride, expected) in [(16, &[0..50][..]), (18, &[0..2, 18..20, 36..38, 54..56])] {
         let layout = Strided::new(vec![4], vec![stride], 0, 2, 200).unwrap();
         source.clear();
@@ -408,16 +409,19 @@ fn mismatched_types_buffers_and_layouts_are_rejected() {
     let made = array(data.clone(), &datatype, &layout);
     let message = |error: binio::Error| error.to_string();
     assert_eq!(message(made.read::<i32>().unwrap_err()), "elements are <u4, not i32");
-    assert_eq!(message(made.read_into(&mut [0_u32; 5]).unwrap_err()), "buffer of 5 elements for 6");
+    assert_eq!(
+        message(made.read_into(&mut [0_u32; 5]).unwrap_err()),
+        "the buffer has 5 elements, but 6 are needed"
+    );
     let mut short = [0; 23];
     assert!(made.read_bytes_into(&mut short, Order::C, ByteOrder::Native).is_err());
     assert!(made.field("x").is_err());
     let wrong = Array::new(data.clone(), Datatype::of::<u8>(), layout.clone(), Limits::default());
     assert!(matches!(wrong.unwrap_err(), ElementsError::Datatype(_)));
-    // The data are shorter than what the layout was checked against.
+    // The data is shorter than the length that the layout was checked against.
     let cut = array(data.slice(..20), &datatype, &layout);
     assert!(cut.read::<u32>().is_err() && cut.view::<u32>().is_err());
-    // Elements that repeat are held against the limit before they are counted.
+    // The limit is checked before repeated elements are counted.
     let endless = Strided::new(vec![1 << 40], vec![0], 0, 4, 24).unwrap();
     let endless = array(data, &datatype, &endless);
     assert!(matches!(

@@ -1,5 +1,5 @@
-//! What goes into a Blosc buffer comes out again, and nothing that comes in makes the decoder fail
-//! in another way than with an error.
+//! Data survives compression and decompression, and no input makes the decoder fail with anything
+//! but an error.
 
 #![cfg(feature = "blosc")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
@@ -18,8 +18,8 @@ fn has(compressor: Compressor) -> bool {
     }
 }
 
-/// Data with runs, repeats and noise, so that streams have literals, matches near and far, and
-/// some do not shrink.
+/// Generates data with runs, repeats and noise, so that streams contain literals and matches at
+/// short and long distances, and some data is incompressible.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         (any::<u8>(), 1..600_usize).prop_map(|(byte, len)| vec![byte; len]),
@@ -183,8 +183,9 @@ fn names_of_compressors_read_back() {
     assert_eq!(Compressor::from_name("LZ4"), None);
 }
 
-/// Lengths and CRC-32 of what the Python package blosc 1.11.4 makes with one thread of 3,000 float64,
-/// 0.0, 0.5, 1.0 and on, at level 7. Zstandard is left out: its bytes change with the library's version.
+/// Lengths and CRC-32 of the buffers that the Python package blosc 1.11.4 produces on one thread
+/// from 3,000 float64 values (0.0, 0.5, 1.0, ..) at level 7. Zstandard is omitted, because its
+/// output depends on the version of the library.
 #[test]
 #[cfg(feature = "blosc-compress")]
 fn compressed_bytes_match_the_reference() {

@@ -1,9 +1,9 @@
-//! Our decoder against the C library's, over random buffers that the C library made: every codec it
-//! is built with, every shuffle, typesizes 1 to 255, levels, block sizes, and the ways to split that
-//! can be asked of it.
+//! Compares our decoder with that of the C library, on random buffers produced by the C library:
+//! every codec that it was built with, every shuffle, typesizes from 1 to 255, levels, block sizes,
+//! and ways of splitting blocks.
 //!
-//! The C decoder is given nothing but what the C compressor has just made, since it is not safe on
-//! anything else. What it does on damaged buffers is therefore not compared.
+//! The C decoder only gets buffers that the C compressor has just produced, because it is not safe
+//! for any others. Damaged buffers are therefore not compared.
 
 #![allow(unsafe_code, reason = "calls the C library that ours is compared with")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
@@ -16,13 +16,14 @@ use binio::blosc::{Buffer, HEADER_LEN, Scratch};
 const COMPRESSORS: [&CStr; 5] = [c"blosclz", c"lz4", c"lz4hc", c"zlib", c"zstd"];
 const BUFFERS: u32 = 4000;
 
-/// How the C library splits blocks: a global of it, so this file has one test only.
+/// Sets how the C library splits blocks. This is a global variable of the library, so this file
+/// must contain only one test.
 const NEVER_SPLIT: c_int = 2;
 const ALWAYS_SPLIT: c_int = 1;
 const AUTO_SPLIT: c_int = 3;
 const FORWARD_COMPATIBLE_SPLIT: c_int = 4;
 
-/// Numbers that are the same in every run.
+/// A generator of numbers that are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -50,7 +51,8 @@ impl Random {
         }
     }
 
-    /// Numbers that rise, waves with noise, runs, repeated text, noise, or all of these in pieces.
+    /// Returns rising numbers, waves with noise, runs, repeated text, noise, or pieces of all of
+    /// these.
     fn data(&mut self, len: usize) -> Vec<u8> {
         let mut data = Vec::with_capacity(len + 4096);
         let kind = self.below(9);
@@ -81,7 +83,7 @@ impl Random {
     }
 }
 
-/// What is asked of the C compressor.
+/// Options for the C compressor.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     compressor: &'static CStr,
@@ -100,10 +102,10 @@ impl Asked {
         } else {
             random.of(&[1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 24, 32])
         };
-        // The slowest levels on small data only.
+        // Use the slowest levels only on small data.
         let levels = if compressor == c"zstd" && len > 20_000 { 8 } else { 10 };
         let blocksize = if random.below(3) > 0 { 0 } else { 1 + random.below(20_000) };
-        // The library splits always without looking at what it can decode again.
+        // When told to split always, the library does not check whether it can decode the result.
         let is_splittable = typesize <= 16 && len >= 128 * typesize && blocksize == 0;
         let split = random.of(&[FORWARD_COMPATIBLE_SPLIT, AUTO_SPLIT, NEVER_SPLIT, ALWAYS_SPLIT]);
         let split = if split == ALWAYS_SPLIT && !is_splittable { NEVER_SPLIT } else { split };
@@ -113,11 +115,11 @@ impl Asked {
 
     fn compress(&self, data: &[u8]) -> Vec<u8> {
         let mut out = vec![0; data.len() + HEADER_LEN];
-        // SAFETY: sets a global number, and no other thread of this program calls the library.
+        // SAFETY: this sets a global number, and no other thread of this program calls the library.
         unsafe { blosc_src::blosc_set_splitmode(self.split) };
-        // SAFETY: both pointers are valid for the lengths given with them, the buffers do not
-        // overlap, all lengths fit an i32, the name ends with a zero, and the numbers are in the
-        // library's ranges. With one thread it starts none.
+        // SAFETY: both pointers are valid for the given lengths, the buffers do not overlap, all
+        // lengths fit in an i32, the name ends with a zero byte, and the numbers are within the
+        // ranges of the library. With one thread, it starts no others.
         let len = unsafe {
             blosc_src::blosc_compress_ctx(
                 self.level.into(),
@@ -139,11 +141,11 @@ impl Asked {
     }
 }
 
-/// What the C library decodes, or nothing where it fails.
+/// Decodes a buffer with the C library. Returns `None` if that fails.
 fn decode_by_c(packed: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = vec![0; len];
-    // SAFETY: `packed` is what the library's compressor returned, whole and unchanged, made of
-    // `len` bytes of data; `out` is valid for writes of as many.
+    // SAFETY: `packed` is the complete and unchanged output of the library's compressor for `len`
+    // bytes of data, and `out` is valid for writes of `len` bytes.
     let decoded = unsafe {
         blosc_src::blosc_decompress_ctx(packed.as_ptr().cast(), out.as_mut_ptr().cast(), len, 1)
     };
@@ -178,7 +180,7 @@ fn buffers_of_the_c_library_decode_to_the_same_bytes_as_in_c() {
         split += u32::from(header.is_split_allowed() && !header.is_memcpyed());
         memcpyed += u32::from(header.is_memcpyed());
     }
-    // The choice is worth something only if it reaches every way of storing.
+    // Check that the random options covered every way of storing data.
     assert!(split > BUFFERS / 10 && memcpyed > BUFFERS / 10, "{split} split, {memcpyed} memcpyed");
     assert!(split + memcpyed < BUFFERS * 4 / 5);
 }

@@ -1,5 +1,5 @@
-//! A file that is changed in place is the old one or the new one, whatever stops the change, and a
-//! reader sees the old one or the new one at any time.
+//! After an in-place change is stopped at any point, the file has its old or its new content, and a
+//! reader sees the old or the new content at all times.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -11,12 +11,12 @@ use binio::{ReadAt, Result};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A change: the last bytes of the file are replaced by others, some before them overwritten, and
+/// A change: the last bytes of the file are replaced, some bytes before them are overwritten, and
 /// the header is written last.
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// Bytes to overwrite, by their place after the header and before the tail, as permille.
+    /// Bytes to overwrite, each with its position between the header and the tail in thousandths.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -27,7 +27,7 @@ const HEADER: usize = 8;
 const UNTOUCHED: usize = 4;
 
 impl Case {
-    /// The ranges that are overwritten, with their new content.
+    /// Returns the ranges to overwrite, with their new content.
     fn patches(&self) -> Vec<(u64, &[u8])> {
         let (start, end) = (HEADER + UNTOUCHED, self.old.len() - self.tail);
         let place = |(permille, data): &'_ (usize, Vec<u8>)| {
@@ -63,7 +63,7 @@ impl Case {
         target.write_all_at(&self.header, 0)
     }
 
-    /// The file after the change.
+    /// Returns the file after the change.
     fn changed(&self) -> Vec<u8> {
         let mut new = self.old.clone();
         self.write(&mut new).unwrap();
@@ -87,7 +87,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What a reader sees of a storage.
+/// Returns the content that a reader sees in a storage.
 fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let file = storage.file_bytes().to_vec();
     let journal = storage.journal_bytes().map(<[u8]>::to_vec);
@@ -95,7 +95,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let Some(journaled) = journaled else { return file };
     let mut seen = vec![0; usize::try_from(journaled.len()).unwrap()];
     journaled.read_exact_at(&mut seen, 0).unwrap();
-    // In parts too.
+    // Read parts as well.
     for at in 0..seen.len() {
         let len = (seen.len() - at).min(7);
         assert_eq!(journaled.bytes_at(at as u64, len).unwrap(), seen[at..at + len]);
@@ -104,7 +104,8 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
     seen
 }
 
-/// A reader sees the old file or the new one, and so does everybody after the change was undone.
+/// Checks that a reader sees the old or the new content, and so does everyone after the change has
+/// been undone.
 fn check(case: &Case, mut left: MemoryStorage) {
     let new = case.changed();
     let before = seen(&left);
@@ -139,7 +140,7 @@ proptest! {
     #[test]
     fn a_power_cut_during_the_rollback_leaves_a_change_that_can_be_rolled_back(case in cases()) {
         let (storage, operations) = operations(&case);
-        // Before the journal is removed.
+        // The state just before the journal is removed.
         let mut left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
         journal::undo(&mut left).unwrap();
         for count in 0..=left.operations().len() {
@@ -168,7 +169,7 @@ proptest! {
                     matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_));
                 prop_assert_eq!(outcome.is_err(), is_reported);
                 if matches!(fault, Fault::FailOnceAtOperation(_)) && at + 1 < operations {
-                    // Undone at once; only the last operation comes too late.
+                    // The change is undone immediately, unless only the last operation failed.
                     prop_assert_eq!(storage.file_bytes(), &case.old[..]);
                     prop_assert_eq!(storage.journal_bytes(), None);
                 }
@@ -198,7 +199,7 @@ fn case() -> Case {
     Case { old, patches, tail: 8, new_tail: b"another, longer tail".to_vec(), header: *b"header 2" }
 }
 
-/// The storage after a power cut in the middle of the change.
+/// Returns the storage after a power cut in the middle of the change.
 fn interrupted(case: &Case) -> MemoryStorage {
     let (storage, operations) = operations(case);
     let left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
@@ -220,7 +221,7 @@ fn a_journal_of_another_file_is_not_applied() {
         assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&other[..], Some(journal)));
         assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
     }
-    // A file in which nothing was changed yet, or all, is the one.
+    // The journal belongs to a file in which nothing or everything was changed.
     for file in [&case.old, &case.changed()] {
         let mut storage = MemoryStorage::with_journal(file, journal);
         assert!(journal::undo(&mut storage).unwrap());
@@ -228,7 +229,8 @@ fn a_journal_of_another_file_is_not_applied() {
     }
 }
 
-/// A copy of another state of the file, which differs only where the change overwrites.
+/// A copy of another version of the file, which differs only in the ranges that the change
+/// overwrites.
 #[test]
 fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
     let case = case();
@@ -246,7 +248,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
             assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
         }
     }
-    // A file that is shorter although the change cut nothing.
+    // A file that is shorter, although the change does not truncate it.
     let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
     assert!(journal::undo(&mut storage).is_err());
 }
@@ -270,12 +272,12 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
         let mut storage = FileStorage::open(&lock).unwrap();
         let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
         case.write(&mut change).unwrap();
-        // As if the process were killed.
+        // Behave as if the process had been killed.
         std::mem::forget(change);
     }
     let pending = || journal::pending(&path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // The same bytes in another file.
+    // Another file with the same bytes.
     fs::copy(&path, &copy).unwrap();
     fs::rename(&path, folder.path().join("aside")).unwrap();
     fs::rename(&copy, &path).unwrap();
@@ -284,7 +286,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     assert_eq!(fs::read(&path).unwrap(), case.changed());
     fs::rename(folder.path().join("aside"), &path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // An older file that was copied with its time.
+    // An older file, copied with its modification time.
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     assert_eq!(pending(), Some(Pending::Foreign));
@@ -320,13 +322,14 @@ fn a_second_change_cannot_begin_while_a_journal_exists() {
     assert_eq!(left.file_bytes(), case.changed());
 }
 
-/// As a later version may write it: the file may be changed in part, so it is not taken for a whole one.
+/// A later version may write such a journal. The file may be partly changed, so it must not be
+/// treated as complete.
 #[test]
 fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
-    // Without the records, whose form is not known either.
+    // Omit the records, because their form is unknown as well.
     let end = u64::from_le_bytes(journal[72..80].try_into().unwrap());
     let end = usize::try_from(end).unwrap();
     journal.truncate(end + 4);
@@ -372,7 +375,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
         assert_eq!(read(&path), (true, case.old.clone().into()));
         #[cfg(unix)]
         {
-            // The journal lies beside the file, not beside the link.
+            // The journal is next to the file, not next to the link.
             let link = folder.path().join("elsewhere");
             std::os::unix::fs::symlink(&path, &link).unwrap();
             assert_eq!(read(&link), (true, case.old.clone().into()));
@@ -381,7 +384,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
         #[cfg(unix)]
         assert!(matches!(journal::roll_back(&path).unwrap_err().kind(), binio::ErrorKind::Locked));
         change.commit().unwrap();
-        // Even now, for whoever has opened it before.
+        // A reader that opened the file before is not affected.
         #[cfg(unix)]
         assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
     }
@@ -409,7 +412,7 @@ fn anything_but_a_regular_file_is_rejected_without_waiting() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()));
     for path in [&pipe, folder.path()] {
-        // A pipe without a writer is not waited for.
+        // Opening a pipe must not wait for its writer.
         let error = ConsistentFile::open(path).unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What holds for every input: cursor, scanner, byte order, checksums, windows.
+//! Properties that hold for every input: cursor, scanner, byte order, checksums, windows.
 
 use std::ops::Range;
 
@@ -19,12 +19,12 @@ fn algorithm() -> impl Strategy<Value = Algorithm> {
     (0..Algorithm::ALL.len()).prop_map(|index| Algorithm::ALL[index])
 }
 
-/// Text over two letters, in which needles overlap themselves and each other.
+/// Generates text with only two letters, so that needles overlap themselves and each other.
 fn two_letters(len: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(b'a'), Just(b'b')], len)
 }
 
-/// Every place of a needle, found the slow way.
+/// Returns the offset of every match of a needle, found by a naive search.
 fn naive_matches(data: &[u8], needle: &[u8], range: Range<usize>) -> Vec<u64> {
     let Some(part) = data.get(range.clone()) else { return Vec::new() };
     let found = part.windows(needle.len()).enumerate().filter(|(_, part)| *part == needle);
@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn bulk_decoding_equals_decoding_one_by_one(bytes in vec(any::<u8>(), 0..200), endian in endian()) {
-        // Start at an odd place now and then, so that alignment is not given.
+        // Sometimes start at an odd offset, so that the bytes are not always aligned.
         let whole = &bytes[bytes.len() % 8..];
         let numbers = &whole[..whole.len() / 8 * 8];
         let mut reader = ByteReader::new(numbers);
@@ -266,7 +266,7 @@ proptest! {
     }
 }
 
-/// Splits one input at every place, for needles that overlap themselves.
+/// Splits one input at every offset, for needles that overlap themselves.
 #[test]
 fn miri_matches_across_windows_of_any_size_are_found() {
     let data = b"aabaabaaab";

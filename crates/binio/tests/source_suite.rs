@@ -1,4 +1,4 @@
-//! Every source passes the same battery, with every length that might matter.
+//! Every source passes the suite in `binio::source`, with every length that might matter.
 
 use std::fs;
 use std::io::Cursor;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use binio::source::{ReadLog, Stream, Window, suite};
 use binio::{Bytes, FileSource, ReadAt, Span};
 
-/// Contents without a period that a wrong offset could hide in.
+/// Returns content without a period, which would hide a wrong offset.
 fn content(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! A file that is written through a fault is the old one or the new one, never a part.
+//! A file written in spite of a fault has its old or its new content, never part of the new one.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -10,7 +10,7 @@ use binio::{Endian, ErrorKind, Result};
 const OLD: &[u8] = b"the old file";
 const NEW: &[u8] = b"BLK1\x00\x07payload\0\0\0";
 
-/// Magic, payload length, payload, padding: a file as a format crate writes it.
+/// Writes a file in the way of a format crate: magic number, payload length, payload, padding.
 fn write_block<W: Write + Seek>(inner: W) -> Result<W> {
     let mut writer = PatchWriter::new(inner)?;
     writer.write_all(b"BLK1")?;
@@ -55,7 +55,7 @@ fn a_full_disk_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();
-    // The length is written twice: as zeros, then as it is.
+    // The length is written twice: first as zeros, then with its value.
     let written = NEW.len() as u64 + 2;
     for byte in 0..written {
         assert!(replace(&goal, Fault::FailAtByte(byte)).is_err(), "byte {byte}");

@@ -77,7 +77,8 @@ pub trait Data: Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Access {
-    /// The data is in memory: [`bytes_at`](Data::bytes_at) shares it, however large the range is.
+    /// The data is in memory, and [`bytes_at`](Data::bytes_at) shares it, regardless of the size of
+    /// the range.
     Memory,
     /// Each read has a cost, as for a file or for data that is compressed in blocks.
     Ranges {
@@ -95,7 +96,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the most efficient way to read a source, based on what it says about itself.
+    /// Returns the most efficient way to read a source, according to its methods.
     pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
         if source.is_memory() {
             return Self::Memory;

@@ -110,7 +110,8 @@ impl Datatype {
         }
     }
 
-    /// Returns the same type in another byte order: the type of elements read in that order.
+    /// Returns this type with a different byte order. Reading elements in that order yields this
+    /// type.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> Self {
         let Some(endian) = order.target() else { return self.clone() };

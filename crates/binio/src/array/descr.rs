@@ -31,7 +31,7 @@ use crate::error::elements::datatype as invalid;
 /// both in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
 
-/// Maximum number of items in a field without bytes, where a count of 0 is taken as 1.
+/// Maximum number of items in a field without bytes, where a count of 0 is treated as 1.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
 /// Maximum number of fields in a type, including the fields of inner records.
@@ -88,7 +88,7 @@ impl Datatype {
             return Self::parse(text);
         }
         let literal = Literal::from_json(value).ok_or_else(|| {
-            invalid("expected strings, integers and lists of them, not nested deep")
+            invalid("expected strings, 64-bit integers and lists of these, and less nesting")
         })?;
         match plain_list(&literal) {
             Some(scalar) => ScalarType::parse(scalar).map(Self::Scalar),
@@ -233,7 +233,7 @@ impl Parser {
                 Some([name, format]) => (name, format, None),
                 Some([name, format, shape]) => (name, format, Some(shape)),
                 _ => {
-                    let message = "expected a name, a type and perhaps a shape";
+                    let message = "expected a name, a type and, optionally, a shape";
                     return Err(invalid(format!("field {place}: {message}")));
                 }
             };
@@ -249,7 +249,9 @@ impl Parser {
             end = end.saturating_add(field.size());
             if end > MAX_ITEMSIZE {
                 let name = shortened(name);
-                return Err(invalid(format!("field {name} ends above {MAX_ITEMSIZE} bytes")));
+                return Err(invalid(format!(
+                    "field {name} ends after {MAX_ITEMSIZE} bytes, the maximum size"
+                )));
             }
             let is_void = field
                 .datatype()
@@ -280,20 +282,22 @@ impl Parser {
         for (key, value) in entries {
             let place = known.iter().position(|&name| key.as_text() == Some(name));
             let place = place.filter(|&place| found[place].is_none());
-            let place = place.ok_or_else(|| invalid(format!("expected each of {known:?} once")))?;
+            let place = place.ok_or_else(|| {
+                invalid(format!("expected only the keys {known:?}, each at most once"))
+            })?;
             found[place] = Some(value);
         }
         let [names, formats, offsets, titles, itemsize, aligned] = found;
         let list = |found: Option<&'_ Literal>, key: &str| {
             let items = found.and_then(Literal::items).map(<[Literal]>::to_vec);
-            items.ok_or_else(|| invalid(format!("expected a list as {key:?}")))
+            items.ok_or_else(|| invalid(format!("expected a list for the key {key:?}")))
         };
         let (names, formats) = (list(names, "names")?, list(formats, "formats")?);
         let offsets = offsets.map(|offsets| list(Some(offsets), "offsets")).transpose()?;
         let titles = titles.map(|titles| list(Some(titles), "titles")).transpose()?;
         let lengths = [Some(&formats), offsets.as_ref(), titles.as_ref()];
         if lengths.into_iter().flatten().any(|list| list.len() != names.len()) {
-            return Err(invalid("expected lists of one length"));
+            return Err(invalid("expected lists of equal length"));
         }
         let mut fields = Vec::with_capacity(names.len().min(MAX_FIELDS));
         for (place, (name, format)) in names.iter().zip(&formats).enumerate() {

@@ -111,8 +111,8 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Formats a float32 with its own shortest digits: 0.1, not 0.10000000149011612.
-#[allow(clippy::cast_possible_truncation, reason = "the value is a float32")]
+/// Formats a float32 with its own shortest digits, such as 0.1 instead of 0.10000000149011612.
+#[allow(clippy::cast_possible_truncation, reason = "the value was converted from a float32")]
 fn single(value: f64) -> Value {
     let digits = value.is_finite().then(|| (value as f32).to_string().parse().ok()).flatten();
     float(digits.unwrap_or(value))

@@ -52,7 +52,7 @@ impl Literal {
     /// Parses a whole string. Never panics.
     pub(crate) fn parse(text: &str) -> Result<Self, LiteralError> {
         if text.len() > MAX_LEN {
-            let message = format!("{} bytes of text, the limit is {MAX_LEN}", text.len());
+            let message = format!("the text has {} bytes, but the limit is {MAX_LEN}", text.len());
             return Err(LiteralError { at: MAX_LEN, message });
         }
         let mut parser = Parser { text, at: 0 };
@@ -243,7 +243,7 @@ impl Parser<'_> {
         let number = self.rest().get(..len).filter(|_| !is_octal);
         let number = number
             .and_then(|number| number.parse().ok())
-            .ok_or_else(|| self.expected("an integer of 64 bits"))?;
+            .ok_or_else(|| self.expected("a 64-bit integer"))?;
         self.at += len;
         if self.peek() == Some('L') {
             self.take();
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(fails("1 é"), "expected the end, found 'é' at byte 2 of the text");
         assert_eq!(
             fails("9223372036854775808"),
-            "expected an integer of 64 bits, found '9' at byte 0 of the text"
+            "expected a 64-bit integer, found '9' at byte 0 of the text"
         );
     }
 
@@ -458,7 +458,7 @@ mod tests {
         assert!(Literal::parse(&nested(132)).is_ok());
         assert_eq!(fails(&nested(133)), "more than 132 levels of nesting at byte 132 of the text");
         assert!(fails(&nested(500_000)).starts_with("more than 132 levels"));
-        assert!(fails(&" ".repeat((1 << 20) + 1)).starts_with("1048577 bytes of text"));
+        assert!(fails(&" ".repeat((1 << 20) + 1)).starts_with("the text has 1048577 bytes"));
         let json = |depth| (0..depth).fold(Value::from(0), |inner, _| vec![inner].into());
         assert!(Literal::from_json(&json(132)).is_some());
         assert!(Literal::from_json(&json(133)).is_none());

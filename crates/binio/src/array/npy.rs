@@ -65,23 +65,26 @@ impl Header {
     ///
     /// Fails with [`ElementsError::Shape`] if the array has more than 64 dimensions or at least
     /// 2^63 bytes. Fails with [`ElementsError::Datatype`] for records that the format does not
-    /// support, because their fields overlap or are not in the order of their bytes.
+    /// support, because their fields overlap or are not in order of their offsets.
     pub fn new(
         datatype: Datatype,
         order: Order,
         shape: Vec<u64>,
     ) -> std::result::Result<Self, ElementsError> {
         if shape.len() > MAX_DIMENSIONS {
-            let message = format!("{} dimensions, numpy has at most {MAX_DIMENSIONS}", shape.len());
+            let message =
+                format!("{} dimensions, but numpy supports at most {MAX_DIMENSIONS}", shape.len());
             return Err(ElementsError::Shape(message));
         }
         if !datatype.fits_npy() {
-            let message = "fields overlap or are not in the order of their bytes, which .npy files \
+            let message = "fields overlap or are not in order of their offsets, which .npy files \
                            cannot hold";
             return Err(ElementsError::Datatype(message.into()));
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
-            ElementsError::Shape(format!("{shape:?} of {datatype} is longer than 2^63 bytes"))
+            ElementsError::Shape(format!(
+                "an array of shape {shape:?} and type {datatype} exceeds 2^63 bytes"
+            ))
         })?;
         Ok(Self { datatype, order, shape, byte_size })
     }
@@ -132,14 +135,14 @@ impl Header {
             let mut found = entries.iter().filter(|(key, _)| key.as_text() == Some(name));
             match (found.next(), found.next()) {
                 (Some((_, value)), None) => Ok(value),
-                _ => Err(invalid(format!("expected the key {name:?} once"))),
+                _ => Err(invalid(format!("expected the key {name:?} exactly once"))),
             }
         };
         let datatype = Datatype::from_literal(key("descr")?)?;
         let order = match key("fortran_order")? {
             Literal::Bool(false) => Order::C,
             Literal::Bool(true) => Order::F,
-            _ => return Err(invalid("\"fortran_order\" is not True or False".into())),
+            _ => return Err(invalid("expected True or False for \"fortran_order\"".into())),
         };
         let shape = key("shape")?.counts().ok_or_else(|| {
             ElementsError::Shape("expected a tuple of counts in the header of the .npy file".into())
@@ -257,7 +260,8 @@ fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
             (12, ByteReader::at(&length, 8).read::<u32>(Endian::Little)?)
         }
         [major, minor] => {
-            let message = format!("version {major}.{minor} of .npy files, not 1.0, 2.0 or 3.0");
+            let message =
+                format!("version {major}.{minor} of .npy files; expected 1.0, 2.0 or 3.0");
             return Err(Error::unsupported(message).at(6));
         }
     };

@@ -6,7 +6,7 @@ use num_complex::Complex;
 use crate::Endian;
 use crate::array::{ScalarKind, ScalarType};
 
-/// The value of a numeric element, whatever its size.
+/// The value of a numeric element of any size.
 ///
 /// Conversions preserve the value: `true` becomes 1, and `2.0` becomes the integer 2.
 ///
@@ -30,7 +30,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// Returns the value if it is an integer, whatever the variant.
+    /// Returns the value if it is an integer, in any variant.
     pub fn to_int(self) -> Option<i128> {
         match self {
             Self::Bool(truth) => Some(truth.into()),
@@ -44,7 +44,7 @@ impl Number {
     pub fn to_float(self) -> Option<f64> {
         match self {
             Self::Bool(truth) => Some(u8::from(truth).into()),
-            #[allow(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
+            #[allow(clippy::cast_precision_loss, reason = "the nearest float is wanted")]
             Self::Int(value) => Some(value as f64),
             Self::Float(value) => Some(value),
             Self::Complex(_) => None,
@@ -63,7 +63,10 @@ impl Number {
 /// Converts a float without a fraction to an integer.
 fn exact_integer(value: f64) -> Option<i128> {
     let fits = value.fract() == 0.0 && value.abs() < 2_f64.powi(127);
-    #[allow(clippy::cast_possible_truncation, reason = "it is whole, and below 2^127 in size")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the value is whole and its magnitude is below 2^127"
+    )]
     fits.then_some(value as i128)
 }
 
@@ -186,7 +189,7 @@ fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
 
 /// Writes the nearest float. Returns `None` if a finite number would become infinite.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the nearest value is asked for")]
+#[allow(clippy::cast_possible_truncation, reason = "the nearest value is wanted")]
 fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
     let fits = |near: f64| (near.is_finite() || !value.is_finite()).then_some(());
     match out.len() {

@@ -25,7 +25,8 @@ use crate::array::{ElementsError, Strided, c_strides};
 
 /// Returns the error for an array that is larger than the address space.
 pub(crate) fn too_large(array: &Strided) -> ElementsError {
-    let message = format!("{:?} does not fit into the memory of this machine", array.shape());
+    let message =
+        format!("the shape {:?} exceeds the address space of this machine", array.shape());
     ElementsError::Shape(message)
 }
 

@@ -155,7 +155,7 @@ impl<'w> Printer<'w> {
         if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
         }
-        // For the axes before the first 0, each empty list is an element.
+        // Print one `[]` for each combination of the axes before the first axis of length 0.
         let depth = self.shape.iter().position(|&count| count == 0).unwrap_or(0);
         let shape = &self.shape[..depth];
         let (datatype, style) = (self.datatype, self.style);

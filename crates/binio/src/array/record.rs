@@ -96,7 +96,7 @@ impl Record {
             }
         }
         if i64::try_from(itemsize).is_err() {
-            return Err(invalid("the record is larger than 2^63 bytes"));
+            return Err(invalid("the record exceeds 2^63 bytes"));
         }
         if depth >= MAX_RECORD_DEPTH {
             return Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH}")));
@@ -267,7 +267,7 @@ impl Field {
     fn checked_size(&self) -> Result<u64, ElementsError> {
         if self.shape.len() > MAX_DIMENSIONS {
             return Err(shape(format!(
-                "field {} has {} dimensions, the limit is {MAX_DIMENSIONS}",
+                "field {} has {} dimensions, but the limit is {MAX_DIMENSIONS}",
                 shortened(&self.name),
                 self.shape.len()
             )));
@@ -277,7 +277,10 @@ impl Field {
 }
 
 fn too_large(field: &str) -> ElementsError {
-    invalid(format!("field {} ends past the end of the record or 2^63 bytes", shortened(field)))
+    invalid(format!(
+        "field {} ends after the end of the record, or after 2^63 bytes",
+        shortened(field)
+    ))
 }
 
 #[cfg(test)]

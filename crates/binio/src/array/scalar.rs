@@ -255,7 +255,7 @@ impl fmt::Display for ScalarType {
 impl TimeUnit {
     /// Parses `[25s]`. An empty string means that there is no unit. Returns `None` for anything
     /// else.
-    #[allow(clippy::option_option, reason = "no unit is one of the results")]
+    #[allow(clippy::option_option, reason = "`None` inside `Some` means that there is no unit")]
     fn parse(text: &str) -> Option<Option<Self>> {
         if text.is_empty() {
             return Some(None);

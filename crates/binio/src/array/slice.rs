@@ -8,7 +8,7 @@
 //! | `::2` | every second element |
 //! | `::-1` | all, in reverse order |
 //! | `3`, `-1` | one; the axis is removed; an error if it is not on the axis |
-//! | `...` | as many full axes as the other slices leave; at most once |
+//! | `...` | all axes that the other slices do not use, in full; at most once |
 //! | `None` | a new axis of length 1 |
 //!
 //! With a negative step, a missing start means the last element, and a missing stop the position
@@ -54,7 +54,7 @@ pub enum Slice {
         /// The distance between selected elements.
         step: i64,
     },
-    /// As many full axes as the other slices leave.
+    /// All axes that the other slices do not use, in full.
     Ellipsis,
     /// A new axis of length 1.
     NewAxis,
@@ -83,7 +83,7 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
     };
     let mut ellipses = slices.iter().filter(|slice| matches!(slice, Slice::Ellipsis));
     if ellipses.nth(1).is_some() {
-        return Err(invalid("more than one `...`"));
+        return Err(invalid("expected at most one `...`"));
     }
     let implied = [Slice::Ellipsis];
     let has_ellipsis = slices.contains(&Slice::Ellipsis);
@@ -145,8 +145,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // With at most one element the step is not used, however long it is. With more it
-                // stays inside the array.
+                // With at most one element, the step is not used, so its size does not matter. With
+                // more elements, it stays inside the array.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
@@ -160,7 +160,7 @@ fn invalid(message: impl Into<String>) -> ElementsError {
 }
 
 impl Slice {
-    /// All elements of an axis.
+    /// Selects all elements of an axis.
     pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
 
     /// Parses slices separated by commas, one per axis.
@@ -188,10 +188,10 @@ impl Slice {
                 let column = text.len() - error.input.len() + 1;
                 Err(invalid(format!(
                     "{text:?} at character {column}: expected start:stop:step or an index on each \
-                     axis, with numbers of 64 bits and no step of 0"
+                     axis, with 64-bit numbers and no step of 0"
                 )))
             }
-            Err(nom::Err::Incomplete(_)) => Err(invalid(format!("{text:?} is cut"))),
+            Err(nom::Err::Incomplete(_)) => Err(invalid(format!("{text:?} is incomplete"))),
         }
     }
 
@@ -203,13 +203,14 @@ impl Slice {
             Self::Index(index) => {
                 let position = from_end(index, len);
                 if position < 0 || position >= len {
-                    let message = format!("index {index} is outside of axis {axis} of {len}");
+                    let message =
+                        format!("index {index} is out of bounds for axis {axis} of length {len}");
                     return Err(invalid(message));
                 }
                 (position, 1, 1)
             }
             Self::Range { step: 0, .. } => {
-                return Err(invalid(format!("the step on axis {axis} is 0")));
+                return Err(invalid(format!("the step on axis {axis} must not be 0")));
             }
             Self::Range { start, stop, step } => {
                 let wide = i128::from(step);
@@ -341,7 +342,7 @@ mod tests {
         assert_eq!(resolve(&[Slice::Index(-1)], &[4]).unwrap(), [Some(last)]);
         for index in [4, -5, i64::MAX, i64::MIN] {
             let error = resolve(&[Slice::ALL, Slice::Index(index)], &[9, 4]).unwrap_err();
-            let expected = format!("slice: index {index} is outside of axis 1 of 4");
+            let expected = format!("slice: index {index} is out of bounds for axis 1 of length 4");
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -349,9 +350,9 @@ mod tests {
     #[test]
     fn too_many_slices_and_steps_of_0_are_rejected() {
         let error = resolve(&[Slice::ALL; 3], &[4, 3]).unwrap_err();
-        assert_eq!(error.to_string(), "slice: 3 slices for 2 dimensions");
+        assert_eq!(error.to_string(), "slice: 3 slices are too many for 2 dimensions");
         let error = resolve(&[range(None, None, 0)], &[4]).unwrap_err();
-        assert_eq!(error.to_string(), "slice: the step on axis 0 is 0");
+        assert_eq!(error.to_string(), "slice: the step on axis 0 must not be 0");
     }
 
     #[test]

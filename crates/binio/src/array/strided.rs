@@ -6,7 +6,7 @@
 //! o + sum of min(0, (n - 1) s)   ..   o + sum of max(0, (n - 1) s) + size of one element
 //! ```
 //!
-//! An array with a dimension of 0 has no elements and occupies no bytes, whatever its offset is.
+//! An array with a dimension of 0 has no elements and occupies no bytes, regardless of its offset.
 
 use std::ops::Range;
 
@@ -307,7 +307,8 @@ impl Strided {
     /// than 64 dimensions or more than 2^64 - 1 elements.
     pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         check_shape(shape)?;
-        let mismatch = || bad_shape(format!("{:?} cannot be repeated to {shape:?}", self.shape));
+        let mismatch =
+            || bad_shape(format!("the shape {:?} cannot be broadcast to {shape:?}", self.shape));
         let extra = shape.len().checked_sub(self.shape.len()).ok_or_else(mismatch)?;
         let mut strides = vec![0; extra];
         for ((&from, &stride), &to) in self.shape.iter().zip(&self.strides).zip(&shape[extra..]) {
@@ -320,7 +321,7 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// Gives the elements in C order another shape, if that is possible without copying.
+    /// Changes the shape of the elements in C order, if that is possible without copying.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -340,7 +341,7 @@ impl Strided {
         check_shape(shape)?;
         if count(shape) != count(&self.shape) {
             return Err(bad_shape(format!(
-                "{:?} has not as many elements as {shape:?}",
+                "the shape {:?} has a different number of elements than {shape:?}",
                 self.shape
             )));
         }
@@ -348,7 +349,10 @@ impl Strided {
             c_strides(shape, self.itemsize)?
         } else {
             self.reshaped(shape).ok_or_else(|| {
-                let message = format!("{:?} cannot become {shape:?} without a copy", self.shape);
+                let message = format!(
+                    "the shape {:?} cannot become {shape:?} without copying the elements",
+                    self.shape
+                );
                 ElementsError::Strides(message)
             })?
         };
@@ -444,17 +448,17 @@ impl Strided {
 
 fn check_shape(shape: &[u64]) -> Result<(), ElementsError> {
     if shape.len() > MAX_DIMENSIONS {
-        let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", shape.len());
+        let message = format!("{} dimensions, but the limit is {MAX_DIMENSIONS}", shape.len());
         return Err(bad_shape(message));
     }
     match count(shape) {
         Some(_) => Ok(()),
-        None => Err(bad_shape(format!("{shape:?} has too many elements"))),
+        None => Err(bad_shape(format!("the shape {shape:?} has too many elements"))),
     }
 }
 
-/// Returns the number of elements, or `None` if it exceeds 64 bits. If any count is 0, returns 0
-/// whatever the others are.
+/// Returns the number of elements, or `None` if it exceeds 64 bits. If any count is 0, returns 0,
+/// regardless of the others.
 pub fn count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -462,8 +466,8 @@ pub fn count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |product, &count| product.checked_mul(count))
 }
 
-/// Returns the size of an array in bytes, or `None` from 2^63 upwards. If any count is 0, returns 0
-/// whatever the others are.
+/// Returns the size of an array in bytes, or `None` from 2^63 upwards. If any count is 0, returns
+/// 0, regardless of the others.
 pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -487,7 +491,7 @@ pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ElementsError
         *place = match stride {
             Some(stride) => stride,
             None if is_empty => i64::MAX,
-            None => return Err(bad_shape(format!("{shape:?} is larger than 2^63 bytes"))),
+            None => return Err(bad_shape(format!("the shape {shape:?} exceeds 2^63 bytes"))),
         };
         stride = i64::try_from(count.max(1)).ok().and_then(|count| place.checked_mul(count));
     }

@@ -64,7 +64,7 @@ impl Swap {
         // Identical parts are the same numbers under two names.
         parts.dedup();
         if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
-            return Err(invalid("fields that overlap cannot change their byte order"));
+            return Err(invalid("the byte order of overlapping fields cannot be changed"));
         }
         Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
     }
@@ -75,7 +75,7 @@ impl Swap {
             Self::None => {}
             Self::Width(width) => {
                 let swapped = crate::number::swap_in_place(bytes, *width);
-                debug_assert!(swapped.is_ok(), "whole elements are whole components");
+                debug_assert!(swapped.is_ok(), "whole elements consist of whole components");
             }
             Self::Parts(parts) => {
                 for element in bytes.chunks_exact_mut(item.max(1)) {

@@ -190,7 +190,7 @@ impl<D: Clone> Array<D> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
-    /// Gives the elements another shape, if that is possible without copying.
+    /// Changes the shape of the elements in C order, if that is possible without copying.
     ///
     /// # Errors
     ///

@@ -116,7 +116,7 @@ pub fn write_ranges<E: From<ElementsError>>(
         }
         let bytes = &mut buffer[..piece.span];
         let copied = reversed(&copy, piece.axes).copy(packed, piece.packed, bytes, piece.below);
-        debug_assert!(copied.is_some(), "the axes span the piece");
+        debug_assert!(copied.is_some(), "the axes cover the piece");
         write(piece.start, bytes)
     })
 }

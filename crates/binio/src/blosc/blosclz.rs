@@ -20,11 +20,11 @@ use crate::{Error, Result};
 
 /// Lowest first byte of an instruction that is a match.
 const MATCH: u8 = 32;
-/// The length that means that length bytes follow.
+/// The length in an instruction which means that length bytes follow.
 const LONG: usize = 6;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 3;
-/// The high part of a distance that, with a low byte of 255, means that far bytes follow.
+/// The high part of a distance which, together with a low byte of 255, means that far bytes follow.
 const FAR_HIGH: usize = 31 << 8;
 /// The offset added to the far bytes of a distance.
 const FAR: usize = 8191;

@@ -71,7 +71,7 @@ impl Decoders {
                     .decompress(stream, out, FlushDecompress::Finish)
                     .map_err(|error| failed(&error))?;
                 if status != Status::StreamEnd {
-                    return Err(failed(&"the stream goes on after its data"));
+                    return Err(failed(&"the stream continues after the data"));
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
             }
@@ -81,7 +81,7 @@ impl Decoders {
             Codec::Zstd => {
                 let frame = zstd::zstd_safe::find_frame_compressed_size(stream);
                 if !stream.starts_with(&ZSTD_MAGIC) || frame != Ok(stream.len()) {
-                    return Err(failed(&"expected one whole frame"));
+                    return Err(failed(&"expected exactly one complete frame"));
                 }
                 let zstd = self.zstd.get_or_insert_with(zstd::bulk::Decompressor::default);
                 zstd.decompress_to_buffer(stream, out).map_err(|error| failed(&error))?
@@ -97,7 +97,7 @@ impl Decoders {
 
 #[cfg(not(feature = "blosc-zstd"))]
 fn without_zstd(what: &str) -> Error {
-    Error::unsupported(format!("{what} by zstd without the feature blosc-zstd"))
+    Error::unsupported(format!("{what} with zstd requires the feature blosc-zstd"))
 }
 
 /// An encoder, with state that is reused for each stream.
@@ -132,7 +132,8 @@ impl Encoder {
             }
             Compressor::Blosclz | Compressor::Lz4hc => {
                 let name = compressor.name();
-                let message = format!("compression by {name} without the feature blosc-compress");
+                let message =
+                    format!("compression with {name} requires the feature blosc-compress");
                 return Err(Error::unsupported(message));
             }
         }))

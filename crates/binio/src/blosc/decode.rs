@@ -67,7 +67,7 @@ impl<'a> Buffer<'a> {
             return Err(Error::truncated(ctbytes, available).at(0));
         }
         if available > ctbytes {
-            let message = format!("buffer of {available} bytes with ctbytes {ctbytes}");
+            let message = format!("the buffer has {available} bytes, but its ctbytes is {ctbytes}");
             return Err(Error::invalid(message).at(12));
         }
         if header.block_count() > 0 && !header.is_memcpyed() {
@@ -126,7 +126,10 @@ impl<'a> Buffer<'a> {
     ) -> Result<()> {
         let nbytes = self.nbytes();
         if range.start > range.end || range.end > nbytes {
-            let message = format!("bytes {}..{} of {nbytes}", range.start, range.end);
+            let message = format!(
+                "the range {}..{} is not within the {nbytes} bytes of data",
+                range.start, range.end
+            );
             return Err(Error::invalid(message));
         }
         check_len(out.len(), range.len())?;
@@ -505,7 +508,7 @@ mod tests {
         assert_eq!(cut.to_string(), "needs 50 bytes, found only 49 at offset 0");
         bytes.push(0);
         let long = Buffer::parse(&bytes).unwrap_err();
-        assert_eq!(long.to_string(), "buffer of 51 bytes with ctbytes 50 at offset 12");
+        assert_eq!(long.to_string(), "the buffer has 51 bytes, but its ctbytes is 50 at offset 12");
     }
 
     #[test]
@@ -538,7 +541,10 @@ mod tests {
             blocks: vec![vec![vec![0; 133]; 3]],
         };
         let error = decode(&build.bytes()).unwrap_err();
-        assert_eq!(error.to_string(), "block 0: 400 bytes in 3 streams at offset 16");
+        assert_eq!(
+            error.to_string(),
+            "block 0: 400 bytes do not divide into 3 equal streams at offset 16"
+        );
     }
 
     #[test]
@@ -565,7 +571,10 @@ mod tests {
             blocks: vec![vec![vec![0; 10]]],
         };
         let error = Buffer::parse(&build.bytes()).unwrap_err();
-        assert_eq!(error.to_string(), "blocksize 2000000000 cannot come from 14 bytes at offset 8");
+        assert_eq!(
+            error.to_string(),
+            "blocksize 2000000000 is more than 14 compressed bytes can decode to at offset 8"
+        );
     }
 
     #[test]
@@ -585,7 +594,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: stream of 512 bytes for 1, more than any codec makes at offset 20"
+            "block 0: a stream of 512 bytes is longer than any codec produces for 1 bytes at offset 20"
         );
     }
 

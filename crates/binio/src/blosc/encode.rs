@@ -86,7 +86,7 @@ impl Compressor {
 /// # Ok::<(), binio::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the methods that set them say what they are")]
+#[allow(missing_docs, reason = "each field is documented by the method that sets it")]
 #[non_exhaustive]
 pub struct CompressOptions {
     pub compressor: Compressor,
@@ -109,8 +109,8 @@ impl CompressOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
-        /// Sets the block size in bytes. 0 lets the level and the compressor determine it. Blocks
-        /// consist of whole elements and have at least 128 bytes.
+        /// Sets the block size in bytes. With 0, it is chosen according to the level and the
+        /// compressor. Blocks consist of whole elements and have at least 128 bytes.
         blocksize: u32;
     }
 

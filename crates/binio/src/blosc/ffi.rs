@@ -19,7 +19,7 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     out.clear();
     out.try_reserve_exact(room).map_err(|error| Error::from(std::io::Error::from(error)))?;
     let Some(name) = name(options.compressor) else {
-        return Err(Error::unsupported("snappy in the C library"));
+        return Err(Error::unsupported("compression with snappy by the C library"));
     };
     let shuffle: c_int = match options.shuffle {
         Shuffle::None => 0,
@@ -52,7 +52,7 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     };
     let len = usize::try_from(written).ok().filter(|len| (HEADER_LEN..=room).contains(len));
     let Some(len) = len else {
-        return Err(Error::invalid(format!("the Blosc compressor failed with {written}")));
+        return Err(Error::invalid(format!("the Blosc compressor failed with code {written}")));
     };
     // SAFETY: the library reports that it wrote `len` bytes from the start of the buffer, without
     // gaps: header, table of blocks and streams, or header and data. `len` is not above `room`,
@@ -94,7 +94,8 @@ mod tests {
         let mut out = Vec::new();
         for compressor in THERE {
             for len in (0..300).chain([511, 512, 1023, 1024, 1999, 2000]) {
-                // Exactly as long as the data, so that a sanitizer detects a read past its end.
+                // Allocate exactly the length of the data, so that a sanitizer detects a read past
+                // its end.
                 let exact = data[data.len() - len..].to_vec().into_boxed_slice();
                 let typesize = [1, 2, 3, 8, 16, 17, 128, 255][len % 8];
                 let level = (len % 10) as u8;

@@ -149,7 +149,7 @@ impl Header {
         };
         let [version, versionlz, flags, typesize, ..] = *bytes;
         if version > VERSION {
-            let message = format!("Blosc2 (version {version}), expected version {VERSION}");
+            let message = format!("version {version} (Blosc2); expected version {VERSION}");
             return Err(Error::unsupported(message).at(0));
         }
         let check = |holds: bool, at: u64, message: &dyn Fn() -> String| {
@@ -160,7 +160,7 @@ impl Header {
             format!("Blosc codec version {versionlz}, expected {VERSION_LZ}")
         })?;
         check(flags & FLAG_RESERVED == 0, 2, &|| {
-            format!("Blosc flags {flags:#04x}: bit 3 is set")
+            format!("Blosc flags {flags:#04x}: bit 3 is set, expected 0")
         })?;
         let Some(codec) = Codec::from_flags(flags) else {
             let message = format!("Blosc codec {}, expected 0 to 4", flags >> CODEC_SHIFT);
@@ -172,7 +172,9 @@ impl Header {
         let ctbytes: u32 = reader.read(Endian::Little)?;
 
         let header = Self { flags, codec, typesize, nbytes, blocksize, ctbytes };
-        check(nbytes <= MAX_NBYTES, 4, &|| format!("nbytes {nbytes}, at most {MAX_NBYTES}"))?;
+        check(nbytes <= MAX_NBYTES, 4, &|| {
+            format!("nbytes {nbytes}, expected at most {MAX_NBYTES}")
+        })?;
         check(ctbytes >= OVERHEAD && i32::try_from(ctbytes).is_ok(), 12, &|| {
             format!("ctbytes {ctbytes}, expected {OVERHEAD} to {}", i32::MAX)
         })?;
@@ -182,7 +184,7 @@ impl Header {
             })?;
             return Ok(header);
         }
-        check(typesize > 0, 3, &|| "typesize 0".to_owned())?;
+        check(typesize > 0, 3, &|| "typesize 0, expected 1 to 255".to_owned())?;
         if header.is_memcpyed() {
             let expected = nbytes + OVERHEAD;
             check(ctbytes == expected, 12, &|| {
@@ -191,11 +193,11 @@ impl Header {
             return Ok(header);
         }
         check((1..=nbytes).contains(&blocksize), 8, &|| {
-            format!("blocksize {blocksize}, expected 1 to {nbytes}, the data's length")
+            format!("blocksize {blocksize}, expected 1 to {nbytes}, the length of the data")
         })?;
         check(header.table_end() <= u64::from(ctbytes), 12, &|| {
             let end = header.table_end();
-            format!("ctbytes {ctbytes}, and the table of blocks ends at {end}")
+            format!("ctbytes {ctbytes}, but the table of blocks ends at {end}")
         })?;
         Ok(header)
     }
@@ -335,20 +337,25 @@ mod tests {
             (0, &[0], 0, "Blosc version 0, expected 2"),
             (1, &[0], 1, "Blosc codec version 0, expected 1"),
             (1, &[2], 1, "Blosc codec version 2, expected 1"),
-            (2, &[0x09], 2, "Blosc flags 0x09: bit 3 is set"),
+            (2, &[0x09], 2, "Blosc flags 0x09: bit 3 is set, expected 0"),
             (2, &[0xa0], 2, "Blosc codec 5, expected 0 to 4"),
             (2, &[0xe0], 2, "Blosc codec 7, expected 0 to 4"),
-            (3, &[0], 3, "typesize 0"),
-            (4, &le(MAX_NBYTES + 1), 4, "nbytes 2147483632, at most 2147483631"),
-            (4, &le(u32::MAX), 4, "nbytes 4294967295, at most 2147483631"),
+            (3, &[0], 3, "typesize 0, expected 1 to 255"),
+            (4, &le(MAX_NBYTES + 1), 4, "nbytes 2147483632, expected at most 2147483631"),
+            (4, &le(u32::MAX), 4, "nbytes 4294967295, expected at most 2147483631"),
             (4, &le(0), 12, "ctbytes 100 of an empty buffer, expected 16"),
-            (8, &le(0), 8, "blocksize 0, expected 1 to 1024, the data's length"),
-            (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024, the data's length"),
-            (8, &le(1 << 31), 8, "blocksize 2147483648, expected 1 to 1024, the data's length"),
-            (8, &le(1), 12, "ctbytes 100, and the table of blocks ends at 4112"),
+            (8, &le(0), 8, "blocksize 0, expected 1 to 1024, the length of the data"),
+            (8, &le(1025), 8, "blocksize 1025, expected 1 to 1024, the length of the data"),
+            (
+                8,
+                &le(1 << 31),
+                8,
+                "blocksize 2147483648, expected 1 to 1024, the length of the data",
+            ),
+            (8, &le(1), 12, "ctbytes 100, but the table of blocks ends at 4112"),
             (12, &le(15), 12, "ctbytes 15, expected 16 to 2147483647"),
             (12, &le(1 << 31), 12, "ctbytes 2147483648, expected 16 to 2147483647"),
-            (12, &le(23), 12, "ctbytes 23, and the table of blocks ends at 24"),
+            (12, &le(23), 12, "ctbytes 23, but the table of blocks ends at 24"),
             (2, &[0x03], 12, "ctbytes 100 of a memcpyed buffer, expected 1040"),
         ];
         for (at, bytes, offset, message) in cases {

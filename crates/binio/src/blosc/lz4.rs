@@ -3,10 +3,10 @@
 //! | size | field |
 //! |---|---|
 //! | 1 | token: number of literals n in the upper four bits, match length l in the lower four |
-//! | | if n = 15: bytes to add to it, up to and including the first that is not 255 |
+//! | | if n = 15: bytes to add to n, up to and including the first that is not 255 |
 //! | n | literals |
 //! | 2 | distance, little-endian, from 1 |
-//! | | if l = 15: bytes to add to it in the same way |
+//! | | if l = 15: bytes to add to l, up to and including the first that is not 255 |
 //!
 //! A match copies l + 4 bytes. The last sequence ends after its literals.
 //!
@@ -18,7 +18,7 @@ use super::copies::{copy_literals, copy_match, copy_piece, repeated};
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// The number in a token that means that length bytes follow.
+/// The length in a token that means that more length bytes follow.
 const LONG: usize = 15;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 4;

@@ -48,7 +48,10 @@ mod ffi;
 mod header;
 mod lz4;
 mod shuffle;
-#[allow(unsafe_code, reason = "calls code for instructions that it has looked for")]
+#[allow(
+    unsafe_code,
+    reason = "calls code for instructions after checking that the processor supports them"
+)]
 mod wide;
 
 pub use decode::{Buffer, Scratch};

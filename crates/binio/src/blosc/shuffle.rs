@@ -1,7 +1,10 @@
 //! Byte shuffle. Byte k of element i is at offset k · m + i, for the m whole elements of a block.
 //! Bytes after the last whole element are not moved.
 
-#![allow(clippy::inline_always, reason = "what is inlined is compiled for its caller's vectors")]
+#![allow(
+    clippy::inline_always,
+    reason = "inlined code is compiled for the vector instructions of its caller"
+)]
 
 use std::array;
 

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_digest_of_the_wrong_length_is_rejected() {
         let error = Digest::from_bytes(Algorithm::Sha1, &[0; 16]).unwrap_err();
-        assert_eq!(error.to_string(), "sha1 digest of 16 bytes, expected 20");
+        assert_eq!(error.to_string(), "sha1 digest has 16 bytes, expected 20");
         assert!(Digest::stored(Algorithm::Crc32, &[0; 8], Endian::Little).is_err());
     }
 
@@ -129,7 +129,10 @@ mod tests {
         let stored = Algorithm::Crc32.digest(b"old");
         let error = Algorithm::Crc32.digest(b"new").verify(stored).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Checksum { .. }));
-        assert_eq!(error.to_string(), "crc32 of the data is 6be34445, stored is 3f5dd4e5");
+        assert_eq!(
+            error.to_string(),
+            "crc32 of the data is 6be34445, but the stored one is 3f5dd4e5"
+        );
         stored.verify(stored).unwrap();
     }
 

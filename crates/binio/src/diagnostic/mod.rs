@@ -213,7 +213,7 @@ pub struct Diagnostic<C> {
 }
 
 #[cfg(feature = "serde")]
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn serialize_code<C: Code, S: serde::Serializer>(
     code: &C,
     serializer: S,
@@ -294,7 +294,7 @@ macro_rules! codes {
             $(#[doc = ::std::concat!("`", $text, "`:")] $(#[doc = $doc])+ $name,)+
         }
 
-        #[allow(dead_code, reason = "a format need not use all of it")]
+        #[allow(dead_code, reason = "a format may not use all methods")]
         impl $Code {
             /// All codes, in order of declaration.
             $vis const ALL: &'static [Self] = &[$(Self::$name,)+];

@@ -1,7 +1,7 @@
-//! Finding the name that was probably meant.
+//! Finding the name that was probably intended.
 
-/// Finds the name with the fewest changes from a text: at most two, and at most half the number of
-/// its characters.
+/// Finds the name that needs the fewest changes to become `text`: at most two, and at most half its
+/// number of characters.
 ///
 /// ```
 /// let names = ["exposure_time", "gain"];

@@ -20,7 +20,7 @@ use crate::diagnostic::count;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ElementsError {
-    /// The shape is impossible for any array, or does not fit.
+    /// The shape is impossible for any array, or does not fit the data.
     Shape(String),
     /// The strides do not fit the shape.
     Strides(String),
@@ -88,7 +88,9 @@ impl fmt::Display for ElementsError {
             Self::Shape(message) => write!(f, "shape: {message}"),
             Self::Strides(message) => write!(f, "strides: {message}"),
             Self::Datatype(message) => write!(f, "datatype: {message}"),
-            Self::Object => f.write_str("the datatype holds Python objects, which are not bytes"),
+            Self::Object => {
+                f.write_str("the datatype contains Python objects, which are not bytes")
+            }
             Self::Outside { low, high, len } => {
                 write!(f, "elements lie at bytes {low}..{high} of {} of data", count(*len, "byte"))
             }
@@ -98,7 +100,7 @@ impl fmt::Display for ElementsError {
             }
             Self::Slice(message) => write!(f, "slice: {message}"),
             Self::Element { index, message } => write!(f, "element {index}: {message}"),
-            Self::Overlap => f.write_str("elements that share bytes cannot be written"),
+            Self::Overlap => f.write_str("elements that overlap cannot be written"),
             Self::Limit { what, limit, requested } => {
                 write!(f, "{what}: {requested} is above the limit of {limit}")
             }

@@ -1,4 +1,4 @@
-//! Errors that say what failed, where, and what was expected.
+//! Errors that state the problem, its position, and the expected value.
 //!
 //! An [`Error`] has a kind, the absolute offset in the source at which it happened, and a path of
 //! contexts (`block 3: used_size`) that callers add as they pass it on. It is displayed as one
@@ -263,7 +263,7 @@ impl fmt::Display for ErrorKind {
             #[cfg(feature = "checksum")]
             Self::Checksum { stored, computed } => write!(
                 f,
-                "{} of the data is {computed}, stored is {stored}",
+                "{} of the data is {computed}, but the stored one is {stored}",
                 computed.algorithm().name()
             ),
             Self::Limit { what, limit, requested } => {
@@ -277,7 +277,7 @@ impl fmt::Display for ErrorKind {
             #[cfg(feature = "array")]
             Self::Array(error) => error.fmt(f),
             Self::NeedsData(range) => {
-                write!(f, "bytes {}..{} were not fetched yet", range.start, range.end)
+                write!(f, "bytes {}..{} have not been fetched yet", range.start, range.end)
             }
             Self::Locked => f.write_str("another process is changing this file"),
             Self::ForeignJournal => f.write_str(
@@ -369,7 +369,7 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
 /// The error kinds of a format, for use with [`error_type!`](crate::error_type).
 pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     /// Converts an error of this crate, whose offset is stored in the format's error. Limits and
-    /// system errors should stay what they are.
+    /// system errors should be mapped to the same kinds.
     fn from_binio(error: Error) -> Self;
 
     /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. The
@@ -584,7 +584,7 @@ mod tests {
                     stored: digest(&[0, 0, 0, 1]),
                     computed: digest(&[0, 98, 0, 98]),
                 },
-                "adler32 of the data is 00620062, stored is 00000001",
+                "adler32 of the data is 00620062, but the stored one is 00000001",
             ),
             (
                 ErrorKind::Limit { what: "items", limit: 2, requested: 3 },
@@ -595,7 +595,7 @@ mod tests {
                 "cannot allocate 5 bytes for block 3",
             ),
             (ErrorKind::Unsupported("version 9".into()), "not supported: version 9"),
-            (ErrorKind::NeedsData(3..5), "bytes 3..5 were not fetched yet"),
+            (ErrorKind::NeedsData(3..5), "bytes 3..5 have not been fetched yet"),
         ];
         for (kind, text) in cases {
             assert_eq!(Error::new(kind).to_string(), text);

@@ -208,7 +208,7 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
 /// are then unchanged.
 pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
-        return Err(Error::unsupported(format!("byte order of numbers of {width} bytes")));
+        return Err(Error::unsupported(format!("changing the byte order of {width}-byte numbers")));
     }
     check_width(bytes.len(), width)?;
     match width {
@@ -304,7 +304,7 @@ mod tests {
         let short = decode_into(&[0; 7], Endian::Big, &mut out).unwrap_err();
         assert!(matches!(short.kind(), ErrorKind::Truncated { needed: 8, available: 7 }));
         let long = decode_into(&[0; 9], Endian::Big, &mut out).unwrap_err();
-        assert_eq!(long.to_string(), "9 bytes for 2 numbers of 4 bytes");
+        assert_eq!(long.to_string(), "9 bytes are too many for 2 numbers of 4 bytes");
         assert!(decode::<u32>(&[0; 7], Endian::Big).is_err());
         assert!(swap_in_place(&mut [0; 7], 2).is_err());
         assert!(swap_in_place(&mut [0; 6], 3).is_err());

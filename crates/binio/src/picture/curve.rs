@@ -5,7 +5,7 @@ use crate::picture::stretch::percentile;
 /// A one-dimensional array in the size of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The smallest and the largest value, infinities included, or `None` if all values are NaN.
+    /// The smallest and the largest value, including infinities, or `None` if all values are NaN.
     pub range: Option<Span>,
     /// The median of the values that are not NaN.
     pub median: Option<f64>,

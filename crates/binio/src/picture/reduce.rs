@@ -58,11 +58,11 @@ pub struct Reducer {
     order: Order,
 }
 
-/// The elements in the order in which they come.
+/// The elements of an array, in the order in which they are pushed.
 #[derive(Clone, Debug)]
 struct Elements {
     values: Values,
-    /// Which elements are missing.
+    /// The mask, which is `true` for missing elements.
     mask: Option<Vec<bool>>,
     index: usize,
 }
@@ -117,7 +117,7 @@ impl Reducer {
         Ok(Self { elements: Elements { values, mask: None, index: 0 }, cells, order })
     }
 
-    /// Leaves out the elements for which the mask is `true`. The mask has the order of the elements.
+    /// Ignores the elements for which the mask is `true`. The mask has the order of the elements.
     #[must_use]
     pub fn mask(mut self, mask: Option<Vec<bool>>) -> Self {
         self.elements.mask = mask;
@@ -135,7 +135,7 @@ impl Reducer {
         });
     }
 
-    /// Returns the picture. Pixels whose elements were not pushed are NaN.
+    /// Returns the picture. A pixel is NaN if none of its elements were pushed.
     pub fn finish(mut self) -> Plane {
         let width = self.cells.blocks.len();
         let height = self.cells.rows.div_ceil(self.cells.step) as usize;

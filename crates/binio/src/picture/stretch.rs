@@ -73,7 +73,7 @@ impl Stretch {
     /// Returns the brightness of a value, given the [limits](Self::limits). If the limits are equal, values at the
     /// limit are mid-grey. NaN remains NaN.
     pub fn brightness(&self, value: f64, (low, high): (f64, f64)) -> f64 {
-        // Halves, because the difference of two finite values may be infinite.
+        // Compute with halves, because the difference of two finite values may be infinite.
         let (value, low, high) = (value / 2.0, low / 2.0, high / 2.0);
         let linear = (value - low) / (high - low);
         let is_at_limits = linear.is_nan() && !value.is_nan();

@@ -19,7 +19,7 @@ impl Values {
     /// [`ElementsError::Datatype`] if the elements are neither numbers, booleans, dates nor time spans.
     pub fn new(datatype: &Datatype) -> Result<Self, ElementsError> {
         let reason = match datatype.as_scalar() {
-            None => "an array of records has no picture, only its fields have",
+            None => "an array of records has no picture: select a field",
             Some(scalar) if scalar.kind() == ScalarKind::Complex => {
                 "complex numbers have no picture"
             }
@@ -29,7 +29,7 @@ impl Values {
                 if zero.get(..size).is_some_and(|zero| scalar.decode(zero).is_some()) {
                     return Ok(Self { scalar, rest: Vec::new() });
                 }
-                "only numbers have a picture"
+                "only numbers, booleans, dates and time spans have a picture"
             }
         };
         Err(invalid(format!("{reason}; the type is {datatype}")))
@@ -95,8 +95,11 @@ mod tests {
     fn unsupported_types_are_rejected_by_name() {
         for (datatype, reason) in [
             ("<c16", "complex numbers have no picture; the type is <c16"),
-            ("|S5", "only numbers have a picture; the type is |S5"),
-            ("<f16", "only numbers have a picture; the type is <f16"),
+            ("|S5", "only numbers, booleans, dates and time spans have a picture; the type is |S5"),
+            (
+                "<f16",
+                "only numbers, booleans, dates and time spans have a picture; the type is <f16",
+            ),
         ] {
             let error = Values::new(&Datatype::parse(datatype).unwrap()).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");

@@ -62,7 +62,7 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         check_range(self.len(), offset, len)?;
         let mut rest = buf;
         for (source, range) in self.split(offset..offset + len) {
-            // A part of `buf`, so its length fits in a `usize`.
+            // This is the length of a part of `buf`, so it fits in a `usize`.
             let here = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let (part, after) = rest.split_at_mut(here);
             source.read_exact_at(part, range.start)?;

@@ -18,8 +18,8 @@ use crate::{Context, ReadAt, Result};
 ///   process. Readers cannot catch it. Windows usually prevents mapped files from being truncated,
 ///   and raises an exception otherwise.
 /// - **Overwriting**: bytes may change between being checked and being used. Parsers built on this
-///   crate stay memory-safe whatever the bytes are, but their results may match neither the old
-///   file nor the new one.
+///   crate are memory-safe for any bytes, but their results may match neither the old file nor the
+///   new one.
 /// - **Replacement** by a rename, as in [`AtomicFile`](crate::write::AtomicFile): the map is not
 ///   affected and keeps the old file alive.
 ///

@@ -89,7 +89,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
             [source.bytes_at(offset, asked).map(drop), source.read_exact_at(&mut buffer, offset)];
         for outcome in outcomes {
             let error = outcome.expect_err("a read past the end fails");
-            assert!(error.offset().is_some(), "the error says where: {error}");
+            assert!(error.offset().is_some(), "the error has an offset: {error}");
             match error.kind() {
                 ErrorKind::Truncated { needed, available } => assert_eq!(
                     (*needed, *available),

@@ -59,8 +59,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is a directory or
-    /// anything else but a regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no
+    /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is anything but
+    /// a regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no
     /// file name, and with [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails
     /// with [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in
     /// place. If an interrupted change cannot be rolled back, fails in the same cases as
@@ -226,7 +226,7 @@ impl AtomicFile {
     }
 
     fn writer(&mut self) -> io::Result<&mut BufWriter<NewFile>> {
-        self.writer.as_mut().ok_or_else(|| io::Error::other("the file is committed"))
+        self.writer.as_mut().ok_or_else(|| io::Error::other("the file has already been committed"))
     }
 }
 
@@ -341,8 +341,8 @@ fn resolve(target: &Path) -> Result<PathBuf> {
 fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
-        Ok(metadata) if metadata.is_dir() => Err(Error::unsupported("to replace a directory")),
-        Ok(_) => Err(Error::unsupported("to replace what is not a regular file")),
+        Ok(metadata) if metadata.is_dir() => Err(Error::unsupported("replacing a directory")),
+        Ok(_) => Err(Error::unsupported("replacing anything but a regular file")),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -129,12 +129,16 @@ impl<'a> Change<'a> {
         let overlaps =
             |range: &Range<u64>| range.start.max(untouched.start) < range.end.min(untouched.end);
         if ranges.iter().any(overlaps) {
-            return Err(Error::invalid("a change would overwrite what it says to leave as it is"));
+            return Err(Error::invalid(
+                "the change plan would overwrite bytes that it declares as untouched",
+            ));
         }
         let mut marker_before = vec![0; plan.marker_after.len()];
         file.read_exact_at(&mut marker_before, plan.marker.start)?;
         if witness.is_empty() && marker_before.is_empty() {
-            return Err(Error::invalid("a change names no bytes that identify the file"));
+            return Err(Error::invalid(
+                "the change plan has no bytes that identify the file: add a witness or a marker",
+            ));
         }
         let head = Head {
             len,
@@ -203,7 +207,7 @@ impl<'a> Change<'a> {
             }
         }
         if start < range.end.min(self.old_len) {
-            return Err(Error::invalid("this byte is not among those that the change may write"))
+            return Err(Error::invalid("this byte is not in any range that the change may write"))
                 .map_err(|error: Error| error.at(start));
         }
         Ok(())
@@ -275,7 +279,7 @@ mod tests {
         }
         for (offset, len) in [(0, 1), (1, 2), (5, 2), (5, 6), (7, 1)] {
             let error = change.write_all_at(&vec![b'x'; len], offset).unwrap_err();
-            assert!(error.to_string().starts_with("this byte is not among"), "{error}");
+            assert!(error.to_string().starts_with("this byte is not in any range"), "{error}");
         }
         change.set_len(8).unwrap();
         assert!(change.set_len(7).is_err());

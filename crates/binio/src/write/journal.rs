@@ -2,7 +2,7 @@
 //! interrupted change can be undone.
 //!
 //! While `FILE` is being changed, its journal is `FILE.undo-journal` in the same directory,
-//! whatever the format of the file:
+//! regardless of the format of the file:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -330,10 +330,14 @@ impl Head {
     fn encode(&self) -> Result<Vec<u8>> {
         let marker_len = self.marker_after.len() as u64;
         if marker_len > MAX_MARKER {
-            return Err(Error::invalid(format!("a marker of {marker_len} bytes, at most 4096")));
+            return Err(Error::invalid(format!(
+                "the marker has {marker_len} bytes, expected at most 4096"
+            )));
         }
         let count = u32::try_from(self.ranges.len());
-        let count = count.map_err(|_| Error::invalid("too many ranges for a journal"))?;
+        let count = count.map_err(|_| {
+            Error::invalid("too many ranges for a journal, expected less than 2^32")
+        })?;
         let mut bytes = MAGIC.to_vec();
         bytes.extend(count.to_le_bytes());
         bytes.extend(self.witness_crc);
@@ -405,7 +409,7 @@ impl Journal {
         let marker_len = usize::try_from(marker.end - marker.start)
             .ok()
             .filter(|&len| len as u64 <= MAX_MARKER)
-            .ok_or_else(|| Error::invalid("a marker that is too long"))?;
+            .ok_or_else(|| Error::invalid("the marker of the journal is longer than 4096 bytes"))?;
 
         let mut at = FIXED as u64;
         let mut take = |len: usize| {
@@ -428,7 +432,9 @@ impl Journal {
         saved.retain(|(range, _)| !range.is_empty());
         saved.sort_by_key(|(range, _)| range.start);
         if !is_whole || saved.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
-            return Err(Error::invalid("the ranges do not fit the journal"));
+            return Err(Error::invalid(
+                "the ranges in the journal overlap, exceed the file, or do not match its length",
+            ));
         }
         let ranges = saved.iter().map(|(range, _)| range.clone()).collect();
         let marker_offset = marker.start;
@@ -605,7 +611,7 @@ fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
 }
 
 fn endless() -> Error {
-    Error::invalid("a range that ends after 2^64")
+    Error::invalid("a range in the journal ends after 2^64")
 }
 
 /// Calls `work` for each piece of a range, with the offset of the piece and a buffer of its length.

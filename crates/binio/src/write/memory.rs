@@ -17,7 +17,7 @@ pub enum StorageFile {
 
 /// An operation on a [`MemoryStorage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the methods of `Storage` and `WriteAt` say what they do")]
+#[allow(missing_docs, reason = "see the methods of `Storage` and `WriteAt` with the same names")]
 pub enum Operation {
     CreateJournal,
     Write { place: StorageFile, offset: u64, data: Vec<u8> },

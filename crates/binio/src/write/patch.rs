@@ -41,7 +41,7 @@ pub struct PatchWriter<W> {
 
 /// Space for a number that [`PatchWriter::fill`] will write. [`PatchWriter::finish`] fails if a
 /// number has not been filled in.
-#[must_use = "room was reserved for a number: fill it in"]
+#[must_use = "space was reserved for a number: fill it in"]
 #[derive(Debug)]
 pub struct ReservedNumber<T> {
     position: u64,
@@ -100,10 +100,7 @@ impl<W: Write + Seek> PatchWriter<W> {
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot seek or write. The
     /// position is then unspecified.
-    #[allow(
-        clippy::needless_pass_by_value,
-        reason = "a number is filled in once: its room is used up"
-    )]
+    #[allow(clippy::needless_pass_by_value, reason = "a number can be filled in only once")]
     pub fn fill<T: Scalar>(&mut self, reserved: ReservedNumber<T>, number: T) -> Result<()> {
         let ReservedNumber { position: place, endian, .. } = reserved;
         let end = self.position;

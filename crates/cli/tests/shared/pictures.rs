@@ -121,7 +121,7 @@ fn arrays_without_a_picture_are_refused_with_a_sentence() {
     let png: &[&str] = &["--png", "-"];
     for (datatype, shape, bytes, option, sentence) in [
         ("<c8", &[1, 1][..], &[0; 8][..], png, "complex numbers have no picture"),
-        ("|S2", &[1, 1], b"ab", png, "only numbers have a picture"),
+        ("|S2", &[1, 1], b"ab", png, "only numbers, booleans, dates and time spans have a picture"),
         ("|u1", &[0, 4], b"", png, "the array has no elements to draw"),
         ("|u1", &[], b"a", &["--preview"], "a single element has no picture"),
         ("|u1", &[2], b"ab", png, "--preview draws"),
@@ -133,7 +133,7 @@ fn arrays_without_a_picture_are_refused_with_a_sentence() {
     }
     let records = testdata::path("asdf/records.asdf");
     let output = folder.run(&["get", records.to_str().unwrap(), "/table", "--png", "-"]);
-    assert!(stderr(&output).contains("only its fields have"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("select a field"), "{}", stderr(&output));
     // Booleans have a picture.
     put(&folder, "|b1", &[1, 2], &[0, 1]);
     let png = folder.done(&["get", "x.asdf", "/x", "--png", "-"]).stdout;
