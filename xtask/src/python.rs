@@ -237,7 +237,8 @@ fn wanted(arguments: &[String]) -> Result<&'static [Format], String> {
     let Some((name, rest)) = arguments.split_first() else { return Ok(FORMATS) };
     no_more(rest)?;
     let at = FORMATS.iter().position(|format| format.name == name);
-    at.map(|at| &FORMATS[at..=at]).ok_or_else(|| format!("unknown format `{name}`: expected asdf, bloscpack, dudley or flux"))
+    at.map(|at| &FORMATS[at..=at])
+        .ok_or_else(|| format!("unknown format `{name}`: expected asdf, bloscpack, dudley or flux"))
 }
 
 fn create(directory: &Path) -> Outcome {

@@ -1,23 +1,23 @@
-//! Repeats one task of the side-by-side benchmark, and prints the seconds of each run as JSON, with the numbers
-//! of bytes and items. `cargo xtask bench dudley` calls it:
+//! Repeats a task of the side-by-side benchmark, and prints the seconds of each run and the numbers
+//! of bytes and items as JSON. `cargo xtask bench dudley` calls it:
 //!
 //! ```text
-//! dudley_tasks syntax LAYOUT TIMES               text to the syntax tree, comments included
-//! dudley_tasks parse LAYOUT TIMES                text to the checked layout
-//! dudley_tasks resolve LAYOUT TIMES              the address table of a layout; its parameters are 3
-//! dudley_tasks locate_all LAYOUT TIMES           file to the path, address and shape of everything
-//! dudley_tasks locate_one LAYOUT TIMES PATH      file to the address of one item
-//! dudley_tasks locate_again LAYOUT TIMES PATH    1,000 times the address of one item, after a pass over a stream
-//! dudley_tasks index_one INDEX TIMES PATH        compiled layout to the address of one item
-//! dudley_tasks index_all INDEX TIMES             the same of everything
-//! dudley_tasks index LAYOUT TIMES INDEX          text to the file of the compiled layout
-//! dudley_tasks files LAYOUT TIMES FILE..         one array of each file of a family, one after the other
-//! dudley_tasks family LAYOUT TIMES FILE..        the same as one array
-//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   the same, with a summary
-//! dudley_tasks alone LAYOUT TIMES FILE..         opens and closes each, and reads the bytes of the array, no more
-//! dudley_tasks copy LAYOUT TIMES FILE            a large array into memory that is there
-//! dudley_tasks read LAYOUT TIMES FILE            a large array into new memory
-//! dudley_tasks write LAYOUT TIMES FILE           a large array from memory to a new file, until it is on disk
+//! dudley_tasks syntax LAYOUT TIMES               parse a text into the syntax tree, including comments
+//! dudley_tasks parse LAYOUT TIMES                parse and check a text
+//! dudley_tasks resolve LAYOUT TIMES              compute the address table of a layout whose parameters are 3
+//! dudley_tasks locate_all LAYOUT TIMES           open a file and list all paths, addresses and shapes
+//! dudley_tasks locate_one LAYOUT TIMES PATH      open a file and locate one item
+//! dudley_tasks locate_again LAYOUT TIMES PATH    locate one item 1,000 times, after a pass over a stream
+//! dudley_tasks index_one INDEX TIMES PATH        open a compiled layout and locate one item
+//! dudley_tasks index_all INDEX TIMES             open a compiled layout and locate all items
+//! dudley_tasks index LAYOUT TIMES INDEX          compile a text and write the compiled layout
+//! dudley_tasks files LAYOUT TIMES FILE..         read one array from each file of a family, one after another
+//! dudley_tasks family LAYOUT TIMES FILE..        read the same arrays as one array
+//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   read the same array with a summary
+//! dudley_tasks alone LAYOUT TIMES FILE..         only open and close each file, and read the bytes of the array
+//! dudley_tasks copy LAYOUT TIMES FILE            read a large array into memory that is already allocated
+//! dudley_tasks read LAYOUT TIMES FILE            read a large array into newly allocated memory
+//! dudley_tasks write LAYOUT TIMES FILE           write a large array from memory to a new file and sync it
 //! ```
 
 use std::fs;
@@ -35,7 +35,7 @@ use dudley::{
     File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Rules, Source, Values, WriteOptions,
 };
 
-/// The array that is read of each file of a family.
+/// The array to read from each file of a family.
 const OF_FAMILY: &str = "/te";
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -70,7 +70,8 @@ fn main() -> Outcome {
     let mut layout = Layout::parse(&text)?;
     let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     if matches!(task.as_str(), "syntax" | "parse") {
-        // Dropped before the clock starts, so that it holds no memory beside the new layout.
+        // Drop the previous layout before the clock starts, so that it does not occupy memory
+        // during the run.
         layout = Layout::default();
     }
     let wall = match task.as_str() {
@@ -104,14 +105,14 @@ fn main() -> Outcome {
         "locate_one" => timed(times, || {
             let layout = ParseOptions::new().parse_source(Source::decode(fs::read(path)?)?)?;
             let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
-                return Err("this is not an item".into());
+                return Err("this path does not lead to an item".into());
             };
             black_box(Resolver::new(&layout).locate(item)?);
             Ok(())
         }),
         "locate_again" => {
             let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
-                return Err("this is not an item".into());
+                return Err("this path does not lead to an item".into());
             };
             let stream = Vec::new();
             let resolver = Resolver::new(&layout).stream(&stream)?;
@@ -193,19 +194,19 @@ fn main() -> Outcome {
                 Ok(())
             })
         }
-        _ => Err("no such task".into()),
+        _ => Err("unknown task".into()),
     }?;
     println!("{{\"wall\": {wall:?}, \"bytes\": {}, \"items\": {items}}}", text.len());
     Ok(())
 }
 
-/// The threads that rayon uses.
+/// Returns the number of threads that rayon uses.
 fn threads() -> usize {
     let stated = std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok());
     stated.or_else(|| Some(thread::available_parallelism().ok()?.get())).unwrap_or(1)
 }
 
-/// Reads a part of each file by system calls alone.
+/// Reads part of each file with system calls only.
 fn read_alone(files: &[String], address: u64, nbytes: u64, threads: usize) -> Outcome {
     let nbytes = usize::try_from(nbytes)?;
     let read = |files: &[String]| -> io::Result<()> {
@@ -228,7 +229,7 @@ fn read_alone(files: &[String], address: u64, nbytes: u64, threads: usize) -> Ou
     })
 }
 
-/// The seconds of each run.
+/// Returns the seconds of each run.
 fn timed(times: usize, mut body: impl FnMut() -> Outcome) -> Outcome<Vec<f64>> {
     let mut wall = Vec::with_capacity(times);
     for _ in 0..times {

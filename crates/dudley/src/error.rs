@@ -201,7 +201,8 @@ pub enum ErrorKind {
         /// The path of the text file.
         text: String,
     },
-    /// A stream cannot be read.
+    /// Reading or writing bytes failed, an element cannot be converted to the type in the file, or a limit of
+    /// `binio` was exceeded.
     Read(binio::Error),
 }
 
@@ -275,15 +276,15 @@ impl fmt::Display for ErrorKind {
                 "not a native file: expected 8d 3c or 8d 3e, then 42 44 0d 0a 1a 0a, at byte 0",
             ),
             Self::TextMode { change } => {
-                write!(f, "the signature is damaged by a text-mode transfer: {change}")
+                write!(f, "the signature was damaged by a text-mode transfer: {change}")
             }
             Self::TruncatedSignature { len } => {
-                write!(f, "the file ends at byte {len}, inside the signature of 16 bytes")
+                write!(f, "the file ends at byte {len}, inside the 16-byte signature")
             }
             Self::LayoutAddress { address, len } => {
-                write!(f, "the address of the layout, at byte 8, is {address}: ")?;
+                write!(f, "the address of the layout, at byte 8, is {address}, ")?;
                 match len {
-                    Some(len) => write!(f, "the file ends at {len}"),
+                    Some(len) => write!(f, "but the file ends at {len}"),
                     None => f.write_str("expected 0 or at least 16"),
                 }
             }
@@ -300,10 +301,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "`{path}` cannot be read as an array: {reason}")
             }
             Self::NoLayout { is_native: true } => f.write_str(
-                "the layout of this native file is in another file, usually with the extension .dud",
+                "the layout of this native file is in another file, usually with the extension .dud: provide it",
             ),
             Self::NoLayout { is_native: false } => f.write_str(
-                "not a native file with a layout at its end: a layout has to be given",
+                "not a native file with a layout at its end: provide a layout",
             ),
             Self::NotData { path, what } => write!(f, "`{path}` is {what}"),
             Self::PastEnd { path, start, end, len } => {
@@ -313,7 +314,7 @@ impl fmt::Display for ErrorKind {
             Self::Missing { paths } => write!(f, "no data for {}", paths.join(", ")),
             Self::Extend { message } => f.write_str(message),
             Self::Import { format, message } => write!(f, "not a valid {format} file: {message}"),
-            Self::NoLayoutFor { path, reason } => write!(f, "`{path}` is not described: {reason}"),
+            Self::NoLayoutFor { path, reason } => write!(f, "`{path}` cannot be described by a layout: {reason}"),
             Self::Filter { path, filter, address, message } => {
                 write!(f, "`{path}`, compressed by {filter} at {address}: {message}")
             }
@@ -321,7 +322,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "`{path}`, element {index}: {message}")
             }
             Self::NotTemplate { path, reason } => {
-                write!(f, "not a template: the summary does not determine `{path}`: {reason}")
+                write!(f, "not a template, because the summary does not determine `{path}`: {reason}")
             }
             Self::NotInOrder { path } => {
                 write!(f, "data cannot be read in order: `{path}` has an explicit address")

@@ -50,7 +50,7 @@ pub use binio::{Bytes, ReadAt};
 pub mod language {
     #![allow(
         rustdoc::invalid_codeblock_attributes,
-        reason = "after the language of an example come the values that its test takes"
+        reason = "the language of a code block is followed by the values with which it is tested"
     )]
     #![doc = include_str!("../LANGUAGE.md")]
 }

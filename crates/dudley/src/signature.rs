@@ -153,7 +153,7 @@ mod tests {
             assert_eq!(
                 message(&bytes),
                 format!(
-                    "the address of the layout, at byte 8, is {address}: expected 0 or at least 16"
+                    "the address of the layout, at byte 8, is {address}, expected 0 or at least 16"
                 )
             );
         }
@@ -167,7 +167,7 @@ mod tests {
             (b"\x8d>BD\r\r\n\x1a\r\n\0\0\0\0\0\0\0", "LF became CR LF"),
             (b"\x0d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0", "the top bit of the first byte is cleared"),
         ] {
-            let expected = format!("the signature is damaged by a text-mode transfer: {what}");
+            let expected = format!("the signature was damaged by a text-mode transfer: {what}");
             assert_eq!(message(bytes), expected);
         }
     }

@@ -1,4 +1,5 @@
-//! The conformance cases, run as anyone would run them: from their files, through the public interface.
+//! Runs the conformance cases as any implementation would: from their files, through the public
+//! interface.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::path::Path;
 use dudley::{Error, Layout, OpenOptions, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
-/// The bytes of a stream.
+/// Decodes the bytes of a stream.
 fn stream(case: &Value) -> Option<Vec<u8>> {
     let digits = case["stream"].as_str()?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -22,7 +23,7 @@ fn order(case: &Value) -> Order {
     }
 }
 
-/// The rows of a case.
+/// Returns the rows of a case.
 fn rows(case: &Value) -> Result<Vec<Value>, Error> {
     let lines = case["layout"].as_array().unwrap().iter();
     let text: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Files read through the layouts that describe them.
+//! Reading files through the layouts that describe them.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use std::fmt::Write as _;
@@ -13,7 +13,8 @@ fn hex(text: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// A file in memory, little-endian unless it says otherwise.
+/// Opens a file in memory, which is little-endian unless its layout or signature states another
+/// order.
 fn open(layout: &str, bytes: &[u8]) -> Result<File, Error> {
     OpenOptions::new()
         .rules(Rules::new().order(Order::Little))
@@ -26,7 +27,7 @@ fn json(file: &File, path: &str) -> Result<String, Error> {
     file.write_json(path, &mut out).map(|()| String::from_utf8(out).unwrap())
 }
 
-/// The native file (a) of the specification: with its layout at the end.
+/// The native file (a) of the specification, which has its layout at the end.
 fn appended() -> Vec<u8> {
     let mut bytes = hex("8d3c42440d0a1a0a 3000000000000000 0300000000000000 000000000000f03f
          0000000000000040 000000000000e0bf");
@@ -81,7 +82,7 @@ fn files_on_disk_are_read_by_position_or_mapped() {
     assert!(error.io_error().is_some() && error.to_string().contains("none"), "{error}");
 }
 
-/// The order of precedence: prefix of the type, mark of the layout, signature, caller.
+/// The order of precedence: prefix of the type, byte order of the layout, signature, caller.
 #[test]
 fn type_layout_signature_and_caller_determine_the_byte_order_in_this_order_of_precedence() {
     let value = |layout: &str, signature: &[u8]| {
@@ -130,7 +131,7 @@ fn structs_are_records_whose_members_are_strided_arrays() {
     assert!(error.to_string().contains("no such instance"), "{error}");
 }
 
-/// The members of the record "at root level", as the document says.
+/// The members of the record "at root level", as the document describes them.
 #[test]
 fn record_variables_are_views_across_all_records() {
     let mut bytes = 2_i64.to_le_bytes().to_vec();
@@ -314,7 +315,7 @@ fn hostile_layouts_at_the_end_of_a_file_are_rejected() {
     assert!(error.code().is_some(), "{error}");
     assert!(File::from_bytes(native(22, b"xxxxxx"), None).unwrap().table().rows().is_empty());
 
-    // 2^60 structs that consume nothing, and a record of far too many fields.
+    // 2^60 structs without bytes, and a record with far too many fields.
     let empty = open("x = { N : u1 @0  v = u1[N] }[1152921504606846976]", &[0; 4]);
     assert!(empty.is_err() || json(&empty.unwrap(), "/x").is_err());
     let empty =

@@ -1,10 +1,11 @@
-//! Every filter stores and returns arrays, refuses what it cannot store, and is bounded on any bytes.
+//! Every filter stores and returns arrays, rejects unsupported ones, and limits its work for
+//! arbitrary bytes.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use dudley::filter::{FilterError, FilterRegistry, Reference};
 use dudley::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, Rules, WriteOptions};
 
-/// A file of a layout with one array, which holds these bytes.
+/// Opens a file whose layout has one array, stored as these bytes.
 fn with_payload(layout: &str, payload: &[u8]) -> File {
     let bytes = [&(payload.len() as u64).to_le_bytes()[..], payload].concat();
     let layout = Layout::parse(layout).unwrap();
@@ -15,7 +16,7 @@ fn with_payload(layout: &str, payload: &[u8]) -> File {
         .unwrap()
 }
 
-/// Writes elements, and returns the stored bytes and the elements that are read.
+/// Writes elements, and returns the stored bytes and the elements read back.
 fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u8>, Vec<T>) {
     let mut bytes = Vec::new();
     let options = WriteOptions::new().foreign(true).rules(Rules::new().order(Order::Little));
@@ -29,7 +30,7 @@ fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u
     (file.raw_bytes("x").unwrap().to_vec(), file.get("x").unwrap().read().unwrap())
 }
 
-/// Why elements cannot be written.
+/// Returns the error from writing elements.
 fn refused(layout: &str, elements: &[u8]) -> String {
     let mut bytes = Vec::new();
     let mut writer =
@@ -39,8 +40,8 @@ fn refused(layout: &str, elements: &[u8]) -> String {
     error.to_string()
 }
 
-/// Every byte of a payload is damaged in turn, and it is cut everywhere: the array is read or an error is returned,
-/// never anything else.
+/// Damages every byte of a payload in turn, and truncates it at every length. Reading must return
+/// the array or an error.
 fn damaged(layout: &str, payload: &[u8]) {
     let read = |payload: &[u8]| {
         let file = with_payload(layout, payload);
@@ -101,7 +102,7 @@ fn png_stores_images_without_loss() {
     assert_eq!((found, big), (deep, little));
     for (layout, message) in [
         ("x = u1[12] -> png", "the shape is [12], expected [height, width] or [height, width, 3]"),
-        ("x = i1[3, 4] -> png", "the type has to be u1 or u2"),
+        ("x = i1[3, 4] -> png", "expected the type u1 or u2"),
         ("x = u1[3, 2, 2] -> png", "expected [height, width]"),
         ("x = u1[3, 4] -> png(10)", "expected one argument, a level from 0 to 9"),
     ] {
@@ -167,7 +168,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
     }
     let integers: Vec<i32> = (-20..20).collect();
     assert_eq!(round_trip("x = i4[40] -> zfp(0)", &integers).1, integers);
-    assert!(refused("x = u1 -> zfp", &[1]).contains("the type has to be f4, f8, i4 or i8"));
+    assert!(refused("x = u1 -> zfp", &[1]).contains("expected the type f4, f8, i4 or i8"));
     let (payload, _) = round_trip("x = f8[60] -> zfp", &numbers);
     let error = with_payload("x = f8[6, 10] -> zfp", &payload).get("x").unwrap_err().to_string();
     assert!(error.contains("the type and shape F64 [60], expected F64 [6, 10]"), "{error}");
@@ -227,7 +228,7 @@ fn cycles_of_references_are_reported() {
     }
 }
 
-/// Numbers of bytes after the end, as a caller's filter may have them.
+/// Item numbers that count backwards from the last item, as an example of a filter of the caller.
 struct Reversed;
 
 impl Reference for Reversed {
@@ -236,12 +237,13 @@ impl Reference for Reversed {
     }
 
     fn resolve(&self, number: i64, layout: &Layout) -> Result<Option<ItemId>, FilterError> {
-        let number = usize::try_from(number).map_err(|_| FilterError::new("below 0"))?;
+        let number =
+            usize::try_from(number).map_err(|_| FilterError::new("the number is below 0"))?;
         Ok(layout.item_id(layout.item_count() - number))
     }
 
     fn encode(&self, item: Option<ItemId>, layout: &Layout) -> Result<i64, FilterError> {
-        let item = item.ok_or_else(|| FilterError::new("nothing has no number"))?;
+        let item = item.ok_or_else(|| FilterError::new("a null reference has no number"))?;
         Ok(i64::try_from(layout.item_count() - item.index()).unwrap())
     }
 }

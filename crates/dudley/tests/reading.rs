@@ -1,4 +1,4 @@
-//! Numbers of a stream, read through the datatype and the strides of a row.
+//! Reading numbers of a stream through the datatype and the strides of a row.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use dudley::array::{Array, Datatype, Strided};
 use dudley::{ErrorKind, Layout, Order, Resolver, Rules, Values};
 
-/// The array of a row or of a member in a stream.
+/// Returns the array of a row or member in a stream.
 fn array(stream: &[u8], (datatype, strided): (Datatype, Strided)) -> Array<&[u8]> {
     Array::new(stream, datatype, strided, binio::Limits::default()).unwrap()
 }
@@ -84,7 +84,7 @@ fn members_are_views_with_the_stride_of_the_instances() {
         ControlFlow::Continue(())
     });
     walked.unwrap();
-    // x is at 2; in an instance g is at 2, and c at 2 of an instance of g.
+    // x is at address 2; g is at offset 2 of an instance, and c at offset 2 of an instance of g.
     assert_eq!(read, [6, 7, 10, 11, 14, 15, 20, 21, 24, 25, 28, 29]);
 }
 
@@ -122,7 +122,7 @@ fn data_without_strides_is_rejected_with_the_reason() {
     assert!(reason("/e").contains("124"), "{}", reason("/e"));
 }
 
-/// Each type holds two of the one before it.
+/// Each type contains two of the previous one.
 #[test]
 fn a_record_of_too_many_fields_is_rejected() {
     let mut text = "t0 { a = u1  b = u1 }\n".to_owned();

@@ -81,8 +81,9 @@ pub fn cases(list: &Path) -> Vec<Case> {
     let json: Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
     let folder = list.parent().unwrap_or(list);
-    let entries =
-        json["cases"].as_array().unwrap_or_else(|| panic!("{}: expected a list named `cases`", list.display()));
+    let entries = json["cases"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{}: expected a list named `cases`", list.display()));
     let case = |entry: &Value| Case {
         name: entry["name"].as_str().unwrap_or_default().to_owned(),
         file: folder.join(entry["file"].as_str().unwrap_or_default()),

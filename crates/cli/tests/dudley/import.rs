@@ -77,7 +77,7 @@ fn import_describes_stored_members_and_refuses_deflated_ones() {
     let output = folder.run(&["dudley", "import", "b.npz", "-o", "b.dud"]);
     assert_eq!(status(&output), 2);
     assert!(
-        stderr(&output).contains("`/x` is not described: it is deflated"),
+        stderr(&output).contains("`/x` cannot be described by a layout: it is deflated"),
         "{}",
         stderr(&output)
     );

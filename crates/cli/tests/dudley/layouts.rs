@@ -320,7 +320,7 @@ fn layouts_are_made_from_c_and_numpy() {
     assert_eq!(status(&output), 1);
     assert_eq!(
         stderr(&output),
-        "scibin: bad.h: line 2 of the C text: a pointer has no meaning in a file\n"
+        "scibin: bad.h: line 2 of the C text: pointers are not supported, because they have no meaning in a file\n"
     );
     let output = folder.run(&[
         "dudley",

@@ -98,7 +98,7 @@ impl Checker<'_> {
         }
         if self.layout.bindings.len() > self.report.options.limits.max_bindings as usize {
             self.report.error(|| {
-                let message = "too many names in types are bound by their uses";
+                let message = "the uses of types bind too many free names in total";
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();
@@ -130,7 +130,7 @@ impl Checker<'_> {
         self.bound.looked_at += looked_at;
         if self.bound.looked_at > LOOK_UPS + LOOK_UPS_PER_BYTE * self.cursor.text.len() {
             self.report.error(|| {
-                let message = "too many lookups of names through the enclosing dicts";
+                let message = "looking up names in enclosing dicts takes too many steps";
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();

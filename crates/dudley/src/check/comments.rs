@@ -90,7 +90,7 @@ impl Checker<'_> {
     fn warn_doc_before_item(&mut self, comment: &Comment, item: Span) {
         self.report.warn(Code::DocBeforeItem, || {
             let name = short(self.cursor.text_at(item));
-            let message = format!("this documents what is before it, not `{name}` after it");
+            let message = format!("this comment documents the declaration before it, not `{name}` after it");
             Diagnostic::new(Code::DocBeforeItem, comment.span(), message)
                 .label_at(item, "the next item")
                 .help(
@@ -126,7 +126,7 @@ impl Checker<'_> {
             let before = attributes[before].2;
             self.report.warn(Code::AttributeComment, || {
                 let name = short(&attribute.name);
-                let message = format!("attribute `{name}` is given twice for the same thing");
+                let message = format!("attribute `{name}` occurs twice on the same declaration");
                 Diagnostic::new(Code::AttributeComment, *span, message)
                     .label("this one is used")
                     .label_at(before, "this one is ignored")

@@ -81,7 +81,8 @@ impl Checker<'_> {
                 NodeKind::Up => {
                     if self.dict.id == self.dict.top {
                         self.report.warn(Code::UpAtTop, || {
-                            let message = "`..` at the top level, which has no enclosing dict";
+                            let message =
+                                "`..` cannot leave the top level, which has no enclosing dict";
                             Diagnostic::new(Code::UpAtTop, node.span(), message)
                         });
                     } else {
@@ -105,7 +106,7 @@ impl Checker<'_> {
         self.dict.depth -= 1;
     }
 
-    /// Goes one level deeper. Returns `false` and reports an error if this exceeds the limit.
+    /// Enters a nested level. Returns `false` and reports an error if this exceeds the limit.
     fn enter(&mut self, span: Span) -> bool {
         self.dict.depth += 1;
         let limit = self.report.options.limits.depth();
@@ -309,7 +310,7 @@ impl Checker<'_> {
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
-            None => "nothing has this name in the dict",
+            None => "the dict has no item with this name",
             Some(Body::Dict(_)) => "this is a dict, not a list",
             Some(Body::Data(_)) => "this is data, not a list",
             Some(Body::List(Run { len: 0, .. })) => "the list is empty",

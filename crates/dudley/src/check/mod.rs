@@ -1,8 +1,8 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! This is one walk in the order of the text, so names do not exist before their declaration. An error discards
-//! the declaration that contains it. The names of discarded declarations are remembered, so that using them is
-//! not another error.
+//! Checking is a single walk in the order of the text, so names do not exist before their
+//! declaration. An error discards the declaration that contains it. The names of discarded
+//! declarations are remembered, so that using them is not another error.
 
 mod alike;
 mod bind;

@@ -36,7 +36,7 @@ impl Checker<'_> {
     pub(super) fn warn_param_named_as_item(&mut self, param: Span, item: Span) {
         self.report.warn(Code::ParamNamedAsItem, || {
             let text = short(self.cursor.text_at(param));
-            let message = format!("`{text}` names both a parameter and an item");
+            let message = format!("`{text}` is the name of both a parameter and an item");
             let (later, label, what) = if param.start < item.start {
                 (item, param, "the parameter")
             } else {
@@ -44,7 +44,7 @@ impl Checker<'_> {
             };
             Diagnostic::new(Code::ParamNamedAsItem, later, message)
                 .label_at(label, what)
-                .help("in shapes the name means the parameter, in paths the item")
+                .help("in shapes the name refers to the parameter, in paths to the item")
         });
     }
 
@@ -68,9 +68,9 @@ impl Checker<'_> {
         self.report.warn(Code::DoubleSlash, || {
             let span = Span::new(second.start - 1, second.end);
             let message =
-                "`//` is not a comment: it leads to the root, where what follows is declared";
+                "`//` does not begin a comment: it returns to the root, and the items after it are declared there";
             Diagnostic::new(Code::DoubleSlash, span, message)
-                .help("a comment begins with `#`; for the root a single `/` is enough")
+                .help("a comment begins with `#`; a single `/` is enough to return to the root")
         });
     }
 

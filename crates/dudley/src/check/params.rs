@@ -206,7 +206,7 @@ impl Checker<'_> {
             let message = format!("this type needs a parameter `{text}`, which is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
                 .label("no such parameter is in scope where the type is used")
-                .label_at(place, "the type takes this from where it is used");
+                .label_at(place, "this name is bound where the type is used");
             self.layout.explain_scope(diagnostic, name)
         });
     }

@@ -45,7 +45,7 @@ impl Checker<'_> {
                 )
                 .label("and here again")
                 .label_at(self.layout.spans.types[before as usize], "first here")
-                .help("a type is global, in whichever dict it is defined")
+                .help("types are global, regardless of the dict in which they are defined")
             });
         }
         if self.layout.names.text(name).starts_with(['<', '>', '|']) {

@@ -46,7 +46,7 @@ impl Checker<'_> {
             }
             NodeKind::Type => self.named_type(node.span()),
             _ => {
-                // A list as the value of a parameter, or a declaration with an error.
+                // This is a list as the value of a parameter, or a declaration with an error.
                 self.cursor.go_to(self.cursor.last());
                 None
             }
@@ -111,7 +111,8 @@ impl Checker<'_> {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
                 None => diagnostic.label("not defined before its use"),
             };
-            // `[ name[shape] ]`, or a dict in a list with what looks like `name[shape]`.
+            // Explain `[ name[shape] ]`, or a dict in a list that contains something like
+            // `name[shape]`.
             if is_bare_list {
                 diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {
@@ -161,7 +162,7 @@ impl Checker<'_> {
             self.report.warn(Code::ManySuffixes, || {
                 let message = format!("{count} suffixes");
                 Diagnostic::new(Code::ManySuffixes, node.span(), message)
-                    .help("other versions of the language allow 31")
+                    .help("other versions of the language allow at most 31")
             });
         }
         let count = i32::try_from(count).unwrap_or(i32::MAX);
@@ -223,7 +224,7 @@ impl Layout {
         if let Some(primitive) = primitive_of(text) {
             return Some(primitive.to_owned());
         }
-        // A string type of numpy, such as `S16`.
+        // Convert a string type of numpy, such as `S16`.
         if let Some((kind, len)) = text.split_at_checked(1) {
             if matches!(kind, "S" | "U") && len.parse::<u32>().is_ok() {
                 return Some(format!("{}[{len}]", if kind == "S" { "S1" } else { "U4" }));

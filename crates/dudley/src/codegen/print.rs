@@ -7,7 +7,7 @@ use super::expr::{Factor, Sum, Term, Terms};
 use super::{Language, Listed};
 
 const C: &str = "\
-/* Addresses and sizes in bytes, generated from a layout of Dudley. The parameter -1 removes a dimension. Other values
+/* Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
    below 0, and sizes that do not fit into 63 bits, are not checked. */
 
 #include <stdint.h>
@@ -38,7 +38,7 @@ static inline uint64_t dudley_max(uint64_t a, uint64_t b) {
 ";
 
 const RUST: &str = "\
-// Addresses and sizes in bytes, generated from a layout of Dudley. The parameter -1 removes a dimension. Other values
+// Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
 // below 0, and sizes that do not fit into 63 bits, are not checked.
 
 /// The length of a dimension.
@@ -70,7 +70,7 @@ fn dudley_max(a: u64, b: u64) -> u64 {
 ";
 
 const PYTHON: &str = "\
-# Addresses and sizes in bytes, generated from a layout of Dudley. The parameter -1 removes a dimension. Other values
+# Addresses and sizes in bytes, generated from a Dudley layout. The parameter -1 removes a dimension. Other values
 # below 0 are not checked.
 
 

@@ -4,19 +4,19 @@ binio::codes! {
     /// The kind of a diagnostic. The codes of errors begin with `E`, those of warnings with `W`, and those of
     /// notes with `L-`.
     pub enum Code {
-        /// a character that no token begins with
+        /// a character that cannot begin a token
         IllegalCharacter = "E001": Error;
         /// a quoted name without its closing quote
         UnterminatedQuote = "E002": Error;
-        /// a number with other characters in it
+        /// a number that contains other characters
         MalformedNumber = "E003": Error;
         /// an integer above 2^63-1
         IntegerOverflow = "E004": Error;
-        /// more than the limits of the reader allow
+        /// a limit of the reader is exceeded
         BeyondLimit = "E005": Error;
-        /// an escape that stands for no character
+        /// an escape that represents no character
         BadEscape = "E006": Error;
-        /// another token than the expected one
+        /// an unexpected token
         Unexpected = "E010": Error;
         /// nested too deeply
         TooDeep = "E011": Error;
@@ -28,7 +28,7 @@ binio::codes! {
         ExpectedDatatype = "E014": Error;
         /// expected the name of a filter
         ExpectedFilterName = "E015": Error;
-        /// expected a number or quoted text as argument of a filter
+        /// expected a number or a quoted text as a filter argument
         BadFilterArgument = "E016": Error;
         /// a suffix followed by a number
         BinarySuffix = "E017": Error;
@@ -76,7 +76,7 @@ binio::codes! {
         DataAsParam = "W003": Warning;
         /// a backslash that does not begin an escape
         UnknownEscape = "W004": Warning;
-        /// an attribute comment that cannot be read
+        /// an invalid or repeated attribute
         AttributeComment = "W010": Warning;
         /// text in CP-1252 or Latin-1
         NotUtf8 = "L-not-utf8": Note;
@@ -84,11 +84,11 @@ binio::codes! {
         LeadingZeros = "L-leading-zeros": Note;
         /// a documentation comment that looks like a ruler
         HashRun = "L-hash-run": Note;
-        /// documentation of what is before it that stands like one of the next item
+        /// documentation that looks as if it belonged to the next item, but documents the preceding one
         DocBeforeItem = "L-doc-before-item": Note;
         /// `//`, which is not a comment
         DoubleSlash = "L-double-slash": Note;
-        /// a layout like those of the version of 2026, in which `=` and `:` are swapped
+        /// a layout that seems to be in the 2026 version of the language, in which `=` and `:` are swapped
         SwappedDialect = "L-swapped-dialect": Note;
         /// an unquoted name with non-ASCII letters
         NonAsciiName = "L-non-ascii-name": Note;

@@ -134,7 +134,7 @@ impl<'f> Instances<'f> {
         let instance = self.stored.instance_at(at);
         let (parts, nbytes) = inner.parts(&instance).map_err(|trouble| fail(*trouble))?;
         let nbytes = nbytes.ok_or_else(|| {
-            let reason = "the size of an instance depends on what is not known";
+            let reason = "the size of an instance depends on an unknown value";
             ErrorKind::NotStrided { path: self.path.clone(), reason }
         })?;
         Ok((parts, nbytes))

@@ -142,7 +142,7 @@ impl Values<'_> {
             self.text(if before == "{" { "{}" } else { "}" })?;
         }
         nbytes.ok_or_else(|| {
-            let reason = "the size of an instance depends on what is not known";
+            let reason = "the size of an instance depends on an unknown value";
             ErrorKind::NotStrided { path: self.path.to_owned(), reason }.into()
         })
     }

@@ -101,7 +101,7 @@ impl<'f> List<'f> {
         let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
         let is_in_file = self.file.layout().filter(declared).is_none();
         if !is_in_file || one.layout().offset() != start {
-            // The element is decoded, or is a member of what begins at this address.
+            // The element is compressed, or is a member of the data at this address.
             return Ok(None);
         }
         let second = self.elements.get(1).and_then(|&id| address(id));

@@ -135,7 +135,10 @@ impl OpenOptions {
         self.bytes_by(path, |path| opener.open(path))
     }
 
-    #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
+    #[cfg_attr(
+        not(feature = "mmap"),
+        allow(clippy::unused_self, reason = "without mmap there is no choice")
+    )]
     fn bytes_by<'p>(
         &self,
         path: &'p Path,
@@ -168,8 +171,8 @@ impl OpenOptions {
         self.open_source(source.clone(), &source, None)
     }
 
-    /// Opens a file. The parameters are read from `asked`, which has the same bytes as `source`. Messages name
-    /// `path`.
+    /// Opens a file. The parameters are read from `asked`, which has the same bytes as `source`.
+    /// `path` is used in messages.
     pub(super) fn open_source(
         &self,
         source: FileBytes,

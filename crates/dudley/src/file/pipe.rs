@@ -219,7 +219,8 @@ impl ReadAt for Window {
         let start = offset.checked_sub(state.start);
         let start = start.and_then(|start| usize::try_from(start).ok());
         let part = start.and_then(|start| state.kept.get(start..start.checked_add(buf.len())?));
-        let gone = || binio::Error::unsupported("a pipe cannot go back").at(offset);
+        let gone =
+            || binio::Error::unsupported("earlier data of a pipe cannot be read again").at(offset);
         buf.copy_from_slice(part.ok_or_else(gone)?);
         Ok(())
     }

@@ -61,7 +61,7 @@ impl File {
         let known = self.filters().reference(name).ok_or_else(|| ErrorKind::Reference {
             path: path.to_owned(),
             index: 0,
-            message: format!("no filter named {name} is known"),
+            message: format!("no filter named {name} is registered"),
         })?;
         let array = self.get(path)?;
         let is_integer = |kind| matches!(kind, ScalarKind::Int | ScalarKind::Uint);

@@ -371,7 +371,7 @@ impl File {
             _ => ErrorKind::NotFound {
                 path: path.to_owned(),
                 parent: "the layout".to_owned(),
-                missing: "value of a parameter there".to_owned(),
+                missing: "parameter with a value at this path".to_owned(),
             }
             .into(),
         })
@@ -386,8 +386,7 @@ impl File {
             (Some(row), _) => Ok((row, inside)),
             (None, Some(error)) => Err(error.clone()),
             (None, None) => {
-                Err(ErrorKind::NotData { path: path.to_owned(), what: "nothing that is stored" }
-                    .into())
+                Err(ErrorKind::NotData { path: path.to_owned(), what: "not stored" }.into())
             }
         }
     }

@@ -18,8 +18,8 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Interprets an array as an image. Its elements must be unsigned integers with one of the `sizes` in
-    /// bytes; if it has a third dimension, that must be one of the numbers of `colours`.
+    /// Interprets an array as an image. Its elements must be unsigned integers whose size in bytes
+    /// is in `sizes`. The length of the third dimension, if there is one, must be in `colours`.
     pub(super) fn of(
         declared: &Declared<'_>,
         sizes: &[u8],
@@ -33,7 +33,7 @@ impl Image {
         let Some(bytes) = bytes else {
             let names: Vec<String> = sizes.iter().map(|size| format!("u{size}")).collect();
             let expected = names.join(" or ");
-            return Err(FilterError::new(format!("the type has to be {expected}")));
+            return Err(FilterError::new(format!("expected the type {expected}")));
         };
         let channels = match declared.shape {
             [_, _] => Some(1),

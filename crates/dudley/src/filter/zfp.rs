@@ -61,7 +61,7 @@ fn metadata(declared: &Declared<'_>) -> Result<(ZfpFieldMetadata, Endian), Filte
         _ => None,
     });
     let (Some(scalar), Some(scalar_type)) = (scalar, found) else {
-        return Err(FilterError::new("the type has to be f4, f8, i4 or i8"));
+        return Err(FilterError::new("expected the type f4, f8, i4 or i8"));
     };
     let mut dims = [0; 4];
     if !(1..=4).contains(&declared.shape.len()) {
@@ -150,7 +150,7 @@ fn decode<T: ZfpScalar + binio::number::Scalar + array::Element>(
         let message = format!("it has the type and shape {found}, expected {}", shown(*metadata));
         return Err(FilterError::new(message));
     }
-    let config = header.config.ok_or_else(|| FilterError::new("it states no mode"))?;
+    let config = header.config.ok_or_else(|| FilterError::new("its header states no mode"))?;
     let count: usize = metadata.dims.iter().filter(|&&len| len > 0).product();
     let mut numbers =
         binio::memory::reserve::<T>("a compressed array", count as u64).map_err(error)?;

@@ -88,7 +88,9 @@ impl Tokens {
                 tokens.comments.insert(line, comment[..len].trim().to_owned());
                 len + 2
             } else if let Some(comment) = rest.strip_prefix("/*") {
-                let Some(len) = comment.find("*/") else { return fail(line, "an open comment") };
+                let Some(len) = comment.find("*/") else {
+                    return fail(line, "unterminated comment");
+                };
                 let first = comment[..len].lines().next().unwrap_or_default();
                 tokens.comments.insert(line, first.trim_matches(['*', ' ', '\t']).to_owned());
                 len + 4
@@ -196,9 +198,14 @@ impl Parser {
         }
         let found = self.peek().unwrap_or("the end");
         let what = match (text, found) {
-            (_, "*") => "a pointer has no meaning in a file".to_owned(),
-            (_, ":") => "a bit-field has no layout".to_owned(),
-            (_, "(") => "only structs and variables are understood, not functions".to_owned(),
+            (_, "*") => {
+                "pointers are not supported, because they have no meaning in a file".to_owned()
+            }
+            (_, ":") => {
+                "bit-fields are not supported, because their layout depends on the compiler"
+                    .to_owned()
+            }
+            (_, "(") => "only structs and variables are supported, not functions".to_owned(),
             _ => format!("expected `{text}`, found `{found}`"),
         };
         fail(self.line(), what)
@@ -274,7 +281,9 @@ impl Parser {
                 "const" | "volatile" | "static" | "extern" | "register" => self.at += 1,
                 "struct" if words.is_empty() => return self.structure(),
                 "enum" if words.is_empty() => return self.enumeration(),
-                "union" => return fail(line, "a union has no layout"),
+                "union" => {
+                    return fail(line, "unions are not supported: declare one of their members");
+                }
                 "signed" | "unsigned" | "char" | "short" | "int" | "long" | "float" | "double"
                 | "_Complex" | "complex" | "_Bool" | "bool" => {
                     words.push(word.to_owned());
@@ -306,7 +315,7 @@ impl Parser {
         let letter = if has("unsigned") { "u" } else { "i" };
         let size = match () {
             () if has("double") && longs > 0 => {
-                return fail(self.line(), "`long double` has no type in a layout");
+                return fail(self.line(), "no type of the language corresponds to `long double`");
             }
             () if has("double") && is_complex => return Ok(Type::of("c16")),
             () if has("double") => return Ok(Type::of("f8")),
@@ -360,7 +369,7 @@ impl Parser {
                 self.at += 5;
                 Ok(true)
             }
-            _ => fail(line, "the only attribute that is understood is `packed`"),
+            _ => fail(line, "the only supported attribute is `packed`"),
         }
     }
 
@@ -374,7 +383,7 @@ impl Parser {
             return match self.types.get(&format!("struct {tag}")) {
                 Some(known) => Ok(known.clone()),
                 None if self.peek() == Some("*") => {
-                    fail(line, "a pointer has no meaning in a file")
+                    fail(line, "pointers are not supported, because they have no meaning in a file")
                 }
                 // A declaration without a definition.
                 None if self.peek() == Some(";") => Ok(Type::of("{}")),

@@ -103,7 +103,10 @@ impl Out {
 
     fn too_large(&mut self, variable: &Variable) {
         let reason = if variable.shape.len() > MAX_DIMS {
-            format!("it has {} dimensions, a layout has at most {MAX_DIMS}", variable.shape.len())
+            format!(
+                "it has {} dimensions, but a layout supports at most {MAX_DIMS}",
+                variable.shape.len()
+            )
         } else {
             "it has more than 2^63 bytes".to_owned()
         };

@@ -175,7 +175,7 @@ pub(super) fn check_sum(part: impl Display, bytes: &[u8], stored: u32) -> Result
     if found == stored {
         return Ok(());
     }
-    Err(format!("{part} has the CRC-32 {found:08x}, but {stored:08x} is stored"))
+    Err(format!("the CRC-32 of {part} is {found:08x}, but the stored one is {stored:08x}"))
 }
 
 impl Header {
@@ -206,7 +206,10 @@ impl Header {
             return Err("expected 8d 64 75 64 78 0d 0a 1a at byte 0".to_owned());
         }
         if bytes.len() < 80 {
-            return Err(format!("the file ends at byte {}, inside the header of 80", bytes.len()));
+            return Err(format!(
+                "the file ends at byte {}, inside the 80-byte header",
+                bytes.len()
+            ));
         }
         let version = u32_at(bytes, 8);
         if version != VERSION {
@@ -452,7 +455,7 @@ mod tests {
         assert!(message(&|bytes| bytes[1] = b'<').contains("at byte 0"));
         assert!(message(&|bytes| bytes.truncate(20)).contains("ends at byte 20"));
         assert!(message(&|bytes| bytes[8] = 1).contains("version 1, expected 2"));
-        assert!(message(&|bytes| bytes[20] = 1).contains("the header has the CRC-32"));
+        assert!(message(&|bytes| bytes[20] = 1).contains("the CRC-32 of the header is"));
         let with_order = |bytes: &mut Vec<u8>| {
             bytes[12] = 3;
             let sum = sum(&bytes[..CHECKED_LEN]);

@@ -82,7 +82,7 @@ pub(super) fn for_each(
         let path = path.ok_or_else(|| invalid(format!("the path of row {number} is not valid")))?;
         let at = number as usize;
         let bytes = rows.chunks_exact(48).nth(at);
-        let bytes = bytes.ok_or_else(|| invalid(format!("no row {number}")))?;
+        let bytes = bytes.ok_or_else(|| invalid(format!("there is no row {number}")))?;
         let row = compiled.parsed(number, bytes)?;
         let address = match at.checked_sub(first) {
             Some(at) => open[at],
@@ -119,7 +119,7 @@ fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
         let (start, len, row) = parse_path(&compiled.path(middle)?);
         let end = start.checked_add(len.into());
         if end.is_none_or(|end| end > compiled.header.paths_len) {
-            return Err(invalid(format!("path {middle} is outside the paths")));
+            return Err(invalid(format!("path {middle} is out of range")));
         }
         let at = compiled.header.path_texts_at() + start;
         let text = compiled.index(at, len as usize)?;
@@ -150,7 +150,7 @@ impl CompiledLayout {
 
     fn row(&self, number: u32) -> Result<RowRecord, Error> {
         if number >= self.header.rows {
-            return Err(invalid(format!("no row {number}")));
+            return Err(invalid(format!("there is no row {number}")));
         }
         self.parsed(number, &self.rows(number, 1)?)
     }
@@ -314,7 +314,7 @@ impl<'s> Search<'s> {
         let nbytes = match (row.is_opaque, self.count(row, dims, |_| ())?) {
             (true, _) | (_, None) => None,
             (_, Some(0)) => Some(0),
-            // It is not empty, and its exact size does not matter here.
+            // The array is not empty, and its exact size does not matter here.
             _ if row.is_compressed || row.element_size != Some(0) => Some(1),
             _ => Some(0),
         };

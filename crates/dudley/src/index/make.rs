@@ -256,8 +256,8 @@ fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
             (layout.subject_path(subject), matches!(subject, Subject::Param(_)), row)
         })
         .collect();
-    // Items take precedence over parameters, and the last of several parameters with the same path over the
-    // others.
+    // If several rows have the same path, items take precedence over parameters, and later
+    // parameters over earlier ones.
     paths.sort_unstable_by(|one, other| {
         let key = |path: &(String, bool, u32)| (path.1, u32::MAX - path.2);
         one.0.cmp(&other.0).then(key(one).cmp(&key(other)))

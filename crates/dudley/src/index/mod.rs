@@ -94,7 +94,7 @@ impl CompiledLayout {
         file: Option<&Metadata>,
     ) -> Result<Vec<u8>, Error> {
         if Source::decode(text)?.text() != layout.source().text() {
-            let message = "the layout was parsed from another text".to_owned();
+            let message = "the layout was parsed from a different text".to_owned();
             return Err(ErrorKind::Compiled { message }.into());
         }
         Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))

@@ -1,7 +1,7 @@
 //! Building layouts in programs.
 //!
-//! A builder writes text and parses it. So the same rules apply as to parsed layouts, and errors show the text
-//! that was built.
+//! A builder writes text and parses it, so the rules are the same as for parsed layouts, and errors
+//! show the text that was built.
 
 use std::fmt::Write as _;
 

@@ -41,7 +41,7 @@ impl NameId {
 }
 
 impl DataId {
-    /// Represents data with an error while a layout is checked.
+    /// Placeholder for data that is not checked yet or has an error; also an empty slot in `Alike`.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 

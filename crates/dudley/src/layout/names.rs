@@ -82,8 +82,8 @@ pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     binio::memory::prefer_huge_pages(arena);
 }
 
-/// Returns `len` default entries. They are written here because memory that is read before it is written causes
-/// two page faults, the second of which makes all processors wait.
+/// Returns `len` default entries. They are written here, because reading memory before writing it
+/// causes two page faults, the second of which makes all processors wait.
 fn written<T: Clone + Default>(len: usize) -> Vec<T> {
     let mut entries = Vec::new();
     reserve(&mut entries, len);
@@ -94,7 +94,7 @@ fn written<T: Clone + Default>(len: usize) -> Vec<T> {
 /// Converts a position in an arena. Arenas have fewer than 2^32 entries, because a text has fewer bytes than
 /// that.
 pub(crate) fn index(at: usize) -> u32 {
-    u32::try_from(at).expect("a text of less than 4 GiB declares no more")
+    u32::try_from(at).expect("a text of less than 4 GiB has fewer than 2^32 entries")
 }
 
 /// The meaning of each name in each scope. Most names have a meaning in only one scope, which is found by the

@@ -311,7 +311,7 @@ impl Trail<'_> {
     fn take(&mut self, step: Step<'_>) -> Result<(), Error> {
         let is_param = matches!(self.inside.last(), Some(Inside::Field(Field::Param(_))));
         if self.param.is_some() || is_param {
-            return Err(self.missing("more below a parameter"));
+            return Err(self.missing("more levels below a parameter"));
         }
         match self.resolve_key(step)? {
             Step::Name(name) | Step::Key(name) => self.take_name(&name),
@@ -320,7 +320,7 @@ impl Trail<'_> {
         }
     }
 
-    /// Converts a part of a JSON Pointer to the step that it means at this point.
+    /// Converts a part of a JSON Pointer to the step that it denotes at this point.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {
@@ -441,7 +441,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {
                     rest = after;
                     digits.parse().ok()
                 });
-                let number = number.ok_or_else(|| error(from, "a number in brackets"))?;
+                let number = number.ok_or_else(|| error(from, "an index followed by `]`"))?;
                 steps.push(Step::Element(number));
             }
             _ => return Err(error(from, "`/`, `[` or `.`")),

@@ -183,7 +183,7 @@ fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
     let message = format!("the address of `{path}` depends on the stream");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .help("add an explicit `@` address to fix it and those that follow")
+        .help("an explicit `@` address determines this address and those after it")
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
@@ -191,7 +191,7 @@ fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
     let (span, label) = if first.start < second.start { (second, first) } else { (first, second) };
     let [one, other] = [one, other].map(|row| short_path(layout, row.subject()));
     let message = format!("`{one}` and `{other}` overlap");
-    Diagnostic::new(Code::Overlap, span, message).label_at(label, "the other")
+    Diagnostic::new(Code::Overlap, span, message).label_at(label, "the other item")
 }
 
 fn hole(layout: &Layout, row: Row, from: u64, to: u64) -> Diagnostic {

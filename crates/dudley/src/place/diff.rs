@@ -193,7 +193,7 @@ fn diff_in(
                 (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
-                // Other values would take just as long.
+                // Computing other values would take just as long, so mark the result as incomplete.
                 is_partial |= error.code() == Some(Code::BeyondLimit);
                 failed.get_or_insert(error);
                 continue;

@@ -453,7 +453,7 @@ impl<'r> Inner<'r> {
             Closed::Primitive(primitive, order) => scalar(*primitive, Some(*order), &mut shape)?,
             Closed::Struct(id, _) if layout.struct_type(*id).is_indeterminate => return Ok(None),
             Closed::Struct(id, _) if layout.struct_type(*id).depth > array::MAX_RECORD_DEPTH => {
-                let message = "structs nest deeper than records of numpy".to_owned();
+                let message = "structs nest deeper than numpy records can".to_owned();
                 return Err(Trouble::Is(Code::BeyondLimit, message).into());
             }
             Closed::Struct(id, free) => {
@@ -502,7 +502,7 @@ fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) ->
     Some(Stored { item, trail, base, outer, shape, address, filter: None, is_compressed: false })
 }
 
-#[allow(clippy::unnecessary_box_returns, reason = "results have boxed errors")]
+#[allow(clippy::unnecessary_box_returns, reason = "errors in results are boxed")]
 fn internal() -> Box<Trouble> {
     Trouble::Stopped.into()
 }

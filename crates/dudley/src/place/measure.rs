@@ -116,7 +116,8 @@ impl<'r> Measure<'r> {
         Self::with_facts(layout, inputs, scope, Stream::new(layout, inputs), steps)
     }
 
-    /// Creates a measure for listing members, each of which is a step.
+    /// Creates a measure for listing members. Each listed member counts as one step, so only
+    /// `max_steps` limits their number.
     pub(crate) fn to_list(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
         let steps = inputs.rules.limits.max_steps.into();
         Self::with_facts(layout, inputs, scope, Stream::new(layout, inputs), steps)

@@ -31,7 +31,7 @@ pub struct MemberRow<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) element: Option<Element>,
     /// The number of leading dimensions that belong to the item rather than to a struct inside it.
-    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for JSON only"))]
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "used only for JSON"))]
     pub(crate) outer: usize,
 }
 

@@ -207,7 +207,9 @@ pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> E
     };
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
     let diagnostic = match code {
-        Code::ValueUnknown => diagnostic.help("give it a value, or a stream that holds it"),
+        Code::ValueUnknown => {
+            diagnostic.help("provide a value for it, or a stream that contains it")
+        }
         _ => diagnostic,
     };
     let diagnostic = match param {

@@ -50,7 +50,10 @@ impl From<binio::Error> for Box<Trouble> {
 /// A result with a boxed error, which keeps it small.
 pub(crate) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
-#[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
+#[allow(
+    clippy::unnecessary_box_returns,
+    reason = "with an unboxed error, results would be returned in memory"
+)]
 #[cold]
 pub(crate) fn overflow(what: &str) -> Box<Trouble> {
     Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
@@ -179,7 +182,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     }
 
     /// Adds the values of the free names of a struct, and returns the frame at which they begin.
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for data only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading data"))]
     pub(crate) fn enter(&mut self, free: &[Number]) -> Frame {
         let frame = self.frame();
         self.free.extend_from_slice(free);
@@ -302,7 +305,10 @@ pub(crate) enum NoLen {
 }
 
 impl NoLen {
-    #[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
+    #[allow(
+        clippy::unnecessary_box_returns,
+        reason = "with an unboxed error, results would be returned in memory"
+    )]
     #[cold]
     fn of(self, binding: Binding) -> Box<Trouble> {
         let value = match self {

@@ -92,7 +92,10 @@ impl Names for Numbers {
     }
 }
 
-#[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
+#[allow(
+    clippy::unnecessary_box_returns,
+    reason = "with an unboxed error, results would be returned in memory"
+)]
 #[cold]
 fn no_value(layout: &Layout, param: ParamId) -> Box<Trouble> {
     let name = layout.param_name(param);

@@ -55,7 +55,7 @@ impl Entry<'_> {
             (Datatype::Struct(id), _)
                 if self.layout().struct_type(id).depth > array::MAX_RECORD_DEPTH =>
             {
-                return Err(fail("its structs nest deeper than records of numpy"));
+                return Err(fail("its structs nest deeper than numpy records can"));
             }
             (Datatype::Struct(_), _) => {
                 let data = self.data().ok_or_else(|| fail("it is not data"))?;

@@ -72,9 +72,9 @@ pub struct AddressTable<L = Arc<Layout>> {
     /// The values of parameters, by parameter number.
     pub(crate) values: Vec<Number>,
     /// The rules by which structs were measured.
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
     pub(crate) complex_align: ComplexAlign,
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
     pub(crate) tail_padding: bool,
 }
 
@@ -208,9 +208,9 @@ pub struct Entry<'t> {
     pub(crate) layout: &'t Layout,
     pub(crate) values: &'t [Number],
     pub(crate) order: Order,
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
     pub(crate) complex_align: ComplexAlign,
-    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "for records only"))]
+    #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
     pub(crate) tail_padding: bool,
     row: Row,
 }

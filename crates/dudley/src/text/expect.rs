@@ -81,9 +81,11 @@ impl Parser<'_> {
                 TokenKind::Integer | TokenKind::Float,
                 Some(NodeKind::Compress | NodeKind::Reference),
             ) => diagnostic
-                .help(format!("an argument of a filter stands in parentheses: `({text})`"))
+                .help(format!("filter arguments go in parentheses: `({text})`"))
                 .fix(span, format!("({text})")),
-            (TokenKind::Float, _) => diagnostic.help("only arguments and attributes may be floats"),
+            (TokenKind::Float, _) => {
+                diagnostic.help("only filter arguments and attributes may be floats")
+            }
             (TokenKind::OpenParen, _) => {
                 diagnostic.help(format!("{LATER}; here a shape is written in `[` and `]`"))
             }
@@ -105,14 +107,14 @@ impl Parser<'_> {
     fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
         let later = |here: &str| format!("{LATER}; here {here}");
         match text {
-            ";" => found.help("nothing stands between declarations").fix(span, ""),
+            ";" => found.help("declarations need no separator: remove the `;`").fix(span, ""),
             "*" if self.text[..span.start as usize].ends_with('/') => found.help(COMMENTS),
             "*" => found.help(
-                "a dimension is a number or a parameter: write `[2, N]`, or a parameter for the product",
+                "a dimension is a number or a parameter: write `[2, N]`, or declare a parameter for the product",
             ),
             "." => found.help(later("an address is a number")),
             "!" => found.help(later("a struct begins with `{`")),
-            "?" => found.help(later("a dimension of 0 leaves out an array")),
+            "?" => found.help(later("a dimension of 0 omits an array")),
             "&" => found.help(later("references are `type[shape] <- ref`")),
             _ => found,
         }
@@ -128,7 +130,7 @@ impl Parser<'_> {
                 if kinds == [TokenKind::Name, TokenKind::OpenBrace] {
                     let message = "the name of a type cannot begin with `<`, `>` or `|`";
                     Diagnostic::new(Code::PrefixedTypeName, token.span(), message)
-                        .help("state the byte order at the members of the type")
+                        .help("state the byte order of each member of the type instead")
                 } else {
                     diagnostic.help("the byte order of a layout comes before everything else")
                 }
@@ -138,7 +140,7 @@ impl Parser<'_> {
             }
             TokenKind::Equals => diagnostic.help("unnamed data is written `\"\" = datatype`"),
             TokenKind::Comma => {
-                diagnostic.help("commas stand only between dimensions and between list elements")
+                diagnostic.help("commas separate only dimensions and list elements")
             }
             _ => diagnostic,
         };
@@ -199,7 +201,7 @@ impl Parser<'_> {
         }
         let end = name.start + u32::try_from(len).unwrap_or_default();
         diagnostic
-            .help(format!("a name with `-` is written in quotes: `{quoted}`"))
+            .help(format!("a name that contains `-` needs quotes: `{quoted}`"))
             .fix(Span::new(name.start, end), quoted)
     }
 
@@ -207,7 +209,7 @@ impl Parser<'_> {
     fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
-            return diagnostic.help("`from_c` makes a layout from the structs of a C header");
+            return diagnostic.help("`from_c` converts the structs of a C header to a layout");
         }
         let Some(datatype) = primitive_of(datatype) else { return diagnostic };
         let declared = format!("{} = {datatype}", short(name));
@@ -229,7 +231,7 @@ impl Parser<'_> {
             TokenKind::Integer | TokenKind::Plus | TokenKind::Minus => {
                 match self.tree.nodes.last().filter(|node| node.kind == NodeKind::Data) {
                     Some(equals) => diagnostic
-                        .help("a number is the value of a parameter: `name : 4`")
+                        .help("a number can only be the value of a parameter: `name : 4`")
                         .fix(equals.span(), ":"),
                     None => diagnostic,
                 }

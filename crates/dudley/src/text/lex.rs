@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub fn token(&mut self) -> Token {
         let (kind, start) = self.advance();
-        #[allow(clippy::cast_possible_truncation, reason = "the text is shorter")]
+        #[allow(clippy::cast_possible_truncation, reason = "a text has less than 4 GiB")]
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 

@@ -10,8 +10,8 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // Enough for lines with one short item each. Reserving too little would cost page faults that take longer
-    // than parsing.
+    // This is enough for lines with one short item each. Reserving too little would cost page
+    // faults that take longer than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.begin_layout();
@@ -104,7 +104,10 @@ impl Parser<'_> {
             self.peeked = true;
         }
         let Peeked { kind, start, end } = self.token;
-        #[allow(clippy::cast_possible_truncation, reason = "they were as short before")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            reason = "the offsets were 32-bit numbers before"
+        )]
         Token { kind, start: start as u32, end: end as u32 }
     }
 

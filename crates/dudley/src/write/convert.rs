@@ -145,11 +145,13 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
 }
 
 /// Converts an integer to a float, which must have the same value. Returns a float unchanged.
-#[allow(clippy::cast_possible_truncation, reason = "only equal values pass")]
+#[allow(clippy::cast_possible_truncation, reason = "values that are not preserved are rejected")]
 fn exact_float(number: Number) -> Result<Number, String> {
     let float = number.to_float().unwrap_or_default();
     match number {
-        Number::Int(value) if float as i128 != value => Err(format!("{value} is not exact")),
+        Number::Int(value) if float as i128 != value => {
+            Err(format!("{value} cannot be represented exactly"))
+        }
         _ => Ok(Number::Float(float)),
     }
 }

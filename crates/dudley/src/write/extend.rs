@@ -218,7 +218,7 @@ impl Extension {
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
-            let message = "the file was changed meanwhile".to_owned();
+            let message = "the file was changed in the meantime".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let (rows, range, missing) = writer.into_rows()?;
@@ -308,8 +308,8 @@ impl Old {
             (_, ExtendMode::InPlace) if self.table.end() == Some(self.data_end) => return Ok(text),
             (_, ExtendMode::InPlace) => {
                 let message = format!(
-                    "the data of the old layout do not end with its last item, because of `@` addresses: \
-                     the first new item needs an `@` of at least {}",
+                    "the data of the old layout does not end with its last item, because of `@` addresses: \
+                     add an `@` address of at least {} to the first new item",
                     self.data_end
                 );
                 return Err(ErrorKind::Extend { message }.into());
@@ -331,7 +331,7 @@ impl Old {
         if layout.declarations().starts_with(kept) {
             return Ok(kept.len());
         }
-        let message = "the new text changes what the old layout declares".to_owned();
+        let message = "the new text changes a declaration of the old layout".to_owned();
         Err(ErrorKind::Extend { message }.into())
     }
 }
@@ -342,7 +342,7 @@ fn check_free(table: &AddressTable, first_new: usize, free: u64) -> Result<(), E
     let mut low = new.filter(|row| row.address().is_some_and(|address| address < free));
     let Some(row) = low.next() else { return Ok(()) };
     let path = table.layout().subject_path(row.subject());
-    let message = format!("`{path}` would overwrite what the file has");
+    let message = format!("`{path}` would overwrite existing data");
     Err(ErrorKind::Extend { message }.into())
 }
 

@@ -8,11 +8,11 @@ use crate::error::Error;
 use crate::layout::{Field, Inside, push_name};
 use crate::place::{Inner, Outcome, Stored, to_error};
 
-/// The parts of a row that were put.
+/// The parts of a row that have been put.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// The steps to each part of a struct that was put.
+    /// The steps to each part of a struct that has been put.
     parts: Vec<Vec<Inside>>,
 }
 

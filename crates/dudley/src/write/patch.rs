@@ -72,7 +72,9 @@ impl File {
     {
         let mismatch = |message| Error::new(ErrorKind::Mismatch { path: path.to_owned(), message });
         if self.is_param(path)? {
-            return Err(mismatch("the value of a parameter determines where data are".to_owned()));
+            return Err(mismatch(
+                "the value of a parameter determines the address of data".to_owned(),
+            ));
         }
         let place = self.get(path)?;
         if !place.data().is_same(self.source()) {
@@ -135,7 +137,7 @@ impl Patch {
         let Self { offset, bytes, before, len } = self;
         // The bytes between the replaced elements are written too, so they must not have changed.
         if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
-            let message = "the file was changed meanwhile".to_owned();
+            let message = "the file was changed in the meantime".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let end = offset + bytes.len() as u64;

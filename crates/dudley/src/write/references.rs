@@ -40,7 +40,8 @@ impl Writer<'_> {
         };
         let filters = self.filters.clone();
         let known = filters.reference(&name);
-        let known = known.ok_or_else(|| fail(0, format!("no filter named {name} is known")))?;
+        let known =
+            known.ok_or_else(|| fail(0, format!("no filter named {name} is registered")))?;
         let mut numbers = Vec::with_capacity(items.len());
         for (index, &item) in items.iter().enumerate() {
             let number = known.encode(item, &self.layout);

@@ -45,9 +45,8 @@ impl<'w> Sequential<'w> {
         for &(address, nbytes, index) in &turns {
             if address < end {
                 let path = table.entry(table.rows()[index]).path();
-                let message =
-                    "it overlaps what is before it, so the data cannot be written in order"
-                        .to_owned();
+                let message = "it overlaps an earlier item, so the data cannot be written in order"
+                    .to_owned();
                 return Err(ErrorKind::Mismatch { path, message }.into());
             }
             end = address + nbytes;

@@ -31,10 +31,12 @@ impl Writer<'_> {
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let (subject, mut inside) = self.layout.stored_at(path)?;
         if matches!(subject, Subject::Param(_)) {
-            return Err(not_data("a parameter, whose value is given when the file is created"));
+            return Err(not_data(
+                "a parameter, whose value must be given when the file is created",
+            ));
         }
         let index = self.table.index_of(subject);
-        let index = index.ok_or_else(|| not_data("nothing that is stored"))?;
+        let index = index.ok_or_else(|| not_data("not stored"))?;
         let row = self.table.rows()[index];
         let fail = |trouble| to_error(&self.layout, trouble, row.subject());
         let reason = |reason| Error::from(ErrorKind::NotStrided { path: path.to_owned(), reason });
@@ -53,7 +55,7 @@ impl Writer<'_> {
             }
             return Ok(Destination { index, inside, datatype, shape: own, strided: None });
         }
-        let len = row.nbytes().ok_or_else(|| reason("its size depends on what is not known"))?;
+        let len = row.nbytes().ok_or_else(|| reason("its size depends on an unknown value"))?;
         let location = inner.location(&stored).map_err(|trouble| fail(*trouble))?;
         let (datatype, strided) = location.map_err(reason)?.into_strided(len)?;
         let shape = strided.shape().to_vec();

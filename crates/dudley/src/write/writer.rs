@@ -209,7 +209,7 @@ impl<'w> Writer<'w> {
         let is_in_stream = matches!(self.target, Target::Stream(_));
         let is_written = self.put[index].is_all() && !self.held.contains_key(&index);
         if index < self.kept.0 || is_in_stream && is_written {
-            let message = "it is written already".to_owned();
+            let message = "it has already been written".to_owned();
             return Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into());
         }
         Ok(())
@@ -307,7 +307,7 @@ impl<'w> Writer<'w> {
             .find(|&id| self.inputs.rules.values.get(self.layout.param_name(id)).is_none());
         let Some(id) = unknown else {
             let path = self.layout.subject_path(row.subject());
-            let reason = "its address depends on what is not known";
+            let reason = "its address depends on an unknown value";
             return ErrorKind::NotStrided { path, reason }.into();
         };
         let name = self.layout.param_name(id);
@@ -325,7 +325,7 @@ impl<'w> Writer<'w> {
             let is_moved = |old: Option<u64>, new: Option<u64>| old.is_some() && old != new;
             if is_moved(old.address(), new.address()) || is_moved(old.nbytes(), new.nbytes()) {
                 let path = self.layout.subject_path(old.subject());
-                let reason = "its size depends on the stream, and compressed data follow";
+                let reason = "its size depends on the stream, but compressed data follows it";
                 return Err(ErrorKind::NotStrided { path, reason }.into());
             }
         }

@@ -1,4 +1,4 @@
-//! Layouts of structs of C, held against the C compiler.
+//! Comparing layouts of C structs with the C compiler.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,13 +33,13 @@ const TYPES: &[&str] = &[
     "enum color",
 ];
 
-/// A random number below `end`.
+/// Returns a random number below `end`.
 fn random(state: &mut u64, end: usize) -> usize {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     usize::try_from(*state >> 33).unwrap() % end
 }
 
-/// Structs, each of which may use those before it.
+/// Generates structs, each of which may use the previous ones.
 fn structs(count: usize) -> String {
     let mut state = 7;
     let mut text =
@@ -62,7 +62,7 @@ fn structs(count: usize) -> String {
     text
 }
 
-/// The members of a struct in the layout: names, offsets and sizes.
+/// Returns the members of a struct in the layout: names, offsets and sizes.
 fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
     let layout = Layout::parse(format!("{layout}\nx_ = {name}\n")).unwrap();
     let resolver = Resolver::new(&layout);
@@ -149,20 +149,32 @@ fn typedefs_become_types_variables_become_items_and_comments_become_documentatio
 #[test]
 fn c_constructs_without_a_layout_are_rejected_with_their_line() {
     for (text, line, message) in [
-        ("struct a {\n int *p;\n};", 2, "a pointer has no meaning in a file"),
-        ("struct a {\n int p : 3;\n};", 2, "a bit-field has no layout"),
-        ("union a { int b; };", 1, "a union has no layout"),
-        ("struct a { long double b; };", 1, "`long double` has no type"),
+        (
+            "struct a {\n int *p;\n};",
+            2,
+            "pointers are not supported, because they have no meaning in a file",
+        ),
+        (
+            "struct a {\n int p : 3;\n};",
+            2,
+            "bit-fields are not supported, because their layout depends on the compiler",
+        ),
+        ("union a { int b; };", 1, "unions are not supported: declare one of their members"),
+        ("struct a { long double b; };", 1, "corresponds to `long double`"),
         ("struct a { foo b; };", 1, "no type named `foo`"),
         ("struct a { struct b c; };", 1, "struct `b` is not defined before its use"),
-        ("struct a { struct a *next; };", 1, "a pointer has no meaning in a file"),
+        (
+            "struct a { struct a *next; };",
+            1,
+            "pointers are not supported, because they have no meaning in a file",
+        ),
         ("struct a { int b[]; };", 1, "the length of `b` is not stated"),
         ("struct a { int b[M]; };", 1, "`M` is not a constant"),
         ("struct a { int b[1 - 2]; };", 1, "the length of `b` is -1"),
         ("int main(void) { return 0; }", 1, "not functions"),
         ("#pragma pack(1)\nstruct a { int b; };", 1, "`#pragma pack` is not supported"),
         ("struct a { int b; ", 1, "expected a type"),
-        ("/* open", 1, "an open comment"),
+        ("/* open", 1, "unterminated comment"),
     ] {
         let error = from_c(text).unwrap_err();
         let ErrorKind::Foreign { line: found, .. } = *error.kind() else { panic!("{error}") };
@@ -171,7 +183,7 @@ fn c_constructs_without_a_layout_are_rejected_with_their_line() {
     }
 }
 
-/// A struct without a name is written out where it is used.
+/// The text of an unnamed struct is repeated at each use.
 #[test]
 fn hostile_c_text_is_processed_quickly() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();

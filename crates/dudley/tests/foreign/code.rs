@@ -1,4 +1,4 @@
-//! Generated code is compiled and run, and computes the addresses that we resolve.
+//! Compiles and runs generated code, which must compute the same addresses as the resolver.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use dudley::layout::{Declaration, ParamId};
 use dudley::{Layout, Resolver, Rules, Values};
 use serde_json::Value;
 
-/// Values of parameters, in order of declaration.
+/// The values of parameters, in order of declaration.
 type Given = Vec<i64>;
 
 struct Case {
@@ -28,7 +28,7 @@ fn stored(layout: &Layout) -> Vec<ParamId> {
     stored.collect()
 }
 
-/// A name as the documentation describes it.
+/// Converts a path to a function name, as described in the documentation.
 fn name_of(path: &str) -> String {
     let path = path.trim_start_matches('/').replace("\"\".", "");
     path.chars()
@@ -47,7 +47,8 @@ impl Case {
         resolver.code(language).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Names of functions, arguments, and what they return. Of values for which there is no table, none.
+    /// Returns the names of functions, their arguments and their results, but none for values that
+    /// have no table.
     fn calls(&self) -> Vec<(String, Given, u64)> {
         let params = stored(&self.layout);
         let code = self.code(Language::Python);
@@ -76,7 +77,8 @@ impl Case {
                 }
             }
         }
-        // A compressed array may be empty for some values: only then what follows has an address.
+        // For some values, a compressed array is empty; only then do the items after it have
+        // addresses.
         calls.retain(|(name, ..)| {
             let has_function = code.contains(&format!("def {name}("));
             assert!(
@@ -167,7 +169,7 @@ impl Random {
     }
 }
 
-/// Layouts of the conformance cases and random ones.
+/// Returns the layouts of the conformance cases, and random ones.
 fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/dudley/conformance/cases");
     let mut cases = Vec::new();
@@ -239,7 +241,7 @@ fn is_installed(program: &str) -> bool {
     found
 }
 
-/// The numbers that a program prints are those of the calls.
+/// Checks that a program prints the expected result of each call.
 fn compare(cases: &[Case], printed: &str) {
     let mut lines = printed.lines();
     let mut count = 0;
@@ -404,7 +406,7 @@ fn code_for_hostile_layouts_is_generated_quickly() {
         (0..20_000).map(|number| format!("a{number} = f8[N]\n")).collect::<Vec<_>>().concat();
     let layout = Layout::parse(format!("N : i4\n{plain}")).unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
-    // Without elements, nothing is aligned: all are at 4.
+    // Items without elements are not aligned, so all are at 4.
     let last = "def offset_a19999(N):\n    t0 = dudley_place(4, 8, 8 * dudley_dim(N, 0))\n    \
                 return 159992 * dudley_dim(N, 0) + t0\n";
     assert!(code.contains(last));

@@ -1,4 +1,4 @@
-//! `.npy` and `.npz` files, and files of no format that is known.
+//! `.npy` and `.npz` files, and files in unknown formats.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> V
     [Header::new(datatype, order, shape.to_vec()).unwrap().to_bytes(), data.to_vec()].concat()
 }
 
-/// The layout of a file that it describes as a whole.
+/// Returns the layout of a file, which must describe all of it.
 pub(crate) fn whole(bytes: &[u8]) -> String {
     let Imported { layout, errors, .. } = from_file("x", bytes.to_vec()).unwrap();
     assert!(errors.is_empty(), "{errors:?}");
@@ -74,7 +74,7 @@ fn arrays_of_an_npz_file_are_named_without_the_suffix_npy() {
     for bytes in [
         archive(&members),
         archive_64(&members),
-        // A comment, and bytes before the archive.
+        // The archive has a comment, and bytes before it.
         [&b"#!/bin/sh\n"[..], &archive(&members)].concat(),
     ] {
         let imported = from_npz(&bytes).unwrap();
@@ -98,12 +98,15 @@ fn deflated_members_are_rejected_with_the_reason() {
     assert!(!error.is_bad_data());
     assert_eq!(
         error.to_string(),
-        "`/b` is not described: it is deflated: a layout describes data that are stored as they are; write the \
+        "`/b` cannot be described by a layout: it is deflated: a layout describes data that are stored as they are; write the \
          file with numpy.savez instead of numpy.savez_compressed"
     );
     let encrypted = Member { flags: 1, ..Member::stored("b.npy", &a) };
     let imported = from_npz(&archive(&[encrypted])).unwrap();
-    assert_eq!(imported.errors[0].to_string(), "`/b` is not described: it is encrypted");
+    assert_eq!(
+        imported.errors[0].to_string(),
+        "`/b` cannot be described by a layout: it is encrypted"
+    );
     let text = Member::stored("readme.txt", b"no array");
     assert!(matches!(
         from_npz(&archive(&[text])).unwrap().errors[0].kind(),
@@ -131,7 +134,7 @@ fn damaged_archives_are_rejected() {
     let twice = [Member::stored("a.npy", &a), Member::stored("a.npy", &a)];
     let error = from_npz(&archive(&twice)).unwrap_err();
     assert!(error.to_string().contains("the name \"a\" occurs twice"), "{error}");
-    // Two entries for the same member.
+    // Two entries refer to the same member.
     let shared =
         [Member::stored("a.npy", &a), Member { at: Some(0), ..Member::stored("b.npy", &a) }];
     let error = from_npz(&archive(&shared)).unwrap_err();

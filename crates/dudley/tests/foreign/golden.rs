@@ -1,5 +1,5 @@
-//! Files of `crates/testdata/dudley/foreign`, which numpy, netCDF4 and h5py have written, with their values.
-//! `SCIBIN_RECORD=1` records the layouts anew.
+//! The files in `crates/testdata/dudley/foreign`, written by numpy, netCDF4 and h5py, and their
+//! values. `SCIBIN_RECORD=1` records the layouts again.
 
 use std::path::{Path, PathBuf};
 
@@ -61,8 +61,8 @@ mod hdf5 {
         assert_eq!(
             shown,
             [
-                "`/packed` is not described: its chunks are filtered: deflate",
-                "`/text` is not described: its elements have variable length, they are in a heap",
+                "`/packed` cannot be described by a layout: its chunks are filtered: deflate",
+                "`/text` cannot be described by a layout: its elements have variable length and are in a heap",
             ]
         );
         assert!(!errors[0].is_bad_data());
@@ -72,7 +72,7 @@ mod hdf5 {
     fn a_virtual_data_set_does_not_hide_the_others() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
         let whole = from_file("x", bytes.clone()).unwrap();
-        // A data layout message of a contiguous data set: version 3, class 1.
+        // The data layout message of a contiguous data set: version 3, class 1.
         let contiguous = b"\x08\0\x18\0\0\0\0\0\x03\x01";
         let messages: Vec<usize> = (0..bytes.len())
             .filter(|&at| bytes[at..].starts_with(contiguous))
@@ -92,7 +92,7 @@ mod hdf5 {
                 matches!(&reasons[..], [reason] if reason.contains("it is a virtual data set")),
                 "{reasons:?}"
             );
-            // It is in the layout, or among the reasons.
+            // Every data set must be in the layout or among the errors.
             let members = |imported: &Imported| {
                 let layout = Layout::parse(&imported.layout).unwrap();
                 layout.items().count() + imported.errors.len()
@@ -112,7 +112,7 @@ mod hdf5 {
         assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
     }
 
-    /// Every byte of the metadata is damaged in turn, and the file is cut at many places.
+    /// Damage every byte of the metadata in turn, and truncate the file at many positions.
     #[test]
     fn damaged_files_do_not_cause_a_panic() {
         for name in ["earliest.h5", "latest.h5"] {

@@ -1,4 +1,5 @@
-//! Layouts of what other programs and formats describe, and programs made from layouts.
+//! Creating layouts from the descriptions of other programs and formats, and generating code from
+//! layouts.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod c;

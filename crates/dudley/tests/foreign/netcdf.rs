@@ -1,4 +1,4 @@
-//! netCDF-3 files, made by hand from the description of the format.
+//! netCDF-3 files, built by hand from the description of the format.
 
 use dudley::import::{from_file, from_netcdf};
 use dudley::{ErrorKind, File, Layout};
@@ -10,7 +10,7 @@ const DIMENSION: u32 = 10;
 const VARIABLE: u32 = 11;
 const ATTRIBUTE: u32 = 12;
 
-/// A header, as the format of a version has it.
+/// A header in a given version of the format.
 #[derive(Clone)]
 struct Cdf {
     version: u8,
@@ -63,19 +63,20 @@ impl Cdf {
         dims.iter().fold(cdf, |cdf, (name, len)| cdf.name(name).size(*len))
     }
 
-    /// An attribute of a number of values of a type.
+    /// Adds an attribute with a type and a number of values.
     fn attribute(self, name: &str, datatype: u32, count: u64, values: &[u8]) -> Self {
         self.name(name).int(datatype).size(count).padded(values)
     }
 
-    /// A variable without attributes; its stated size is wrong, as that of large variables may be.
+    /// Adds a variable without attributes. Its stated size is wrong, as it may be for large
+    /// variables.
     fn variable(self, name: &str, dims: &[u64], datatype: u32, begin: u64) -> Self {
         let cdf = self.name(name).size(dims.len() as u64);
         let cdf = dims.iter().fold(cdf, |cdf, &dim| cdf.size(dim));
         cdf.list(ATTRIBUTE, 0).int(datatype).size(0xffff_ffff).offset(begin)
     }
 
-    /// The file with data at an address.
+    /// Returns the file, with data at an address.
     fn data(mut self, address: usize, data: &[u8]) -> Vec<u8> {
         assert!(self.bytes.len() <= address);
         self.bytes.resize(address, 0);
@@ -84,7 +85,8 @@ impl Cdf {
     }
 }
 
-/// `time` (f8) and `t` (i2 of 3, 6 bytes, padded to 8) in each record; `fixed` before them.
+/// Each record contains `time` (f8) and `t` (three i2, 6 bytes padded to 8); `fixed` precedes the
+/// records.
 fn two_in_records(version: u8, numrecs: u64) -> Vec<u8> {
     let mut data = vec![1, 2, 0, 0];
     for record in 0..2_u8 {
@@ -111,7 +113,7 @@ fn check_two(file: &File, records: usize) {
 }
 
 #[test]
-fn all_three_versions_read_through_their_layouts() {
+fn files_of_all_three_netcdf_versions_read_through_their_layouts() {
     for version in [1, 2, 5] {
         let bytes = two_in_records(version, 2);
         let layout = whole(&bytes);
@@ -244,7 +246,10 @@ fn damaged_headers_are_rejected_with_their_offset() {
     let head = || Cdf::new(1, 0).dims(&[("time", 0), ("x", 3)]).list(ATTRIBUTE, 0);
     for (bytes, message) in [
         (b"CDF\x03".to_vec(), "expected \"CDF\" and 1, 2 or 5 at offset 0"),
-        (b"CDF\x01\0\0".to_vec(), "the header needs 4 bytes, but the file has 2 more at offset 4"),
+        (
+            b"CDF\x01\0\0".to_vec(),
+            "the header needs 4 bytes, but only 2 are left in the file at offset 4",
+        ),
         (
             Cdf::new(1, 0).int(7).int(1).bytes,
             "expected 10 or 0 before dimensions, found 7 at offset 8",

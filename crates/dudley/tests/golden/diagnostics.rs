@@ -1,16 +1,16 @@
-//! The exact text of every diagnostic: `diagnostics.txt`.
+//! Comparing the exact text of every diagnostic with `diagnostics.txt`.
 //!
-//! A section begins with `== CODE` and options:
+//! Each section begins with `== CODE` and options:
 //!
 //! | word | meaning |
 //! |---|---|
 //! | `bytes` | the layout is written as hexadecimal bytes |
 //! | `depth=2 dims=2 names=1 bindings=1 steps=9` | limits |
-//! | `stream=0a00` | it is resolved with a stream of these bytes |
-//! | `resolve` | it is resolved without values |
-//! | `N=3` | it is resolved with this value |
+//! | `stream=0a00` | resolve the layout with a stream of these bytes |
+//! | `resolve` | resolve the layout without values |
+//! | `N=3` | resolve the layout with this value |
 //!
-//! Then follow the layout, a line `--`, and the output. All diagnostics of a section have its code.
+//! The layout, a line `--` and the output follow. All diagnostics of a section have its code.
 
 use std::fmt::Write as _;
 
@@ -56,7 +56,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// All diagnostics of a layout.
+/// Returns all diagnostics of a layout.
 fn shown(head: &str, layout: &str) -> String {
     let words: Vec<&str> = head.split(' ').skip(1).collect();
     let stated =

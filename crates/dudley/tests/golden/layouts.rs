@@ -1,4 +1,5 @@
-//! The layouts of `expected.json`: diagnostics, declarations, formatted text, and addresses.
+//! Comparing the layouts in `expected.json`: diagnostics, declarations, formatted text and
+//! addresses.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -56,7 +57,7 @@ fn found(case: &Case) -> Map<String, Value> {
     ours
 }
 
-/// A diagnostic with line and column, without offsets.
+/// Converts a diagnostic to text with its line and column, but without offsets.
 fn shown(diagnostic: &Diagnostic) -> Value {
     let json = json!(diagnostic);
     let line = format!("{}:{}: {diagnostic:#}", json["line"], json["column"]);
@@ -115,7 +116,7 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
     }
 }
 
-/// The list with the results: a line for each line, row or diagnostic.
+/// Formats the list with the results, with one line for each line of text, row or diagnostic.
 fn record(cases: &[Case], found: &[Value]) -> String {
     let mut text = "{\n  \"cases\": [".to_owned();
     for (nth, (case, found)) in cases.iter().zip(found).enumerate() {

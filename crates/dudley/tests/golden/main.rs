@@ -1,11 +1,11 @@
-//! Golden files: the results for our own layouts are those recorded. No other reader of the
-//! language is known, so `cargo xtask generate dudley` records our own results, for review.
+//! Golden files: the results for our own layouts must match the recorded ones. No other reader of
+//! the language is known, so `cargo xtask generate dudley` records our own results for review.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod diagnostics;
 mod layouts;
 
-/// Whether to record the results instead of comparing them.
+/// Returns `true` if results are recorded instead of compared.
 fn records() -> bool {
     std::env::var_os("SCIBIN_RECORD").is_some()
 }

@@ -1,4 +1,5 @@
-//! Filters against zfpy and Pillow: `filters.py` writes the cases before, and reads what is written here after.
+//! Testing filters with zfpy and Pillow: `filters.py` first writes the cases, and later reads the
+//! data written here.
 
 use std::fmt::Write as _;
 

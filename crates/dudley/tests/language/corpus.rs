@@ -1,4 +1,4 @@
-//! The corpus of layouts: parsing, errors and comments.
+//! Testing the corpus of layouts: parsing, errors and comments.
 
 use dudley::Layout;
 use dudley::diagnostic::Severity;
@@ -25,7 +25,7 @@ pub(crate) fn text(case: &Value) -> String {
     [part("head"), &part("unit").repeat(count), part("tail")].concat()
 }
 
-/// The paths of data and stored parameters, in order.
+/// Returns the paths of data and stored parameters, in order.
 fn paths(layout: &Layout) -> Vec<String> {
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => match layout.kind(id) {
@@ -111,7 +111,7 @@ fn every_comment_belongs_to_the_subject_that_the_case_states() {
         let mut expected = expected.clone();
         found.sort_by_key(ToString::to_string);
         expected.sort_by_key(ToString::to_string);
-        // The list writes 1.0 as 1.
+        // The corpus writes 1.0 as 1.
         let text = |rows: &[Value]| json!(rows).to_string().replace(".0", "");
         assert_eq!(text(&found), text(&expected), "{}", case["name"]);
     }

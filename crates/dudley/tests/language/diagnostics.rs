@@ -1,4 +1,4 @@
-//! The complete text of diagnostics, so that changes are reviewed.
+//! Testing the complete text of diagnostics, so that changes are reviewed.
 
 use dudley::{ParseOptions, Source};
 use serde_json::json;
@@ -36,7 +36,7 @@ error[E032]: this type needs a parameter `JMAX`, which is not in scope
  --> run.dud:5:5
   |
 2 |   \"\" = f8[IMAX, JMAX]
-  |                 ---- the type takes this from where it is used
+  |                 ---- this name is bound where the type is used
 ...
 5 | x = mesh
   |     ^^^^ no such parameter is in scope where the type is used
@@ -79,7 +79,7 @@ fn a_misspelt_type_has_a_fix() {
 }
 
 #[test]
-fn later_versions_of_the_language_are_recognised() {
+fn syntax_of_later_versions_of_the_language_is_recognised() {
     for (text, help) in [
         ("t == f8[3]", "here a typedef is `name {\"\" = type}`"),
         ("l += f8", "extended by `name [..]`"),
@@ -139,7 +139,7 @@ fn a_binary_file_is_reported_as_such() {
     assert_eq!(
         error.to_string(),
         "error[E001]: this is a binary file, not a layout\n --> layout:1:1\n  |\n  \
-         = help: the layout is at its end, from byte 48\n"
+         = help: its layout is at its end, starting at byte 48\n"
     );
     let damaged = errors(b"\x8d<BD\n\x1a\n\x30\0\0\0\0\0\0\0\0\0");
     assert!(damaged.to_string().contains("damaged by a text-mode transfer: CR LF became LF"));

@@ -52,7 +52,7 @@ fn members_are_compared_too() {
 }
 
 #[test]
-fn order_is_a_difference_after_data_whose_size_depends_on_the_stream() {
+fn reordering_after_data_whose_size_depends_on_the_stream_is_a_difference() {
     let before = "x = f8[3] -> gzip  a = i1  b = i4";
     assert_eq!(lines(before, before), (vec![], true));
     let (found, readable) = lines(before, "x = f8[3] -> gzip  c = i1  a = i1  b = i4");
@@ -104,8 +104,8 @@ fn layouts_are_compared_only_for_the_given_values() {
     assert!(diff(&before, &after, Some(&Values::new())).is_err());
 }
 
-/// Without a parameter there is one set of values, with one there are up to eight. Types that are not compared
-/// completely are compared once.
+/// Layouts without parameters have one set of values, and layouts with parameters up to eight.
+/// Types that cannot be compared completely are compared only once.
 #[test]
 fn comparing_nested_types_with_parameters_takes_no_longer_than_without() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
@@ -121,7 +121,8 @@ fn comparing_nested_types_with_parameters_takes_no_longer_than_without() {
     assert!(with_param <= 4 * plain, "{with_param} and {plain}");
 }
 
-/// The time that this thread was running, where the system states it: other tests run beside it.
+/// Returns the running time of this thread, if the system reports it, because other tests run at
+/// the same time.
 fn nanoseconds() -> u64 {
     let running = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     running.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()

@@ -1,6 +1,6 @@
-//! Every example of the document of the language, with its tree (as canonical text, which shows each item in
-//! its dict or list) and its addresses, which were computed by hand. Placeholders in an example (`dtype`,
-//! `address`) are defined first.
+//! Every example in the language document, with its tree (as canonical text, which shows each item
+//! in its dict or list) and its addresses, which were computed by hand. Placeholders in an example
+//! (`dtype`, `address`) are defined first.
 
 use std::ops::ControlFlow;
 
@@ -10,15 +10,15 @@ use dudley::{Layout, Order, Resolver, Rules, Values};
 
 use crate::{codes, parse};
 
-/// The canonical text of a layout without comments.
+/// Returns the canonical text of a layout without comments.
 fn tree(text: &str) -> String {
     let printed = parse(text).to_string();
     let lines = printed.lines().map(|line| line.split("##").next().unwrap_or_default().trim_end());
     lines.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
-/// Path, address and shape of everything, for values of parameters. An address that depends on the stream
-/// is `?`.
+/// Returns the path, address and shape of everything, for given values of parameters. An address
+/// that depends on the stream is `?`.
 fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
     let layout = parse(text);
     let resolver = Resolver::new(&layout).rules(
@@ -261,7 +261,8 @@ x = { %2
     let layout = parse(text);
     let named = layout.type_named("type_name").unwrap();
     assert!(layout.struct_type(named).is_indeterminate);
-    // 8 bytes, then three of 8; a multiple of 2. The other: 4, padding, 2 of 8, 2 of 2, padding.
+    // 8 bytes and three of 8, rounded up to a multiple of 2. For the other struct: 4, padding, two
+    // of 8, two of 2, padding.
     let text = text.to_owned() + " y = type_name  z = i1";
     assert_eq!(addresses(&text, &[("param", 2)]), ["/x 0 []", "/y 32 []", "/z 64 []", "end 65"]);
     assert_eq!(addresses(&text, &[]), ["/x 0 []", "/y 32 []", "/z ? []", "end ?"]);
@@ -379,7 +380,7 @@ fn the_filter_examples_parse() {
     assert_eq!(addresses("var = i8[3] <- ref @8", &[]), ["/var 8 [3]", "end 32"]);
 }
 
-/// The template of the state of a simulation in the document.
+/// The document's template for the state of a simulation.
 const TEMPLATE: &str = "
 {
   IMAX := i8    ## leading dimension of mesh arrays
@@ -453,16 +454,16 @@ fn the_state_template_has_the_documented_addresses() {
             "end 632",
         ]
     );
-    // Without groups, no group boundaries are listed.
+    // Without groups, there are no group boundaries.
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
     );
-    // In one dimension.
+    // The same state in one dimension.
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);
-    // In a native file, everything is 16 bytes further.
+    // In a native file, all addresses are 16 higher.
     let layout = parse(TEMPLATE);
     let values: Values = sizes(4, 3, 2).into_iter().collect();
     let table =

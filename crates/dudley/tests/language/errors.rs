@@ -1,4 +1,4 @@
-//! One text for each error, with its code from the specification.
+//! Texts with errors, one for each code in the specification.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::{Limits, ParseOptions};
@@ -137,7 +137,7 @@ fn using_a_name_lost_in_an_error_is_not_a_second_error() {
     assert_eq!(codes("t ] x = t"), ["E013"]);
     assert_eq!(codes("N : f8 x = i1[N]"), ["E027"]);
     assert_eq!(codes("l [ = ] l %0"), ["E014"]);
-    // The broken member must have no data, not the first data of the layout.
+    // The invalid member must have no data, rather than the first data of the layout.
     assert_eq!(codes("t {=foo} x = t N : t")[0], "E031");
 }
 

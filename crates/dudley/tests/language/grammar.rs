@@ -1,4 +1,4 @@
-//! The grammar for editors agrees with the lexer and the parser.
+//! Checking that the grammar for editors agrees with the lexer and the parser.
 
 use dudley::Limits;
 use dudley::layout::Primitive;
@@ -13,9 +13,9 @@ fn grammar() -> Grammar {
     Grammar::new(serde_json::from_str(text).unwrap())
 }
 
-/// Texts of every kind, also with errors: those of the reference page and of the corpus, which includes all
-/// examples of the document of the language. Texts of a hundred thousand brackets are left out, since the
-/// reader of the grammar keeps all brackets open for every byte.
+/// Returns texts of every kind, including invalid ones: those of the reference page and of the
+/// corpus, which contains all examples in the language document. Texts of a hundred thousand
+/// brackets are omitted, because the grammar reader keeps all open brackets for every byte.
 fn texts() -> Vec<String> {
     let odd = [
         "a = \"x\\q\\x41\n# no comment\" b = 'c",
@@ -34,7 +34,7 @@ fn texts() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain(page).chain(corpus).collect()
 }
 
-/// The prefix that one of the scopes of a token must have.
+/// Returns the prefix that one of the scopes of a token must have.
 fn fit(kind: TokenKind) -> &'static [&'static str] {
     match kind {
         TokenKind::Name => &["variable.", "entity.name.", "storage.type.", "support.function."],
@@ -109,7 +109,7 @@ fn every_token_has_a_scope_of_its_kind() {
             for (found, byte) in scopes[range.clone()].iter().zip(text[range.clone()].bytes()) {
                 let fits = fit.iter().any(|prefix| has(found, prefix));
                 let is_text = has(found, "string.") || has(found, "comment.");
-                // An editor does not colour line ends.
+                // Editors do not colour line ends.
                 assert!(
                     (fits && is_text == may_hold_text) || b"\r\n".contains(&byte),
                     "{token:?} `{}` has {found:?}, not {fit:?}, in\n{text}",
@@ -120,8 +120,8 @@ fn every_token_has_a_scope_of_its_kind() {
     }
 }
 
-/// Unquoted names of layouts without errors. The grammar cannot look beyond a line break between a name and
-/// the sign that declares it.
+/// The unquoted names in layouts without errors. The grammar cannot look beyond a line break
+/// between a name and the sign that declares it.
 #[test]
 fn every_name_is_highlighted_by_its_meaning() {
     let grammar = grammar();

@@ -1,4 +1,5 @@
-//! Hostile texts: no panic, no unbounded recursion. Tests that took more than linear time would not end.
+//! Hostile texts must cause neither a panic nor unbounded recursion. Tests whose work is not linear
+//! would not end.
 
 use std::fmt::Write as _;
 
@@ -78,7 +79,7 @@ fn the_deepest_types_resolve_on_a_small_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
 }
 
-/// Each path is as long as the text: a few thousand of them would fill memory.
+/// Each path is as long as the text, so a few thousand of them would fill the memory.
 #[test]
 fn long_names_are_not_copied_for_each_nested_item() {
     let name = "n".repeat(2_000);
@@ -172,7 +173,7 @@ fn using_types_with_many_names_is_bounded_by_the_length_of_the_text() {
     let deep = "q/ ".to_owned() + &names("n#:1 ") + ".. " + &"d/ ".repeat(126);
     Layout::parse(format!("{wide} u {{ {} }}", uses("m#=t "))).unwrap();
     Layout::parse(format!("{wide} {deep} {}", uses("m#=t "))).unwrap();
-    // A parameter before each use could change its values.
+    // Declare a parameter before each use, which could change the values.
     let error = errors(format!("{wide} {deep} {}", uses("P#:1 m#=t ")));
     assert_eq!(error.first().code, Code::BeyondLimit);
     let members: String = uses("m#=i1 ");

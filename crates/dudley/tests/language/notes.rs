@@ -1,4 +1,4 @@
-//! Warnings and notes: one text for each code.
+//! Warnings and notes, with a text for each code.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::text::Encoding;
@@ -33,7 +33,7 @@ fn each_warning_and_lint_has_its_code_and_becomes_an_error_if_denied() {
         ("{N : i8} s {M : i1 a = i1[M]} x = s", "L-not-template"),
     ] {
         assert_eq!(warnings(text), [expected], "{text}");
-        // It is an error if it is denied, even if it is silenced.
+        // A denied code is an error even if it is also silenced.
         let code = Code::from_name(expected).unwrap();
         let errors = ParseOptions::new().silence(code).deny(code).parse(text).unwrap_err();
         let found = errors.diagnostics().unwrap().iter().find(|found| found.code == code).unwrap();
@@ -96,7 +96,7 @@ fn latin1_bytes_byte_order_marks_and_all_kinds_of_line_ends_are_accepted() {
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
-    // Only the first one is a byte-order mark; U+FEFF is not a letter.
+    // Only the first one is a byte-order mark, and U+FEFF is not a letter.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
 

@@ -1,4 +1,4 @@
-//! Properties of every layout, and of every text.
+//! Properties that hold for every layout, or for every text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use dudley::text::{Lexer, Tree};
 use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
-/// Pieces of hostile texts: most are tokens, so that many texts parse for a while.
+/// Fragments of hostile texts. Most are tokens, so that the parser gets far in many texts.
 const PIECES: [&str; 52] = [
     "a",
     "b",
@@ -70,7 +70,7 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.join(" "))
 }
 
-/// Names that collide often; some are unusual.
+/// Names that often collide, some of them unusual.
 fn name() -> impl Strategy<Value = String> {
     let plain =
         prop::sample::select(vec!["a", "b", "c", "x1", "_y", "i4", "\"\"", "'q r'", "\"\\n#\""]);
@@ -155,7 +155,8 @@ fn bracket(elements: &[(String, String)]) -> String {
     format!("[{}]", elements.join(", "))
 }
 
-/// Items of a dict; numbers make names different, so that texts seldom have errors.
+/// Generates the items of a dict. Numbers in the names make them unique, so that texts seldom have
+/// errors.
 fn items(depth: u32) -> BoxedStrategy<String> {
     let list = prop::collection::vec((element(depth), comment()), 1..4)
         .prop_map(|elements| bracket(&elements));
@@ -196,7 +197,8 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
-/// The addresses of a layout for values of its parameters, members included, and the end.
+/// Returns the addresses of a layout for given values of its parameters, including members, and the
+/// end.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -211,8 +213,9 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
     (rows.len() < 1000).then(|| (rows, table.end()))
 }
 
-/// A stream that holds the values of the parameters at the addresses of a table. In generated layouts, those
-/// of structs are all called N. None if two parameters share bytes.
+/// Returns a stream that contains the values of the parameters at the addresses in a table, or
+/// `None` if two parameters share bytes. In generated layouts, all parameters of structs are called
+/// N.
 fn stream_of(
     layout: &Layout,
     rows: &[serde_json::Value],

@@ -1,9 +1,10 @@
-//! Every example of the reference page has the meaning that the page states.
+//! Checking that every example on the reference page has the stated result.
 //!
-//! A fence ```` ```dudley ```` has no error; with `error=E031` this is the first error, with `warning=W001` the
-//! first warning. Other words are values of parameters, `native` for data after a signature, and `members`
-//! for members in the table. A fence ```` ```text ```` that begins with `address` is the table of the layout
-//! before it, as `scibin dudley resolve --order '<'` prints it.
+//! A block ```` ```dudley ```` has no errors. With `error=E031`, this is the first error; with
+//! `warning=W001`, the first warning. Other words are values of parameters, `native` for data after
+//! a signature, and `members` for members in the table. A block ```` ```text ```` that begins with
+//! `address` is the table of the preceding layout, in the form that `scibin dudley resolve --order
+//! '<'` prints.
 
 use std::ops::ControlFlow;
 
@@ -113,7 +114,7 @@ fn every_table_matches_the_addresses_of_the_preceding_layout() {
     assert!(tables > 10);
 }
 
-/// A row as the command prints it, except for blanks.
+/// Formats a row like the command, except for the spacing.
 fn line(row: &Value) -> String {
     let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());
     let shape: Vec<String> =

@@ -1,4 +1,4 @@
-//! The corpus of layouts: addresses, members, and errors that depend on values.
+//! Testing the corpus of layouts: addresses, members, and errors that depend on values.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -204,7 +204,7 @@ fn types_that_double_at_each_level_resolve_without_extra_work() {
     }
 }
 
-/// 64 types, each with two members of the one before, and an array of the last.
+/// 64 types, each with two members of the previous one, and an array of the last type.
 fn doubled(first: &str) -> Layout {
     let mut text = format!("t0 {{ {first} }}\n");
     for level in 1..=64 {
@@ -226,7 +226,7 @@ fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     let stream = vec![1_u8; 10_000];
     let short = Some(dudley::diagnostic::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
-    // With indices, each instance is different.
+    // With values for single instances, each instance is different.
     let beyond = Some(dudley::diagnostic::Code::BeyondLimit);
     assert_eq!(code(resolver().rules(given(Values::new().with("N", 0).with("/x.a.N", 1)))), beyond);
 
@@ -235,7 +235,7 @@ fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
         assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
     }
-    // The first instance is read; the others are the same bytes again.
+    // The first instance is read; all others consist of the same bytes.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
     assert!(
@@ -290,13 +290,13 @@ fn a_parameter_value_above_63_bits_is_an_error() {
     assert_eq!(error.code().unwrap().as_str(), "E040");
 }
 
-/// The bytes of a hexadecimal dump, without addresses.
+/// Decodes a hexadecimal dump without addresses.
 fn dump(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// The files of the specification: little-endian with its layout, big-endian without, extended, and
-/// compressed.
+/// The files of the specification: little-endian with its layout, big-endian without a layout,
+/// extended, and compressed.
 #[test]
 fn data_of_a_native_file_begins_at_the_stated_address() {
     let of = |layout: &str, stream: &[u8]| {
@@ -414,7 +414,7 @@ fn the_embedded_layout_of_a_native_file_is_used() {
     };
     assert_eq!(open(20, 20), Ok(()));
     assert_eq!(open(0, 16), Ok(()));
-    let expected = "the address of the layout, at byte 8, is 21: the file ends at 20";
+    let expected = "the address of the layout, at byte 8, is 21, but the file ends at 20";
     assert_eq!(open(21, 20), Err(expected.to_owned()));
     assert!(open(15, 20).unwrap_err().contains("expected 0 or at least 16"));
     assert!(open(1 << 63, 20).unwrap_err().contains("is -9223372036854775808"));

@@ -1,4 +1,4 @@
-//! The meaning of names, and the model.
+//! Testing the meaning of names, and the model of a layout.
 
 use dudley::diagnostic::Code;
 use dudley::layout::{Binding, Declaration, Dim, Field, Found, ParamValue, Subject};
@@ -6,7 +6,7 @@ use dudley::{ItemId, Layout, ParseOptions};
 
 use crate::parse;
 
-/// The parameter to which the first dimension of an item is bound.
+/// Returns the parameter to which the first dimension of an item is bound.
 fn bound(layout: &Layout, path: &str) -> String {
     let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is not an item") };
     let data = layout.data_of(id).unwrap();
@@ -266,7 +266,7 @@ fn comments_belong_to_the_preceding_declaration() {
     assert_eq!(told, expected);
 }
 
-/// So many items that the text is parsed and checked in several parts.
+/// A number of items for which the text is parsed and checked in several parts.
 const MANY: usize = 30_000;
 
 #[test]
@@ -302,7 +302,7 @@ fn a_long_text_is_interpreted_consistently_throughout() {
         assert_eq!(layout.docs(subject).collect::<Vec<_>>(), expected, "{path}");
         assert_eq!(layout.attributes(subject).count(), usize::from(number % 5 == 0), "{path}");
     }
-    // `..` is documented by what follows it: the root, in the end.
+    // Documentation after `..` belongs to the dict returned to, here the root.
     assert_eq!(layout.docs(ItemId::ROOT.into()).count(), MANY / 5);
     assert_eq!(layout, Layout::parse(layout.to_string()).unwrap());
 }

@@ -1,10 +1,10 @@
-//! What authors write who come from other languages, and the help that they get.
+//! Testing the help for mistakes of authors who know other languages.
 
 use dudley::Layout;
 
 use crate::{errors, parse, warnings};
 
-/// The text after the fix of its first error.
+/// Applies the fix of the first error to a text.
 fn mended(text: &str) -> String {
     let errors = errors(text);
     let Some(fix) = errors.first().fix.clone() else { panic!("{text}: no fix: {errors}") };
@@ -47,7 +47,7 @@ fn applying_a_fix_produces_the_intended_layout() {
         let mended = mended(text);
         match Layout::parse(meant) {
             Ok(meant) => assert_eq!(parse(&mended), meant, "{text}: {mended}"),
-            // Another error follows.
+            // This text has another error after the fix.
             Err(_) => assert_eq!(mended.replace(" , ", ", "), meant, "{text}"),
         }
     }

@@ -1,4 +1,5 @@
-//! A small reader of `TextMate` grammars: text to scopes, line by line, as in an editor.
+//! A small reader of `TextMate` grammars, which finds the scopes in a text line by line, like an
+//! editor.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -33,7 +34,7 @@ impl Grammar {
         Self { json, regexes: RefCell::default() }
     }
 
-    /// All rules, nested ones included.
+    /// Returns all rules, including nested ones.
     pub(crate) fn rules(&self) -> Vec<&Value> {
         let (mut rules, mut rest) = (Vec::new(), vec![&self.json]);
         while let Some(value) = rest.pop() {
@@ -55,7 +56,7 @@ impl Grammar {
         Rc::clone(regexes.entry(pattern.to_owned()).or_insert_with(|| Rc::new(compile())))
     }
 
-    /// The rule that an `include` refers to.
+    /// Returns the rule that an `include` refers to.
     pub(crate) fn included(&self, name: &str) -> &Value {
         let name = name.strip_prefix('#').unwrap_or_else(|| panic!("include of {name}"));
         let rule = &self.json["repository"][name];
@@ -63,7 +64,7 @@ impl Grammar {
         rule
     }
 
-    /// The rules of a list, with those that they include.
+    /// Returns the rules of a list, including those that they refer to.
     fn flatten<'a>(&'a self, patterns: &'a Value, rules: &mut Vec<&'a Value>) {
         for rule in patterns.as_array().into_iter().flatten() {
             let rule = rule["include"].as_str().map_or(rule, |name| self.included(name));
@@ -75,7 +76,7 @@ impl Grammar {
         }
     }
 
-    /// The scopes of every byte of a text.
+    /// Returns the scopes of every byte of a text.
     pub(crate) fn scopes<'a>(&'a self, text: &str) -> Vec<Scopes<'a>> {
         let top: Scopes<'a> = self.json["scopeName"].as_str().into_iter().collect();
         let mut all = vec![Rc::clone(&top); text.len()];
@@ -106,7 +107,8 @@ impl Grammar {
             let (scopes, rules) =
                 open.map_or((top, top_rules), |open| (&open.scopes, &open.rules[..]));
             let scopes = Rc::clone(scopes);
-            // The leftmost match is used, the first of several; the end takes precedence.
+            // The leftmost match is used. If there are several, the end of the open rule takes
+            // precedence, then the first rule.
             let mut found: Option<(Captures<'_, str>, Option<&'a Value>)> = None;
             let end = open.map(|open| (Rc::clone(&open.end), None));
             let begins = rules.iter().map(|&rule| {
@@ -128,7 +130,7 @@ impl Grammar {
             out[at..all.start()].fill(Rc::clone(&scopes));
             at = all.end();
             let Some(rule) = rule else {
-                // The end of a rule has its name but is not inside it.
+                // The end of a rule has the name of the rule, but not that of its content.
                 let open = stack.pop().unwrap();
                 let outer = stack.last().map_or(top, |outer| &outer.scopes);
                 paint(out, &captures, &inside(outer, open.name), open.end_captures);

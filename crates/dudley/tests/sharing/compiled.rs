@@ -1,4 +1,4 @@
-//! Compiled layouts find what the text says, and nothing else.
+//! Compiled layouts must return the same results as their text.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ fn open(text: &str) -> CompiledLayout {
     CompiledLayout::from_bytes(compiled(text)).unwrap()
 }
 
-/// Numbers from a seed.
+/// A generator of random numbers from a seed.
 struct Random(u64);
 
 impl Random {
@@ -36,7 +36,8 @@ impl Random {
     }
 }
 
-/// A layout of all that a declaration may be; without structs and compressed data if `is_plain`.
+/// Generates a layout with all kinds of declarations, but without structs and compressed data if
+/// `is_plain`.
 fn layout(random: &mut Random, is_plain: bool) -> String {
     let mut text = random.of(&["", "< ", "> "]).to_owned();
     text.push_str(
@@ -142,7 +143,7 @@ fn compiled_random_layouts_have_the_addresses_of_their_texts() {
             assert_eq!(location.array_type().0, &row.array_type().unwrap().0, "{text}");
         }
     }
-    // The others are structs, compressed, or follow structs that differ in size.
+    // All other items are structs, compressed, or follow structs that differ in size.
     assert!(found > 3000, "{found} found, {missing} not");
 }
 
@@ -200,7 +201,7 @@ fn one_of_100000_arrays_is_found_with_few_reads() {
         let found = compiled.locate(&format!("/var_{number:06}"), None).unwrap();
         assert_eq!((found.address(), found.shape()), (128 * number, &[16][..]));
         let read: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
-        // Each read checks the whole pages of 1,024 bytes that it needs.
+        // Each read verifies the whole 1,024-byte pages that it needs.
         assert!(source.ranges().len() < 45 && read < 64 * 1024, "{:?}", source.ranges());
     }
     assert_eq!(if_described(compiled.locate("/var_100000", None)).unwrap(), None);
@@ -261,7 +262,7 @@ fn a_compiled_layout_of_another_text_is_rejected() {
     assert!(
         CompiledLayout::open(&path).is_ok() && CompiledLayout::beside(&text).unwrap().is_some()
     );
-    // Of another length, and of the same.
+    // Two different texts: one of another length, and one of the same length.
     for other in ["a = i4 ", "a = f4"] {
         fs::write(&text, other).unwrap();
         let error = CompiledLayout::open(&path).unwrap_err();
@@ -297,7 +298,8 @@ fn a_changed_text_of_the_same_length_and_time_is_detected() {
     }
 }
 
-/// What a compiled layout of these bytes says about paths, with and without a stream, and what a file reads through it.
+/// Returns the results for paths in a compiled layout of these bytes, with and without a stream,
+/// and of reading a file through it.
 type Read = (Vec<Option<(u64, Vec<u64>, String)>>, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
 
 fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudley::Error> {

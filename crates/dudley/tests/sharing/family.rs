@@ -1,4 +1,4 @@
-//! Families: files behind one layout.
+//! Families of files that share one layout.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn slices(text: &str) -> Vec<Slice> {
     Slice::parse(text).unwrap()
 }
 
-/// Native files with some shapes, and the summary of all.
+/// Creates native files with arrays of the given shapes, and the summary of all files.
 fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathBuf) {
     let template = Template::parse(TEMPLATE).unwrap().order(Order::Little);
     let mut files = Vec::new();
@@ -100,7 +100,10 @@ fn a_summary_locates_the_arrays_of_all_files_without_opening_any() {
     let names = template.layout().files_in(folder.path(), 3).unwrap().unwrap();
     assert_eq!(names, files);
     let error = template.family(&files[..2], &summary).unwrap_err();
-    assert!(error.to_string().contains("3 records for 2 files"), "{error}");
+    assert!(
+        error.to_string().contains("the summary has 3 records, but there are 2 files"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn files_with_different_shapes_are_reported_by_name() {
     let error = template.family(files.clone(), &summary).unwrap().get("/r").unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains(message), "{error}");
-    // What is before it is read.
+    // Files before the mismatch can be read.
     let r = family.get("/r").unwrap().slice(&slices(":2")).unwrap();
     assert_eq!(r.read::<f64>().unwrap()[4..], [100.0, 101.0, 102.0, 103.0]);
     // `last` has the same shape at another address.
@@ -252,7 +255,7 @@ fn a_truncated_file_of_summaries_is_an_error() {
     let template = Template::parse("< { } x = f8").unwrap();
     let records = Summaries::from_source(&template, i64::MAX.to_le_bytes().to_vec());
     assert!(records.unwrap_err().to_string().contains("limit"));
-    // Records of different sizes would have to be read one after the other.
+    // Records of different sizes would have to be read one after another.
     let template = Template::parse("{ N : i4  names = S1[N] } x = f8[N]").unwrap();
     let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");
@@ -261,7 +264,7 @@ fn a_truncated_file_of_summaries_is_an_error() {
 #[test]
 fn files_of_a_family_that_begin_alike_may_have_different_addresses_later() {
     let folder = tempfile::tempdir().unwrap();
-    // The array has one shape, but the bytes before it are counted, twice in each file.
+    // The array always has the same shape, but its address depends on two counts in each file.
     let layout = Layout::parse("< N : u1  a = u1[N]  M : u1 @400  b = u1[M]  x = u1[2]").unwrap();
     let mut files = Vec::new();
     for (number, (n, m)) in [(3, 4), (3, 4), (3, 7), (5, 7), (3, 4)].into_iter().enumerate() {
@@ -276,7 +279,7 @@ fn files_of_a_family_that_begin_alike_may_have_different_addresses_later() {
     let read = || family.get("/x").unwrap().read::<u8>();
     assert_eq!(read().unwrap(), [3, 4, 3, 4, 3, 7, 5, 7, 3, 4]);
 
-    // A file that ends too early is not taken for one like that before it.
+    // A truncated file must not be treated like the previous one.
     std::fs::write(&files[1], [&[3; 400][..], &[4; 4]].concat()).unwrap();
     let error = read().unwrap_err().to_string();
     assert!(error.contains("but the file ends at 404"), "{error}");

@@ -1,4 +1,4 @@
-//! Addresses that are found once and used often: tables, streams, compiled layouts, families.
+//! Addresses that are found once and used many times: tables, streams, compiled layouts, families.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod compiled;

@@ -1,4 +1,4 @@
-//! What is left when writing stops at any moment.
+//! The state of a file after writing was stopped at any point.
 
 use binio::write::fault::Fault;
 use binio::write::{
@@ -11,7 +11,7 @@ use dudley::{ErrorKind, File, Layout, OpenOptions, Order, ReadAt, Values};
 
 use super::{example_a, with_values};
 
-/// A target that fails from some write on.
+/// A target that fails from a certain write on.
 struct Failing {
     bytes: Vec<u8>,
     left: usize,
@@ -78,7 +78,7 @@ fn a_new_file_gets_its_signature_only_once_it_is_complete() {
     }
 }
 
-/// What a reader sees of a file and of the journal beside it.
+/// Returns the content that a reader sees in a file and its journal.
 fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let file = storage.file_bytes().to_vec();
     let journal = storage.journal_bytes().map(<[u8]>::to_vec);
@@ -142,7 +142,7 @@ fn a_kill_at_any_write_leaves_a_readable_file() {
                 }
                 if fault == Fault::FailOnceAtOperation(operation) {
                     journal::undo(&mut storage).unwrap();
-                    // After the journal is removed, only the directory has to reach the disk.
+                    // After the journal has been removed, only the directory has to be synced.
                     let is_last = operation + 1 == operations.len() as u64;
                     let left = if is_last { &new } else { &old };
                     assert_eq!(storage.file_bytes(), left, "a change that fails is undone");
@@ -177,7 +177,7 @@ fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_values() {
     }
     let mut changed = MemoryStorage::new(whole.file_bytes());
     let error = patch().commit(&mut changed).unwrap_err();
-    assert!(error.to_string().contains("was changed meanwhile"), "{error}");
+    assert!(error.to_string().contains("was changed in the meantime"), "{error}");
     assert!(file.patch("N", &[4_i16]).unwrap_err().to_string().contains("parameter"));
     assert!(file.patch("x", &[4.0]).is_err());
 }
@@ -194,7 +194,7 @@ fn a_file_with_an_interrupted_change_reads_in_its_old_state_and_can_be_changed()
         let plan = ChangePlan::new(16..48).overwrite(48..80).marker(0, old[..16].to_vec());
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 100], 48).unwrap();
-        // As if the process were killed.
+        // Behave as if the process had been killed.
         std::mem::forget(change);
     }
     assert_eq!(std::fs::read(&path).unwrap().len(), 148);

@@ -1,4 +1,4 @@
-//! Files written, extended and changed.
+//! Writing, extending and changing files.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod interrupted;
@@ -24,7 +24,7 @@ fn with_values(order: Order, values: Values) -> WriteOptions {
     WriteOptions::new().rules(Rules::new().order(order).values(values))
 }
 
-/// What a writer makes in memory.
+/// Returns the bytes that a writer produces in memory.
 fn written(
     options: &WriteOptions,
     layout: &str,
@@ -59,7 +59,7 @@ fn the_documented_hex_dumps_are_written_byte_for_byte() {
     assert_eq!(bytes, hex(expected));
 }
 
-/// The worked example (c): the new data begin at the address of the old layout.
+/// The worked example (c), in which the new data begins at the address of the old layout.
 #[test]
 fn extending_in_place_produces_the_documented_bytes() {
     let (old, _) = example_a();
@@ -89,7 +89,7 @@ fn a_written_compressed_array_reads_back() {
     assert_eq!(file.get("w").unwrap().read::<i8>().unwrap(), [1]);
     let head = hex("8d3c42440d0a1a0a");
     assert_eq!((&bytes[..8], &bytes[24..34]), (&head[..], &hex("1f8b08000000000002ff")[..]));
-    // What is not put is compressed zeros.
+    // An array that is not put is stored as compressed zeros.
     let (bytes, report) = written(&options(Order::Big), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, ["/v", "/w"]);
     assert_eq!(
@@ -194,7 +194,7 @@ fn parameters_between_members_keep_their_values() {
     assert_eq!(bytes[16..24], [2, 9, 0, 1, 4, 9, 0, 3]);
 }
 
-/// One element, of zeros.
+/// A single element, consisting of zeros.
 fn zeros(datatype: &str) -> Array<Bytes> {
     let datatype = Datatype::parse(datatype).unwrap();
     let size = datatype.itemsize();
@@ -265,7 +265,7 @@ fn a_pipe_is_written_in_order_with_the_same_bytes_as_a_file() {
     let mut writer = options.stream(&mut pipe, Layout::parse(layout).unwrap()).unwrap();
     fill(&mut writer).unwrap();
     let error = writer.put("a", &[3_u16, 4]).unwrap_err();
-    assert!(error.to_string().contains("it is written already"), "{error}");
+    assert!(error.to_string().contains("it has already been written"), "{error}");
     assert_eq!(writer.finish().unwrap().missing, ["/b"]);
     assert_eq!(pipe, file);
     let mut pipe = Vec::new();
@@ -413,7 +413,7 @@ fn an_extension_that_would_change_existing_data_is_rejected() {
     let (old, _) = example_a();
     let mut more = Extension::new(&old[..], "y = i4", both[0], &Values::new()).unwrap();
     let error = more.put("x", &[1.0, 2.0, 3.0]).unwrap_err();
-    assert_eq!(error.to_string(), "`x`: it is written already");
+    assert_eq!(error.to_string(), "`x`: it has already been written");
     let message = refuse("a = u1[8]  b = u1 @17", "c = u1", ExtendMode::InPlace);
     assert!(message.contains("because of `@` addresses"), "{message}");
     let (apart, _) = written(&options(Order::Little).apart(true), "a = u1", |_| Ok(())).unwrap();

@@ -1,4 +1,4 @@
-//! Random layouts and values, written and read back.
+//! Writing random layouts and values, and reading them back.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::with_values;
 
-/// An item of a random layout: its declaration, its members, and the values that are put.
+/// An item of a random layout: its declaration, its members, and the values to put.
 #[derive(Clone, Debug)]
 struct Item {
     text: String,
@@ -15,7 +15,8 @@ struct Item {
     values: Vec<i64>,
 }
 
-/// What is put of an item: the path from there, elements in an instance, and bits of a value.
+/// A part of an item to put: the path within the item, the number of elements in an instance, and
+/// the number of bits of a value.
 type Part = (&'static str, usize, u32);
 
 fn item() -> impl Strategy<Value = Item> {
@@ -45,7 +46,7 @@ fn item() -> impl Strategy<Value = Item> {
         |((datatype, parts), dims, place, values)| {
             let shape =
                 if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(", ")) };
-            // A struct that is compressed can only be put as a whole.
+            // A compressed struct can only be put as a whole.
             let is_put = place != "-> gzip" || parts.len() == 1;
             let parts = if is_put { parts } else { Vec::new() };
             Item { text: format!("{datatype}{shape} {place}"), parts, values }
@@ -53,7 +54,7 @@ fn item() -> impl Strategy<Value = Item> {
     )
 }
 
-/// The values of a part: of the whole range of its type, and exact as floats.
+/// Returns the values of a part, which cover the whole range of the type and are exact as floats.
 fn fit(values: &[i64], bits: u32, count: usize) -> Vec<i64> {
     values
         .iter()

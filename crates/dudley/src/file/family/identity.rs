@@ -68,7 +68,7 @@ impl Identity {
         let (expected, found) = (self.ends[number], signature.data_end(source));
         let has_layout = signature.layout_address > 0;
         if found < expected || !has_layout && found - expected >= TAIL_ALIGN {
-            return mismatch(format!("the data end at {found}, but the summary says {expected}"));
+            return mismatch(format!("the data ends at {found}, but the summary says {expected}"));
         }
         if has_layout { self.check_layout(file, source, signature) } else { Ok(()) }
     }

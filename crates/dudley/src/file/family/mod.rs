@@ -121,7 +121,7 @@ impl Family {
         let file = self.files.get(number).ok_or_else(|| ErrorKind::NotFound {
             path: number.to_string(),
             parent: "the family".to_owned(),
-            missing: format!("file {number}: it has {}", self.files.len()),
+            missing: format!("file {number}, only {} files", self.files.len()),
         });
         Ok(file?)
     }
@@ -167,7 +167,7 @@ impl Family {
         let len = window.len.checked_mul(count).filter(|&len| i64::try_from(len).is_ok());
         let len = len.ok_or_else(|| ErrorKind::NotStrided {
             path: path.to_owned(),
-            reason: "all files together have more than 2^63-1 bytes of it",
+            reason: "all files together would have more than 2^63-1 bytes",
         })?;
         let (datatype, shape) = first.array_type();
         let shape = [&[count], shape].concat();
@@ -287,7 +287,7 @@ impl Location {
         };
         let (expected, found) = (shown(self), shown(other));
         let message = if expected == found {
-            format!("{}: its elements lie at other distances", file.display())
+            format!("{}: its elements have different strides", file.display())
         } else {
             format!("{}: expected {expected}, found {found}", file.display())
         };

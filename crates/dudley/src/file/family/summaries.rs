@@ -63,7 +63,7 @@ impl Summaries {
         let count = file.param("/COUNT")?;
         // A dimension of -1 is left out, so a count of -1 would mean one record.
         let Ok(count) = usize::try_from(count) else {
-            let message = format!("expected a number of records, found {count}");
+            let message = format!("expected the number of records, found {count}");
             return Err(ErrorKind::Mismatch { path: "/COUNT".to_owned(), message }.into());
         };
         // Even a short file may claim many empty records.

@@ -77,7 +77,7 @@ pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
     Ok(Imported { layout: format(text)?, errors })
 }
 
-#[allow(clippy::needless_pass_by_value, reason = "it maps errors")]
+#[allow(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 fn invalid(error: hdf5_reader::error::Error) -> Error {
     damaged(FORMAT, 0, error.to_string())
 }
@@ -132,10 +132,10 @@ impl Lister<'_> {
     /// Adds the members of a group, and of the groups in it up to the maximum depth.
     fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
         if depth > MAX_DEPTH {
-            return self.skip(path, format!("groups nest more than {MAX_DEPTH} deep"));
+            return self.skip(path, format!("groups nest deeper than {MAX_DEPTH} levels"));
         }
         if !self.groups.insert(group.address()) {
-            return self.skip(path, "it is another name of a group".to_owned());
+            return self.skip(path, "it is another name for a group".to_owned());
         }
         let (groups, data_sets) = match self.members(group, path) {
             Ok(names) => names,
@@ -228,15 +228,15 @@ impl Lister<'_> {
                     return Err(format!("its chunks are filtered: {}", names.join(", ")));
                 }
                 HdfMessage::ExternalFiles(_) => {
-                    return Err("its data are in other files".to_owned());
+                    return Err("its data is in other files".to_owned());
                 }
                 _ => {}
             }
         }
-        let missing = || "its header is not complete".to_owned();
+        let missing = || "its header is incomplete".to_owned();
         let (space, datatype) = (space.ok_or_else(missing)?, datatype.ok_or_else(missing)?);
         if space.dataspace_type == DataspaceType::Null {
-            return Err("it has no elements, not even a shape".to_owned());
+            return Err("it has neither elements nor a shape".to_owned());
         }
         let (kind, inner) = datatype_of(&datatype.datatype, 0)?;
         let shape = [&space.dims[..], &inner].concat();
@@ -258,9 +258,7 @@ impl Lister<'_> {
 
     fn describe(&mut self, name: &str, path: &str, data_set: &DataSet) -> Result<(), Reason> {
         match &data_set.storage {
-            DataLayout::Compact { .. } => {
-                Err("its data are in the header of the object".to_owned())
-            }
+            DataLayout::Compact { .. } => Err("its data is in the header of the object".to_owned()),
             DataLayout::Contiguous { address, .. } => {
                 let address = self.address(*address)?;
                 self.array(name, path, data_set, address)
@@ -269,7 +267,8 @@ impl Lister<'_> {
                 self.address(*address)?;
                 let rank = data_set.dims.len();
                 let chunk = dims.get(..rank).filter(|dims| !dims.contains(&0));
-                let chunk = chunk.ok_or_else(|| "its chunks have other dimensions".to_owned())?;
+                let chunk = chunk
+                    .ok_or_else(|| "its chunks have a different number of dimensions".to_owned())?;
                 let entries = self.chunks(*address, chunk, chunk_indexing.as_ref(), data_set);
                 let mut entries = entries.map_err(|error| error.to_string())?;
                 let is_inside = |entry: &ChunkEntry| {
@@ -292,7 +291,7 @@ impl Lister<'_> {
         let size = u32::from(self.hdf5.superblock().offset_size.min(8)) * 8;
         let undefined = u64::MAX >> (64 - size.max(1));
         if address == undefined {
-            return Err("its data were never written".to_owned());
+            return Err("its data was never written".to_owned());
         }
         let found = address.checked_add(self.base);
         let found = found.filter(|&address| i64::try_from(address).is_ok());
@@ -413,7 +412,7 @@ impl Lister<'_> {
         push_array(&mut self.text, name, &data_set.datatype, &data_set.shape, address);
         let size = array::byte_size(&data_set.shape, data_set.datatype.itemsize()).unwrap_or(0);
         if i64::try_from(address.saturating_add(size)).is_err() {
-            return Err("it ends above 2^63".to_owned());
+            return Err("it ends after 2^63 bytes".to_owned());
         }
         self.attributes(data_set, &[]);
         self.errors.extend(past_end(path.to_owned(), address, size, self.len));
@@ -489,7 +488,7 @@ fn unreadable(error: &Unreadable) -> Reason {
     }
     match cause {
         Unreadable::UnsupportedLayoutClass(VIRTUAL) => {
-            "it is a virtual data set, its data are in other data sets".to_owned()
+            "it is a virtual data set, whose data is in other data sets".to_owned()
         }
         _ => error.to_string(),
     }
@@ -504,7 +503,7 @@ fn joined(path: &str, name: &str) -> String {
 /// Converts a type. Returns the type of one element, and the dimensions of an array type.
 fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
     if depth > MAX_DEPTH {
-        return Err(format!("types nest more than {MAX_DEPTH} deep"));
+        return Err(format!("types nest deeper than {MAX_DEPTH} levels"));
     }
     let scalar = |kind, size: u64, order: ByteOrder| {
         let endian = if order == ByteOrder::BigEndian { Endian::Big } else { Endian::Little };
@@ -536,7 +535,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             )
         }
         Type::String { .. } | Type::VarLen { .. } => {
-            Err("its elements have variable length, they are in a heap".to_owned())
+            Err("its elements have variable length and are in a heap".to_owned())
         }
         Type::Enum { base, members } => {
             // h5py stores booleans in this way.
