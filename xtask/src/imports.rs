@@ -146,7 +146,7 @@ impl Graph {
         components
     }
 
-    /// Prints a row for each module: the modules that it refers to, and how often.
+    /// Formats a row for each module: the modules that it refers to, and how often.
     fn text(&self) -> String {
         let mut text = String::new();
         for component in self.components() {

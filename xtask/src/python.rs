@@ -82,7 +82,7 @@ enum Step {
     /// A Python script, called with the folder.
     Script(&'static str),
     /// Tests of a binary: the name of the binary, which only one crate has, and a filter for the
-    /// test names. `SCIBIN_INTEROP` is the folder.
+    /// test names. `SCIBIN_INTEROP` contains the path of the folder.
     Test(&'static str, &'static str),
     /// A Python script, called with the folder and the program `scibin`.
     Program(&'static str),
