@@ -64,7 +64,7 @@ fn main() -> Outcome {
 }
 
 impl Task {
-    /// Loads what the task does not count, and gives what it does.
+    /// Does the untimed work of the task, and returns a function for the timed work.
     fn prepare(&self) -> Outcome<Box<dyn FnMut(u64) -> Outcome + '_>> {
         Ok(match self.name.as_str() {
             "pack_array" => {
@@ -108,7 +108,7 @@ impl Task {
                 let last = (self.size - out.len()) as u64;
                 Box::new(move |repetition| {
                     let file = Reader::open(&self.source)?;
-                    // Steps of the golden ratio go everywhere and repeat nothing.
+                    // Steps of the golden ratio spread over the whole range without repetition.
                     let position = repetition.wrapping_mul(0x9E37_79B9_7F4A_7C15) % last;
                     file.read_exact_at(&mut out, position)?;
                     black_box(&out);
@@ -138,7 +138,7 @@ impl Task {
 
     fn load(&self) -> Outcome<Vec<u8>> {
         let mut data = Vec::with_capacity(self.size);
-        // As the memory of numpy's arrays.
+        // numpy allocates its arrays in the same way.
         prefer_huge_pages(&mut data);
         File::open(&self.source)?.take(self.size as u64).read_to_end(&mut data)?;
         Ok(data)
@@ -149,7 +149,7 @@ impl Task {
     }
 }
 
-/// CPU time of the process so far, of all its threads.
+/// Returns the CPU time that all threads of the process have used so far.
 fn cpu_time() -> Duration {
     #[cfg(unix)]
     {

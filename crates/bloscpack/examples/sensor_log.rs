@@ -32,7 +32,8 @@ fn main() -> Result<()> {
     show(path)
 }
 
-/// Creates the log. Small chunks let readers decode little, and the next append replaces the last one.
+/// Creates the log. With small chunks, readers decode less, and an append has less to rewrite in
+/// the last chunk.
 fn begin(path: &Path, rows: u64) -> Result<()> {
     let columns = serde_json::json!({"columns": ["time", "temperature", "pressure"]});
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(64 << 10)).metadata(&columns);

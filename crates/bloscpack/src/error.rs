@@ -60,7 +60,7 @@ pub enum ErrorKind {
     },
     /// A digest does not match.
     #[error(
-        "{part}: {} of the stored bytes is {computed}, in the file is {stored}",
+        "{part}: the {} of the stored bytes is {computed}, but the file contains {stored}",
         computed.algorithm().name()
     )]
     ChecksumMismatch {
@@ -80,7 +80,7 @@ pub enum ErrorKind {
         reason: binio::Error,
     },
     /// A chunk is a Blosc2 buffer.
-    #[error("chunk {chunk}: a Blosc2 buffer, which Bloscpack files do not hold")]
+    #[error("chunk {chunk} is a Blosc2 buffer, but Bloscpack files contain only Blosc 1 buffers")]
     Blosc2Chunk {
         /// The index of the chunk.
         chunk: u64,
@@ -123,7 +123,7 @@ pub enum ErrorKind {
         message: String,
     },
     /// The elements of the array have another type than the requested one.
-    #[error("elements are {dtype}, not {asked}")]
+    #[error("expected elements of type {asked}, found {dtype}")]
     ElementType {
         /// The type of the elements.
         dtype: String,
@@ -131,7 +131,7 @@ pub enum ErrorKind {
         asked: &'static str,
     },
     /// There is not enough space for the data to be written.
-    #[error("{what}: {needed} are needed, there is room for {available}")]
+    #[error("{what}: {needed} needed, but there is only space for {available}")]
     NotEnoughSpace {
         /// The unit of the numbers, such as chunks or bytes of metadata.
         what: &'static str,
@@ -157,7 +157,7 @@ pub enum ErrorKind {
         version: u8,
     },
     /// A range is not within the data.
-    #[error("bytes {start}..{end} are past the end of the data at {len}")]
+    #[error("bytes {start}..{end} are not within the data, which ends at {len}")]
     OutOfRange {
         /// The start of the range.
         start: u64,
@@ -167,7 +167,7 @@ pub enum ErrorKind {
         len: u64,
     },
     /// There is no chunk with this index.
-    #[error("no chunk {index}: there are {len}")]
+    #[error("no chunk {index}: the number of chunks is {len}")]
     NoChunk {
         /// The requested index.
         index: u64,
@@ -254,7 +254,7 @@ pub enum MetadataError {
     #[error("not valid JSON: {0}")]
     Json(String),
     /// An integer does not fit into 64 bits, and rounding it would change the file.
-    #[error("the integer {0} is beyond 64 bits, and would be rounded")]
+    #[error("the integer {0} does not fit into 64 bits and would be rounded")]
     BigInteger(String),
 }
 

@@ -14,7 +14,7 @@ pub use binio::write::journal::Pending;
 
 /// How to undo an interrupted change in place, for messages.
 pub(crate) const REMEDY: &str =
-    "appending to the file, editing its metadata or recovering it undoes it";
+    "appending to the file, editing its metadata or recovering it rolls the change back";
 
 /// Returns the state of the journal beside a file, if there is one. A journal means that a change in place was
 /// interrupted or is still in progress.

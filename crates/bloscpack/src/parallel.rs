@@ -212,7 +212,8 @@ mod pool {
                 } else {
                     drop(state);
                 }
-                // A thread of the pool must not only wait, because it may be the one that has to run the jobs.
+                // A thread of the pool must not just wait, because no other thread may be free to
+                // run the jobs.
                 is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
             }
         }
@@ -251,13 +252,13 @@ mod tests {
         ErrorKind::Damaged(job.to_string()).into()
     }
 
-    /// Numbers that a slow early job and quick later ones would bring out of order.
+    /// Sleeps for a time that varies between jobs, so that they finish out of order.
     fn dawdle(job: usize) {
         thread::sleep(std::time::Duration::from_micros((job * 37 % 11) as u64 * 20));
     }
 
     #[test]
-    fn results_come_in_the_order_of_the_jobs_and_memory_comes_back() {
+    fn results_arrive_in_job_order_and_their_memory_is_reused() {
         for threads in [0, 1, 2, 3, 8] {
             let (made, mut taken) = (AtomicUsize::new(0), Vec::new());
             let work = |(): &mut (), job: usize, result: &mut Vec<usize>| {
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_first_job_that_fails_wins_after_the_results_before_it() {
+    fn first_failed_job_determines_the_error_after_earlier_results_are_taken() {
         for threads in [1, 2, 5] {
             let mut taken = 0;
             let work = |(): &mut (), job: usize, (): &mut ()| {
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_taker_stops_the_workers() {
+    fn error_while_taking_results_stops_the_workers() {
         for threads in [1, 2, 5] {
             let worked = AtomicUsize::new(0);
             let work = |(): &mut (), _: usize, (): &mut ()| {
@@ -320,7 +321,7 @@ mod tests {
 
     #[cfg(feature = "rayon")]
     #[test]
-    fn all_work_is_done_by_the_threads_of_the_callers_pool() {
+    fn all_jobs_run_on_threads_of_the_callers_pool() {
         for size in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(size)
@@ -345,20 +346,20 @@ mod tests {
                 for_each(ALL, 0..50, || (), |(), job| work(&mut (), job, &mut 0)).unwrap();
             };
             pool.install(run);
-            // Many at a time, each of which waits in the pool.
+            // Run several calls at a time, each of which waits in the pool.
             pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| run())));
         }
     }
 
     #[test]
-    fn no_jobs_are_no_work() {
+    fn without_jobs_no_work_is_done() {
         let none = std::iter::empty::<usize>;
         let work = |(): &mut (), _, (): &mut ()| Err(failure(0));
         assert!(in_order(3, none(), || (), work, |()| Ok(())).is_ok());
     }
 
     #[test]
-    fn panic_of_a_worker_or_the_taker_leaves_nobody_waiting() {
+    fn panic_in_a_worker_or_while_taking_results_leaves_no_thread_waiting() {
         let panics = |in_work: bool| {
             std::panic::catch_unwind(|| {
                 let work = |(): &mut (), job: usize, (): &mut ()| {

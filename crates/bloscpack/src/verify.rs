@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn good_file_is_fine_and_all_its_bytes_are_told() {
+    fn intact_file_verifies_and_progress_adds_up_to_its_length() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bad_digest_is_a_finding_with_its_chunk_and_place() {
+    fn each_wrong_digest_is_reported_with_its_chunk_and_offset() {
         let mut file = file();
         for chunk in [0, 2] {
             *file.chunks[chunk].last_mut().unwrap() ^= 1;
@@ -284,8 +284,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_deep_check_sees_a_stream_that_does_not_decode() {
-        // A chunk whose digest is right and whose one stream is one byte too long.
+    fn only_a_deep_check_detects_a_stream_that_does_not_decode() {
+        // The digest of the chunk is right, but its only stream is one byte too long.
         let mut file = TestFile::of(&[&[1; 1000], &[2; 1000]]);
         let mut buffer = crate::format::test_file::buffer(&[7; 1000]);
         let stream = 20;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_a_file_from_opening_is_a_finding_behind_the_header_only() {
+    fn damage_that_prevents_opening_is_a_diagnostic_unless_it_is_in_the_header() {
         let good = file();
         let cut = TestFile { chunks: good.chunks[..2].to_vec(), ..good.clone() };
         let mut corrupt = good.clone();

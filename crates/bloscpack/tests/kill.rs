@@ -1,4 +1,4 @@
-//! What is left when a writer is stopped: at any operation and any byte, or with its whole process.
+//! Recovering files whose writer was stopped at any operation or byte, or whose process was killed.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::io::{Cursor, Write};
@@ -18,14 +18,14 @@ use bloscpack::{
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
 const PIECE: usize = 70_001;
 
-/// Piece `n` of the data.
+/// Returns piece `n` of the data.
 fn piece(n: usize) -> Vec<u8> {
     (0..PIECE).map(|at| ((n * PIECE + at) / 3).to_le_bytes()[0]).collect()
 }
 
-/// Not a test: what the process does that is killed.
+/// Not a test: runs only in the child process that `kill_after` starts and kills.
 #[test]
-fn append_until_killed() {
+fn child_process_appends_until_it_is_killed() {
     let Some(path) = env::var_os(FILE) else { return };
     let options = AppendOptions::new().in_place(true).grow(true).threads(2);
     loop {
@@ -38,21 +38,21 @@ fn append_until_killed() {
 
 fn kill_after(path: &Path, delay: Duration) {
     let mut child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "append_until_killed"])
+        .args(["--exact", "child_process_appends_until_it_is_killed"])
         .env(FILE, path)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     thread::sleep(delay);
-    assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is killed");
+    assert_eq!(child.try_wait().unwrap(), None, "the child must run until it is killed");
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
 type Sink<'a> = &'a mut FaultyWriter<Cursor<Vec<u8>>>;
 
-/// Writes the data in one of the ways there are.
+/// Writes the data in one of five ways.
 fn write(way: usize, data: &[u8], sink: Sink<'_>) -> Result<()> {
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100)).threads(1);
     let with_room = options.clone().max_app_chunks(2).metadata(&serde_json::json!({"a": 1}));
@@ -70,17 +70,17 @@ fn fill<W: Write>(mut writer: W, data: &[u8]) -> Result<W> {
     Ok(writer)
 }
 
-/// The file that is left by a writer that meets a fault.
+/// Returns the file that a writer leaves behind after a fault.
 fn left(way: usize, data: &[u8], fault: Fault) -> Vec<u8> {
     let mut sink = FaultyWriter::new(Cursor::new(Vec::new()), fault);
     let outcome = write(way, data, &mut sink);
     let fails = matches!(fault, Fault::FailAtOperation(_) | Fault::FailAtByte(_));
-    assert_eq!(outcome.is_err(), fails, "a failure is told: {fault:?}");
+    assert_eq!(outcome.is_err(), fails, "a failure must be reported: {fault:?}");
     sink.into_inner().into_inner()
 }
 
 #[test]
-fn writer_that_is_stopped_anywhere_leaves_whole_chunks_to_recover() {
+fn stopping_a_writer_anywhere_leaves_complete_chunks_to_recover() {
     let data: Vec<u8> = (0..450_usize).map(|n| (n * n / 7).to_le_bytes()[0]).collect();
     for way in 0..5 {
         let mut whole = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
@@ -112,14 +112,14 @@ fn writer_that_is_stopped_anywhere_leaves_whole_chunks_to_recover() {
 }
 
 #[test]
-fn killed_process_leaves_whole_pieces() {
+fn killing_a_process_while_it_appends_leaves_only_whole_appends() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).max_app_chunks(10_000);
     fs::write(&path, pack_to_vec(&piece(0), &options).unwrap()).unwrap();
     let (mut pieces, mut rolled_back) = (1, 0);
     for round in 0..100 {
-        // Wait longer each time, so that a busy machine appends something too.
+        // Wait longer each time, so that even a busy machine appends something.
         kill_after(&path, Duration::from_micros(20_000 + 7_919 * round));
         rolled_back += u32::from(journal::roll_back(&path).unwrap());
         let reader = Reader::open(&path).unwrap();
@@ -127,7 +127,7 @@ fn killed_process_leaves_whole_pieces() {
         assert!(report.is_fine(), "{report:?}");
         let data = reader.read_all().unwrap();
         assert_eq!(data.len() % PIECE, 0);
-        assert!(data.len() / PIECE >= pieces, "what was there stays");
+        assert!(data.len() / PIECE >= pieces, "earlier appends must be kept");
         pieces = data.len() / PIECE;
         assert!(data.chunks(PIECE).enumerate().all(|(n, found)| found == piece(n)));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -1,4 +1,4 @@
-//! Many who change one file: each change is whole, or told to be refused.
+//! Concurrent changes of one file: each is completed or rejected as locked.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -28,14 +28,14 @@ fn is_locked<T>(outcome: Result<T, Error>) -> bool {
 }
 
 #[test]
-fn a_file_that_is_being_changed_is_not_changed_by_another() {
+fn a_file_that_is_being_changed_cannot_be_changed_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let [path, link, other] = ["file", "link", "other"].map(|name| folder.path().join(name));
     fs::write(&path, packed()).unwrap();
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let in_place = AppendOptions::new().in_place(true);
     let appender = Appender::open(&path, &in_place).unwrap();
-    // That of the other, for whom it is not left over.
+    // The journal of the open appender must not be taken for a leftover.
     fs::write(folder.path().join("file.undo-journal"), "").unwrap();
     for path in [&path, &link] {
         assert!(is_locked(append(path, &vec![1; 10], &in_place, None)));
@@ -50,7 +50,7 @@ fn a_file_that_is_being_changed_is_not_changed_by_another() {
 }
 
 #[test]
-fn nothing_that_was_appended_is_lost_when_many_append() {
+fn concurrent_appends_succeed_completely_or_fail_as_locked() {
     for options in [AppendOptions::new(), AppendOptions::new().in_place(true)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

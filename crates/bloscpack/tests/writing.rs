@@ -1,4 +1,4 @@
-//! Properties of writing: whatever the options, what was packed and appended is read.
+//! Properties of writing: with any options, packed and appended data is read back.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::fs;
@@ -12,7 +12,7 @@ use bloscpack::{
 };
 use proptest::prelude::*;
 
-/// Data that shrink, data that do not, and none.
+/// Generates compressible, incompressible and empty data.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let noise = prop::collection::vec(any::<u8>(), 0..3000);
     let smooth = (0..20_000_usize, 1..200_usize)
@@ -64,7 +64,7 @@ prop_compose! {
     }
 }
 
-/// The data of a file in which nothing is irregular.
+/// Reads the data of a file, which must have no diagnostics.
 fn read(file: Vec<u8>) -> Vec<u8> {
     let strict = bloscpack::OpenOptions::new().strictness(Strictness::Strict);
     let reader = strict.from_bytes(file).unwrap();
@@ -77,12 +77,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn what_is_packed_is_read(data in data(), options in options()) {
+    fn packed_data_is_read_back(data in data(), options in options()) {
         prop_assert_eq!(read(pack_to_vec(&data, &options).unwrap()), data);
     }
 
     #[test]
-    fn all_ways_to_pack_make_one_file(
+    fn all_ways_of_packing_produce_the_same_file(
         data in data(),
         options in options(),
         piece in 1..5000_usize,
@@ -100,14 +100,14 @@ proptest! {
     }
 
     #[test]
-    fn stream_is_read(data in data(), options in options()) {
+    fn streamed_data_is_read_back(data in data(), options in options()) {
         let mut writer = StreamWriter::new(Vec::new(), &options).unwrap();
         writer.write_all(&data).unwrap();
         prop_assert_eq!(read(writer.finish().unwrap()), data);
     }
 
     #[test]
-    fn what_is_appended_is_read(
+    fn appended_data_is_read_back(
         data in data(),
         options in options(),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 1..5),

@@ -28,7 +28,7 @@ pub(crate) struct Blocks<'r> {
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // If the first chunk cannot be read, the gap does not matter.
+        // If the first chunk cannot be read, the gap is irrelevant.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };

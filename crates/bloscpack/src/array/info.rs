@@ -60,11 +60,16 @@ impl ArrayInfo {
     pub fn from_json(metadata: &Value) -> Result<Self> {
         match metadata.get("container") {
             Some(Value::String(container)) if container == "numpy" => {}
-            Some(other) => return Err(not_numpy(format!("the container is {}", excerpt(other)))),
-            None => return Err(not_numpy("the metadata name no container")),
+            Some(other) => {
+                return Err(not_numpy(format!(
+                    "expected the container \"numpy\", found {}",
+                    excerpt(other)
+                )));
+            }
+            None => return Err(not_numpy("the metadata has no container")),
         }
         let key = |key: &str| {
-            metadata.get(key).ok_or_else(|| not_numpy(format!("the metadata have no {key}")))
+            metadata.get(key).ok_or_else(|| not_numpy(format!("the metadata has no {key}")))
         };
         let dtype = Datatype::from_json(key("dtype")?)?;
         let shape = key("shape")?;
@@ -79,7 +84,8 @@ impl ArrayInfo {
             Value::String(order) if order == "C" => Order::C,
             Value::String(order) if order == "F" => Order::F,
             other => {
-                let message = format!("the order is {}, not \"C\" or \"F\"", excerpt(other));
+                let message =
+                    format!("expected the order \"C\" or \"F\", found {}", excerpt(other));
                 return Err(not_numpy(message));
             }
         };
@@ -199,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn keys_beside_those_of_the_array_do_not_matter() {
+    fn keys_that_do_not_describe_the_array_are_ignored() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert_eq!((info.shape(), info.order(), info.byte_size()), (&[3, 2][..], Order::F, 48));
         assert_eq!(info.datatype().to_string(), "<f8");
     }
 
     #[test]
-    fn metadata_are_those_of_the_original() {
+    fn metadata_of_an_array_matches_the_original() {
         // bloscpack 0.16: metadata of np.zeros((2, 3), dtype=[('a', 'S1'), ('b', '<f8', (2,))]).
         let dtype = Datatype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
         let info = ArrayInfo::new(dtype, vec![2, 3], Order::C).unwrap();
@@ -218,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_no_array_say_why() {
+    fn metadata_that_does_not_describe_a_numpy_array_is_rejected() {
         for metadata in [
             json!(null),
             json!([1]),
@@ -238,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_that_no_array_has_are_errors() {
+    fn invalid_shapes_are_rejected_with_short_messages() {
         let many = json!(vec![1; 65]);
         let huge = json!([1_u64 << 60]);
         for shape in [json!([-1]), json!(5), json!("5"), json!([1.0]), json!([[1]]), many, huge] {
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_match_an_array_in_type_and_row_shape() {
+    fn appended_rows_must_match_the_array_in_type_and_row_shape() {
         let info = |dtype, shape: &[u64], order| {
             ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
         };
@@ -285,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_have_just_the_bytes_of_the_array() {
+    fn data_must_have_exactly_the_length_of_the_array() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();

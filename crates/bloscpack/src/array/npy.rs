@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_no_array_say_why() {
+    fn invalid_npy_headers_are_rejected_with_the_reason() {
         assert!(matches!(fails("{}"), ErrorKind::NotNumpy(_)));
         let with = |descr, shape| {
             fails(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"))
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_are_just_those_of_the_array() {
+    fn npy_files_must_have_exactly_the_data_of_their_array() {
         let text = "{'descr': '<i4', 'fortran_order': False, 'shape': (2,)}";
         assert!(ArrayInfo::from_npy(&file(text, 8)).is_ok());
         let short = ArrayInfo::from_npy(&file(text, 7)).unwrap_err();

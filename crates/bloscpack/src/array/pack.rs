@@ -40,7 +40,7 @@ impl WriteOptions {
     /// larger than a chunk can be.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
         let refused = || {
-            let message = "not an object, which metadata are beside an array".to_owned();
+            let message = "not an object, so an array cannot be described in it".to_owned();
             Error::new(ErrorKind::InvalidOption { option: "metadata", message })
         };
         let mut metadata = info.to_json();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn typesize_is_that_of_the_elements_or_a_power_of_two_that_divides_them() {
+    fn typesize_is_the_element_size_or_a_power_of_two_that_divides_it() {
         for (dtype, typesize) in [
             ("|V0", 1),
             ("<i8", 8),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_hold_whole_elements() {
+    fn chunks_of_an_array_consist_of_whole_elements() {
         let sizes = |chunk_size| {
             let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
             let file = packed(&info("|S12", &[5]), &options).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_keep_the_keys_that_are_not_the_arrays() {
+    fn metadata_keeps_keys_that_do_not_describe_the_array() {
         let options = WriteOptions::new().metadata(&json!({"shape": [9], "unit": "K"}));
         let file = packed(&info("<i2", &[]), &options).unwrap();
         assert_eq!(
@@ -201,12 +201,12 @@ mod tests {
         let error = packed(&info("<i2", &[]), &WriteOptions::new().metadata(&json!([1])));
         assert_eq!(
             error.unwrap_err().to_string(),
-            "metadata: not an object, which metadata are beside an array"
+            "metadata: not an object, so an array cannot be described in it"
         );
     }
 
     #[test]
-    fn what_cannot_be_held_is_refused() {
+    fn packing_an_array_fails_in_version_2_and_with_too_little_data() {
         let v2 = packed(&info("<i2", &[3]), &WriteOptions::new().version(Version::V2));
         assert_eq!(v2.unwrap_err().to_string(), "no metadata in version 2");
         let sink = Cursor::new(vec![]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn npy_files_come_back_to_the_byte() {
+    fn npy_files_are_restored_byte_for_byte() {
         for order in [Order::C, Order::F] {
             let info = ArrayInfo::new(Datatype::parse(">u2").unwrap(), vec![3, 4], order).unwrap();
             let mut npy = info.npy_header();

@@ -304,8 +304,8 @@ mod tests {
         ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
     }
 
-    /// A file of these bytes in chunks of this size, with Blosc blocks of 128 bytes where they are
-    /// that large.
+    /// Returns a file with this data in chunks of `chunk_size` bytes and Blosc blocks of at most
+    /// 128 bytes.
     fn file(info: &ArrayInfo, data: &[u8], chunk_size: usize) -> TestFile {
         let mut file = TestFile::of(&data.chunks(chunk_size).collect::<Vec<_>>()).without_offsets();
         let options = CompressOptions::new(Compressor::Lz4).typesize(2).blocksize(128);
@@ -329,7 +329,7 @@ mod tests {
         (0..len).map(|i| (i * i / 7).to_le_bytes()[0]).collect()
     }
 
-    /// Where an element lies, by the definition of the orders.
+    /// Returns the index of an element in the data, by the definition of the orders.
     fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// All lists of one position of each axis, in C order.
+    /// Returns all combinations of one index per axis, in C order.
     fn indices(axes: &[Vec<u64>]) -> Vec<Vec<u64>> {
         axes.iter().fold(vec![vec![]], |all, axis| {
             let extend = |index: Vec<u64>| axis.iter().map(move |&i| [&index[..], &[i]].concat());
@@ -347,7 +347,7 @@ mod tests {
         })
     }
 
-    /// What the slices take of an array, element by element.
+    /// Returns the bytes that the slices select, copied element by element.
     fn naive(info: &ArrayInfo, data: &[u8], slices: &[Slice]) -> Vec<u8> {
         let positions = |(&slice, &count): (&Slice, &u64)| {
             let axis = Strided::packed(vec![count], Order::C, 0, 1, count).unwrap();
@@ -373,7 +373,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slices_are_the_elements_that_they_name(
+        fn slices_select_the_same_elements_as_a_naive_implementation(
             shape in prop::collection::vec(0..7_u64, 0..5),
             itemsize in 0..5_u8,
             is_fortran in any::<bool>(),
@@ -388,7 +388,7 @@ mod tests {
             let part = reader.array().unwrap().slice(slices).unwrap();
             let expected = naive(&info, &data, slices);
             prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
-            // As a file it has the order of the whole, and reads the same.
+            // As a `.npy` file, the part has the order of the whole array and the same elements.
             let mut npy = Vec::new();
             part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
             let (written, range) = ArrayInfo::from_npy(&npy).unwrap();
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_native_numbers_in_c_order() {
+    fn elements_are_read_as_native_numbers_in_c_order() {
         let info = info(">u2", &[2, 3], Order::F);
         let reader = open(&file(&info, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6], 5));
         let array = reader.array().unwrap();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_their_axes_behind_those_of_the_array() {
+    fn axes_of_a_field_follow_those_of_the_array() {
         let dtype = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('d', '<u2')])]";
         let info = info(dtype, &[2], Order::F);
         let reader = open(&file(&info, &(0..16).collect::<Vec<_>>(), 7));
@@ -439,7 +439,8 @@ mod tests {
         let info = info("<u2", &[4, 64], Order::C);
         let data = vec![1; 512];
         let mut file = file(&info, &data, 512);
-        // Four blocks of 128 bytes, a row each; the third one begins nowhere.
+        // There is a block of 128 bytes for each of the four rows; the offset of the third one is
+        // invalid.
         file.chunks[0][16 + 8..][..4].copy_from_slice(&[0; 4]);
         let reader = open(&file);
         assert!(reader.read_all().is_err());
@@ -454,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn large_arrays_are_read_and_written_in_every_way() {
+    fn large_arrays_and_their_slices_are_read_and_written_correctly() {
         let info = info("|V400", &[150, 100], Order::C);
         let data = bytes(6_000_000);
         let reader = open(&file(&info, &data, 100_000));
@@ -488,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_the_data_are_not_are_errors() {
+    fn arrays_that_do_not_match_the_data_are_rejected() {
         let good = info("<u2", &[4], Order::C);
         let with = |metadata: &serde_json::Value| {
             let mut file = file(&good, &[0; 8], 8);
@@ -512,7 +513,7 @@ mod tests {
         let (error, diagnostics) = with(&metadata);
         assert!(matches!(error.kind(), ErrorKind::ObjectDtype));
         assert_eq!(diagnostics, [Code::Array]);
-        // Metadata of something else say nothing about the data.
+        // Metadata that does not describe an array says nothing about the data.
         let (error, diagnostics) = with(&json!([1]));
         assert!(matches!(error.kind(), ErrorKind::NotNumpy(_)));
         assert_eq!(diagnostics, []);
@@ -522,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_limited() {
+    fn reading_elements_beyond_the_limit_on_decoded_data_fails() {
         let info = info("<u2", &[100], Order::C);
         let bytes = file(&info, &[0; 200], 100).bytes();
         let limits = binio::Limits::default().max_decoded(199);
@@ -534,7 +535,7 @@ mod tests {
 
     #[cfg(feature = "ndarray")]
     #[test]
-    fn ndarrays_have_the_order_of_the_file() {
+    fn ndarrays_keep_the_element_order_of_the_file() {
         for order in [Order::C, Order::F] {
             let info = info("|u1", &[2, 3], order);
             let reader = open(&file(&info, &[0, 1, 2, 3, 4, 5], 4));

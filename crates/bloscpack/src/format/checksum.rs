@@ -23,7 +23,7 @@ use binio::{Endian, Error};
 /// assert!(Checksum::Adler32.verify(&[0x23, 0x42, 0xbe, 0xef], &stored).is_ok());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the names say all")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 #[non_exhaustive]
 pub enum Checksum {
     None,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_and_names_go_both_ways() {
+    fn checksums_are_found_by_id_and_by_name() {
         for (id, name) in
             ["None", "adler32", "crc32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"]
                 .into_iter()
@@ -136,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn short_checksums_lie_little_endian() {
-        // The vectors of the original's documentation.
+    fn four_byte_checksums_are_stored_little_endian() {
+        // Test vectors from the documentation of the original program.
         let data = [0x23, 0x42, 0xbe, 0xef];
         assert_eq!(Checksum::Adler32.compute(&data), [0x13, 0x02, 0xc1, 0x03]);
         assert_eq!(Checksum::Crc32.compute(&data), [0xbd, 0xfa, 0x2e, 0xaa]);
     }
 
     #[test]
-    fn every_checksum_verifies_what_it_computed_and_nothing_else() {
+    fn every_checksum_verifies_only_its_own_digest() {
         for checksum in Checksum::ALL {
             let stored = checksum.compute(b"data");
             assert_eq!(stored.len(), checksum.len());

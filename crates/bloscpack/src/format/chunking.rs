@@ -204,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_of_the_original() {
-        // Printed by the original for the same lengths and sizes.
+    fn chunk_count_and_sizes_match_the_original() {
+        // The expected values were printed by the original program.
         for (len, chunk_size, expected) in [
             (0, 10, (1, 0, 0)),
             (1, 1, (1, 1, 1)),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_numbers_do_not_wrap() {
+    fn chunking_the_largest_lengths_does_not_overflow() {
         let (nchunks, chunk_size, last_chunk) = numbers(u64::MAX, ChunkSize::Max);
         assert_eq!(chunk_size, 2_147_483_631);
         let full = u128::from(nchunks - 1) * u128::from(chunk_size);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_tile_the_data() {
+    fn chunk_ranges_cover_the_data_without_gaps() {
         for (len, chunk_size) in [(0, 3), (1, 3), (3, 3), (10, 3), (12, 3)] {
             let chunking = Chunking::of(len, ChunkSize::Bytes(chunk_size)).unwrap();
             let mut end = 0;
@@ -247,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn room_is_ten_times_the_chunks_unless_told() {
+    fn by_default_there_are_ten_spare_offsets_per_chunk() {
         assert_eq!(room(3, None), 30);
         assert_eq!(room(3, Some(0)), 0);
         assert_eq!(room(1, Some(u64::MAX)), i64::MAX as u64 - 1);
     }
 
     #[test]
-    fn sizes_are_read_as_the_original_reads_them() {
+    fn sizes_are_parsed_as_by_the_original() {
         for (text, bytes) in [
             ("1B", 1),
             ("100", 100),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused_with_the_text_or_the_range() {
+    fn invalid_sizes_are_reported_with_their_text_or_the_valid_range() {
         for text in [
             "",
             "0",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_arrays_are_whole_items() {
+    fn chunk_size_is_rounded_down_to_whole_items() {
         let whole = |size, itemsize| ChunkSize::Bytes(size).whole_items(itemsize);
         assert_eq!(whole(1 << 20, 8).unwrap(), ChunkSize::Bytes(1 << 20));
         assert_eq!(whole(1 << 20, 12).unwrap(), ChunkSize::Bytes(1_048_572));

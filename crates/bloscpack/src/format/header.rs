@@ -197,7 +197,7 @@ impl Header {
             if version == Version::V3 || strict {
                 return Err(Error::new(ErrorKind::UnknownOptions(options)).at(5));
             }
-            let message = format!("option bits {options:#04x}, only bit 0 is known");
+            let message = format!("option bits {options:#04x}, but only bit 0 is defined");
             diagnostics.push(diagnostic::at(Code::UnknownOptions, 5, message));
         }
         let checksum: u8 = fields.read(Endian::Little)?;
@@ -252,7 +252,7 @@ impl Header {
             diagnostics.push(diagnostic::at(Code::ReservedNotZero, 24, message));
         }
         if self.offsets && self.nchunks.is_none() {
-            return Err(Error::header("nchunks", 16, "unknown (-1), though there are offsets"));
+            return Err(Error::header("nchunks", 16, "unknown (-1), although there are offsets"));
         }
         Ok(self)
     }
@@ -268,11 +268,15 @@ impl Header {
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {
-                let message = format!("{room}, expected 0 where nchunks is unknown (-1)");
+                let message = format!("{room}, expected 0 because nchunks is unknown (-1)");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if self.offsets => {
-                return Err(Error::header("nchunks", 16, "unknown (-1), though there are offsets"));
+                return Err(Error::header(
+                    "nchunks",
+                    16,
+                    "unknown (-1), although there are offsets",
+                ));
             }
             _ => {}
         }
@@ -291,11 +295,15 @@ impl Header {
         let single_empty = self.nchunks.is_none_or(|nchunks| nchunks <= 1)
             && self.last_chunk.is_none_or(|last| last == 0);
         if self.chunk_size == Some(0) && !single_empty {
-            return Err(Error::header("chunk_size", 8, "0, which only one empty chunk can have"));
+            return Err(Error::header(
+                "chunk_size",
+                8,
+                "0, which is only valid for a single empty chunk",
+            ));
         }
         if room != 0 && !self.offsets {
             if strict {
-                let message = format!("{room}, expected 0 where there are no offsets");
+                let message = format!("{room}, expected 0 because there are no offsets");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             let chunks = binio::diagnostic::count(room, "chunk");
@@ -317,7 +325,7 @@ impl Header {
     /// Fails with [`ErrorKind::NotInVersion`] if the version is older or does not support the metadata or the spare
     /// offsets, and with [`ErrorKind::InvalidHeader`] if a number is out of range or contradicts another.
     pub fn encode(&self) -> Result<[u8; 32]> {
-        let what = "a header is not written";
+        let what = "writing is not supported";
         let version = match self.version {
             Version::V2 | Version::V3 => self.version,
             version => {
@@ -327,7 +335,7 @@ impl Header {
         };
         let (is_v3, mut out) = (version == Version::V3, [0; LEN]);
         if !is_v3 && (self.metadata || self.max_app_chunks != 0) {
-            let what = "no metadata and no room for appending";
+            let what = "no metadata and no space for appending";
             return Err(ErrorKind::NotInVersion { what, version: version.number() }.into());
         }
         out[..4].copy_from_slice(MAGIC);
@@ -394,7 +402,8 @@ fn stored_count(field: &'static str, offset: u64, count: u64) -> Result<i64> {
 mod tests {
     use super::*;
 
-    /// The default file of 3 chunks: offsets, adler32, typesize 8.
+    /// Returns the header of a file with three chunks and default options: offsets, adler32,
+    /// typesize 8.
     fn v3() -> [u8; 32] {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(b"blpk\x03\x01\x01\x08");
@@ -418,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_header_is_read_and_written() {
+    fn version_3_header_is_parsed_and_encoded() {
         let (header, diagnostics) = parse(&v3(), Strictness::Strict).unwrap();
         assert_eq!(
             header,
@@ -439,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wrong_field_of_version_3_is_named_with_its_place() {
+    fn every_invalid_field_of_version_3_is_reported_with_its_offset() {
         let minus_two = (-2_i64).to_le_bytes();
         for (at, patch, field) in [
             (5, &[4][..], "option"),
@@ -460,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_strict_reading_refuses_is_a_finding_otherwise() {
+    fn violations_rejected_only_in_strict_reading_are_otherwise_diagnostics() {
         let no_offsets = {
             let mut bytes = v3();
             bytes[5] = 0;
@@ -478,11 +487,11 @@ mod tests {
     }
 
     #[test]
-    fn real_files_of_version_2_have_sizes_that_version_3_refuses() {
+    fn sizes_in_real_version_2_files_are_accepted_although_version_3_rejects_them() {
         let mut bytes = v3();
         bytes[4] = 2;
         bytes[24..].fill(0);
-        // One chunk: chunk_size is 0 and last_chunk is all.
+        // With a single chunk, chunk_size is 0, and last_chunk is the length of the data.
         bytes[8..12].fill(0);
         bytes[16..24].copy_from_slice(&1_i64.to_le_bytes());
         let (header, diagnostics) = parse(&bytes, Strictness::Strict).unwrap();
@@ -496,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_has_16_bytes() {
+    fn version_1_header_has_16_bytes() {
         let mut bytes = *b"blpk\x01\0\0\0\x05\0\0\0\0\0\0\0";
         let (header, _) = parse(&bytes, Strictness::Strict).unwrap();
         assert_eq!((header.version, header.nchunks, header.len()), (Version::V1, Some(5), 16));
@@ -506,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_headers_and_other_files_are_told_apart() {
+    fn truncated_headers_and_other_files_are_distinguished() {
         for len in 0..32 {
             let error = parse(&v3()[..len], Strictness::Lenient).unwrap_err();
             let is_truncated = matches!(error.kind(), ErrorKind::Truncated { .. });

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_lies_in_the_chunk_that_has_it() {
+    fn chunk_is_found_by_a_position_in_its_data() {
         for sizes in [
             &[][..],
             &[0],
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn tail_is_what_the_last_chunk_leaves() {
+    fn stale_tail_begins_after_the_last_chunk() {
         assert_eq!(layout(&[1]).stale_tail(), 100..107);
     }
 }

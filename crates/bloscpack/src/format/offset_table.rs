@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_those_of_the_chunks() {
+    fn table_entries_are_the_chunk_offsets() {
         let table = read(&[150, 100, 199, -1, -1], 3);
         assert_eq!(table.entries, Entries::Set(vec![150, 100, 199]));
         assert_eq!(table.spare, None);
@@ -123,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn table_of_nothing_but_minus_one_is_unset() {
+    fn table_with_only_minus_one_is_unset() {
         assert_eq!(read(&[-1, -1, -1], 2).entries, Entries::Unset);
     }
 
     #[test]
-    fn first_impossible_entry_is_named() {
+    fn first_impossible_table_entry_is_reported() {
         for value in [-1, -2, 0, 99, 200, i64::MAX, i64::MIN] {
             let table = read(&[100, value, -1], 3);
             assert_eq!(table.entries, Entries::Broken { index: 1, value });
@@ -136,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn first_spare_entry_that_is_set_is_named() {
+    fn first_spare_entry_with_an_offset_is_reported() {
         assert_eq!(read(&[100, -1, 7, 8], 1).spare, Some((2, 7)));
     }
 
     #[test]
-    fn long_tables_are_read_in_pieces() {
+    fn long_offset_tables_are_read_in_pieces() {
         let len = PIECE / 8 + 3;
         let mut values = vec![100; len];
         assert_eq!(read(&values, len as u64).entries, Entries::Set(vec![100; len]));

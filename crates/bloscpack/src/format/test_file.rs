@@ -4,7 +4,7 @@ use binio::blosc::{CompressOptions, Compressor, compress};
 
 use crate::Checksum;
 
-/// A Blosc buffer.
+/// Returns a Blosc buffer with this data.
 pub(crate) fn buffer(data: &[u8]) -> Vec<u8> {
     compress(data, &CompressOptions::new(Compressor::Lz4).typesize(4)).unwrap()
 }

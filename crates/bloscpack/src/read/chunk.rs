@@ -1,10 +1,10 @@
-//! One chunk in the file: a Blosc buffer, then its digest.
+//! Reading a chunk: a Blosc buffer, followed by its digest.
 //!
-//! | offset | size | what |
+//! | offset | size | part |
 //! |---|---|---|
 //! | 0 | 16 | header of the Blosc buffer: `nbytes`, `ctbytes` and how it is compressed |
 //! | 16 | `ctbytes` - 16 | the rest of the buffer |
-//! | `ctbytes` | by checksum | digest of the buffer, its header included |
+//! | `ctbytes` | by checksum | digest of the buffer, including its header |
 
 use std::fmt;
 use std::io;
@@ -92,7 +92,8 @@ impl ChunkSource<'_> {
             room.shared = self.source.bytes_at(chunk.offset, len)?;
             &room.shared[..]
         } else {
-            // The chunk is within the source, so its length is not made up. The next chunks may be longer.
+            // The chunk is within the source, so its length is not an empty claim. Later chunks may
+            // be longer.
             if room.read.len() < len {
                 room.read = Vec::new();
                 room.read = zeroed("chunk", (len + len / 4) as u64)?;
@@ -122,8 +123,8 @@ impl ChunkSource<'_> {
         })
     }
 
-    /// Fails unless the structure and the digest of a chunk hold: all that can be known without
-    /// decoding it.
+    /// Fails unless the structure and the digest of a chunk are valid, which is all that can be
+    /// checked without decoding it.
     pub(crate) fn hold(&self, index: u64, chunk: &ChunkEntry, room: &mut Stored) -> Result<()> {
         let (buffer, digest) = self.stored(chunk, room)?;
         parse(index, chunk.offset, buffer)?;

@@ -44,7 +44,8 @@ impl Chain<'_> {
     ) -> Result<Vec<ChunkEntry>> {
         let start = sections.data_start;
         let Some(nchunks) = self.header.nchunks else {
-            let message = "the number of chunks is unknown (-1), they reach to the end of the file";
+            let message =
+                "the number of chunks is unknown (-1), so they are read to the end of the file";
             diagnostics.push(diagnostic::at(
                 Code::UnknownCount,
                 nchunks_offset(self.header),
@@ -66,7 +67,7 @@ impl Chain<'_> {
         }
         let fault = match table.entries {
             Entries::Unset => {
-                let message = "no offsets are set, chunks were found in sequence";
+                let message = "no offsets are set, so the chunks were found in sequence";
                 diagnostics.push(diagnostic::at(Code::OffsetsUnset, range.start, message));
                 return self.scan(start, nchunks);
             }
@@ -129,13 +130,14 @@ impl Chain<'_> {
         let place = Table::entry(table.start, fault.index);
         let chosen = match self.options.order {
             ChunkOrder::Unambiguous => {
-                let message = "the offsets are in another order than the chunks of the file, and \
-                    tools differ on which of them holds"
-                    .to_owned();
+                let message =
+                    "the order of the offsets differs from that of the chunks in the file, and \
+                    tools disagree about which one is right"
+                        .to_owned();
                 let kind = ErrorKind::OffsetMismatch { message, permuted: true };
                 return Err(Error::new(kind).at(place));
             }
-            ChunkOrder::File => "the chunks of the file",
+            ChunkOrder::File => "the chunks in the file",
             ChunkOrder::Offsets => {
                 let by_offset = |offset: &u64| {
                     let found = chunks.binary_search_by_key(offset, |chunk| chunk.offset).ok()?;
@@ -146,7 +148,7 @@ impl Chain<'_> {
             }
         };
         let message =
-            format!("offsets and chunks are in different orders, that of {chosen} is taken");
+            format!("offsets and chunks are in different orders; the order of {chosen} is used");
         diagnostics.push(diagnostic::at(Code::OffsetMismatch, place, message));
         Ok(chunks)
     }
@@ -258,7 +260,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The offset of the number of chunks in the header.
+/// Returns the offset of the number of chunks in the header.
 fn nchunks_offset(header: &Header) -> u64 {
     match header.version {
         Version::Unversioned => 4,
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn unset_offsets_are_as_good_as_none() {
+    fn file_with_unset_offsets_is_read_in_sequence() {
         let mut file = file();
         file.offsets = Some(vec![-1; 4]);
         for reader in [lenient(&file).unwrap(), strict(&file).unwrap()] {
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_offset_is_an_error_or_chunks_in_sequence_with_a_finding() {
+    fn wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_otherwise() {
         let start = i64::try_from(file().chunk_start(1)).unwrap();
         for (index, value) in [
             (0, -1),
@@ -354,20 +356,20 @@ mod tests {
     }
 
     #[test]
-    fn chunks_in_sequence_need_every_digest_where_the_offsets_are_wrong() {
+    fn wrong_offsets_are_ignored_only_if_every_digest_is_valid() {
         let mut file = with_offset(1, -1);
         *file.chunks[2].last_mut().unwrap() ^= 1;
         let error = lenient(&file).unwrap_err();
         let is_mismatch = matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: false, .. });
         assert!(is_mismatch && error.to_string().contains("adler32"), "{error}");
-        // With right offsets the file opens, and only that chunk fails.
+        // If the offsets are right, the file opens, and only the damaged chunk fails.
         file.set_offsets();
         let reader = lenient(&file).unwrap();
         assert!(reader.decode_chunk(1).is_ok() && reader.decode_chunk(2).is_err());
     }
 
     #[test]
-    fn order_in_doubt_is_refused_until_the_caller_says_which_holds() {
+    fn ambiguous_order_is_rejected_until_the_caller_chooses_one() {
         let mut file = file();
         file.offsets.as_mut().unwrap().swap(0, 1);
         for refused in [lenient(&file), strict(&file)] {
@@ -388,14 +390,14 @@ mod tests {
     }
 
     #[test]
-    fn spare_offset_that_is_set_is_a_finding() {
+    fn spare_offset_with_a_value_is_a_diagnostic() {
         let reader = strict(&with_offset(3, 7)).unwrap();
         assert_eq!(codes(&reader), [Code::SpareOffset]);
         assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));
     }
 
     #[test]
-    fn first_byte_of_a_chunk_tells_blosc2_from_nonsense() {
+    fn first_byte_of_a_chunk_distinguishes_blosc2_from_corruption() {
         for (version, is_blosc2) in [(3, true), (5, true), (1, false), (72, false), (255, false)] {
             let mut file = file();
             file.chunks[1][0] = version;
@@ -411,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn corrupt_chunk_names_the_byte_of_the_file() {
+    fn corrupt_chunk_is_reported_with_its_offset_in_the_file() {
         let mut file = file();
         file.chunks[1][2] |= 0x08;
         let error = lenient(&file).unwrap_err();

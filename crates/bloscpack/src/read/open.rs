@@ -170,9 +170,10 @@ fn check_sizes(
         }
         let more = match others {
             0 => String::new(),
-            _ => format!(", {others} more have another size"),
+            _ => format!(", further chunks with another size: {others}"),
         };
-        let message = format!("{field} is {expected}, chunk {index} has {}{more}", chunk.nbytes);
+        let message =
+            format!("{field} is {expected}, but chunk {index} has {}{more}", chunk.nbytes);
         // Tools silently skip an empty chunk, so that data would be missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_found_and_nothing_is_odd() {
+    fn parts_of_a_valid_file_are_found_without_diagnostics() {
         let file = file();
         let (opened, diagnostics) = open_as(&file, Strictness::Strict).unwrap();
         assert_eq!(diagnostics, []);
@@ -225,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn opening_reads_the_header_the_table_and_16_bytes_a_chunk() {
+    fn opening_reads_only_the_header_the_table_and_16_bytes_per_chunk() {
         let file = file();
         let starts: Vec<u64> = (0..3).map(|index| file.chunk_start(index)).collect();
         let headers = starts.iter().map(|&start| start..start + 16);
         let source = ReadLog::new(file.bytes());
         open(&source, &OpenOptions::new(), &mut Vec::new()).unwrap();
         assert_eq!(source.ranges(), [0..32, 32..64].into_iter().chain(headers).collect::<Vec<_>>());
-        // Without a table it is the same, one header after another.
+        // Without a table, the headers are read one after another.
         let file = file.without_offsets();
         let headers = (0..3).map(|index| file.chunk_start(index)..file.chunk_start(index) + 16);
         let source = ReadLog::new(file.bytes());
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_tail_is_a_note_in_both_modes() {
+    fn stale_tail_is_a_note_in_strict_and_lenient_reading() {
         let mut file = file();
         let end = file.bytes().len() as u64;
         file.tail = b"left by an append".to_vec();
@@ -252,10 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn size_of_a_chunk_is_its_own_and_the_header_is_wrong() {
+    fn chunk_sizes_take_precedence_over_those_in_the_header() {
         for (chunk_size, last_chunk, message) in [
-            (101, 40, "chunk_size is 101, chunk 0 has 100, 1 more have another size"),
-            (100, 0, "last_chunk is 0, chunk 2 has 40"),
+            (
+                101,
+                40,
+                "chunk_size is 101, but chunk 0 has 100, further chunks with another size: 1",
+            ),
+            (100, 0, "last_chunk is 0, but chunk 2 has 40"),
         ] {
             let file = TestFile { chunk_size, last_chunk, ..file() };
             let (opened, diagnostics) = open_as(&file, Strictness::Lenient).unwrap();
@@ -271,18 +276,18 @@ mod tests {
     }
 
     #[test]
-    fn unknown_sizes_say_nothing() {
+    fn unknown_sizes_in_the_header_are_not_a_mismatch() {
         let file = TestFile { chunk_size: -1, last_chunk: -1, ..file() };
         assert!(open_as(&file, Strictness::Strict).unwrap().1.is_empty());
     }
 
     #[test]
-    fn empty_chunk_that_the_header_does_not_know_is_an_error() {
+    fn unexpected_empty_chunk_is_an_error() {
         let mut file = TestFile::of(&[&[1; 100], &[], &[3; 40]]);
         let error = open_as(&file, Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SizeMismatch { .. }), "{error}");
         assert_eq!(error.offset(), Some(file.chunk_start(1)));
-        // Where the size is unknown, it may be 0.
+        // If the size is unknown, a chunk may be empty.
         file.chunk_size = -1;
         assert_eq!(sizes(&lenient(&file).0), [100, 0, 40]);
         let empty = TestFile::of(&[&[]]);
@@ -290,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_count_reaches_to_the_end() {
+    fn chunks_of_unknown_number_are_read_to_the_end_of_the_file() {
         let mut file = TestFile { nchunks: -1, ..file().without_offsets() };
         let (opened, codes) = lenient(&file);
         assert_eq!((sizes(&opened), codes), (vec![100, 100, 40], vec![Code::UnknownCount]));
@@ -300,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_held_against_the_file_before_anything_is_read() {
+    fn claimed_counts_are_checked_against_the_file_length_before_reading() {
         let file = file();
         for (nchunks, max_app_chunks, what) in [
             (1 << 40, 1, "offset table"),
@@ -320,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_chunks_is_limited() {
+    fn number_of_chunks_is_limited_by_max_items() {
         let options = OpenOptions::new().limits(binio::Limits::default().max_items(2));
         for file in [file(), TestFile { nchunks: -1, ..file().without_offsets() }] {
             let error = open(&file.bytes(), &options, &mut Vec::new()).unwrap_err();
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn file_cut_anywhere_before_its_last_digest_ends_is_truncated() {
+    fn file_shortened_before_the_end_of_its_last_digest_is_truncated() {
         for checksum in [Checksum::Adler32, Checksum::Sha512] {
             let mut file = TestFile { checksum, ..file() };
             file.chunks = [[1_u8; 100], [2; 100]].iter().map(|data| file.chunk(data)).collect();
@@ -350,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_its_table_without_spare_entries() {
+    fn table_of_version_2_has_no_spare_entries() {
         let mut file = TestFile { version: 2, max_app_chunks: 0, ..file() };
         file.offsets = Some(vec![0; 3]);
         file.set_offsets();

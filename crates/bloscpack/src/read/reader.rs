@@ -513,7 +513,7 @@ impl OpenOptions {
                 match Journaled::open(path)? {
                     Some(journaled) => (
                         Arc::new(journaled),
-                        "a change in place is not finished: the file is read as it was before",
+                        "a change in place is incomplete: the file is read as it was before",
                     ),
                     // The change has been completed in the meantime.
                     None => return self.open(path),

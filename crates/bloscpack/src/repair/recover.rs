@@ -131,7 +131,7 @@ pub fn recover<W: Write + Seek>(
             Found::Chunk(_) => None,
         });
         let reason = reason.unwrap_or_else(|| "the file has none".to_owned());
-        return Err(ErrorKind::Damaged(format!("no chunk holds: {reason}")).into());
+        return Err(ErrorKind::Damaged(format!("no chunk is intact: {reason}")).into());
     };
     let section = match metadata {
         Some(range) => section(source, &range, &options.opening, &mut report.diagnostics)?,
@@ -285,7 +285,7 @@ mod tests {
 
     const SIZE: usize = 1000;
 
-    /// Data of chunk `index`.
+    /// Returns the data of chunk `index`.
     fn data(index: usize) -> Vec<u8> {
         (0..SIZE).map(|at| (at / 3 + index * 7).to_le_bytes()[0]).collect()
     }
@@ -299,7 +299,7 @@ mod tests {
         chunks.iter().flat_map(|&index| data(index)).collect()
     }
 
-    /// Recovers, and makes sure that what comes out has nothing wrong with it.
+    /// Recovers a file, and checks that the new file has no diagnostics.
     fn recovered(bytes: &[u8], options: &RecoverOptions) -> (Vec<u8>, RecoverReport) {
         let mut sink = Cursor::new(Vec::new());
         let report = recover(&bytes, &mut sink, options).unwrap();
@@ -316,14 +316,14 @@ mod tests {
     }
 
     #[test]
-    fn good_file_is_kept_whole() {
+    fn intact_file_is_recovered_completely() {
         let (data, report) = recovered(&file().bytes(), &RecoverOptions::new());
         assert_eq!(data, data_of(&[0, 1, 2, 3]));
         assert_eq!((report.kept, report.lost.len(), report.diagnostics), (4, 0, vec![]));
     }
 
     #[test]
-    fn killed_writer_leaves_the_chunks_that_are_whole() {
+    fn complete_chunks_of_a_killed_writer_are_recovered() {
         let mut file = file();
         file.offsets = Some(vec![-1; 5]);
         let bytes = file.bytes();
@@ -337,22 +337,23 @@ mod tests {
         }
         let none = bytes[..usize::try_from(file.chunk_start(1)).unwrap() - 1].to_vec();
         let error = recover(&none, &mut Cursor::new(Vec::new()), &RecoverOptions::new());
-        assert!(error.unwrap_err().to_string().starts_with("no chunk holds: "));
+        assert!(error.unwrap_err().to_string().starts_with("no chunk is intact: "));
     }
 
     #[test]
-    fn killed_append_keeps_what_it_added() {
-        // The header knows three chunks, the last of them short, but it was filled and one added.
+    fn appended_chunks_of_a_killed_append_are_recovered() {
+        // The header has three chunks with a short last one, but that one was filled up and another
+        // added.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
         let mut bytes = file.bytes();
-        // One chunk more in the table is one spare entry less.
+        // Another chunk in the table leaves one spare entry fewer.
         bytes[24] = 2;
         let (data, report) = recovered(&bytes, &RecoverOptions::new());
         assert_eq!((data, report.kept), (data_of(&[0, 1, 2, 3]), 4));
     }
 
     #[test]
-    fn stale_tail_is_not_taken_for_chunks() {
+    fn stale_bytes_after_the_last_chunk_are_not_recovered() {
         let mut file = file();
         file.chunks[3] = file.chunk(&[1; 10]);
         file.last_chunk = 10;
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_chunk_ends_it_or_is_passed_over_or_is_zeros() {
+    fn bad_chunk_ends_recovery_unless_it_is_skipped_or_replaced_with_zeros() {
         let mut file = file();
         file.chunks[1][30] ^= 1;
         let bytes = file.bytes();
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_behind_two_that_are_overwritten_are_found_by_the_table_or_by_their_beginning() {
+    fn chunks_after_two_overwritten_ones_are_found_with_or_without_a_table() {
         for has_table in [true, false] {
             let mut file = if has_table { file() } else { file().without_offsets() };
             let junk = |len: usize| vec![0xaa; len];
@@ -387,14 +388,15 @@ mod tests {
             file.chunks[2] = junk(file.chunks[2].len());
             let (data, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
             assert_eq!(data, data_of(&[0, 3]));
-            // Without a table nobody knows that they were two, until one is missing at the end.
+            // Without a table, a single missing chunk is assumed, so another one is missing at the
+            // end.
             let expected = if has_table { vec![(1..3, 0)] } else { vec![(1..2, 0), (3..4, 0)] };
             assert_eq!(lost(&report), expected);
         }
     }
 
     #[test]
-    fn wrong_number_of_table_entries_does_not_hide_the_chunks() {
+    fn chunks_are_recovered_despite_a_wrong_number_of_table_entries() {
         for (at, value) in [(24, 0), (24, 3), (24, 100), (16, 3)] {
             let mut bytes = file().bytes();
             bytes[at] = value;
@@ -407,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn header_with_wrong_numbers_is_done_without() {
+    fn chunks_are_recovered_despite_wrong_numbers_in_the_header() {
         for patch in [(8, -5_i64), (16, -2), (24, -1)] {
             let mut bytes = file().bytes();
             bytes[patch.0..patch.0 + 8].copy_from_slice(&patch.1.to_le_bytes());
@@ -423,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_become_version_3() {
+    fn old_versions_are_recovered_as_version_3() {
         let chunks: Vec<u8> = (0..4).flat_map(|index| buffer(&data(index))).collect();
         let unversioned = [&b"blpk\x04\0\0\0"[..], &chunks].concat();
         let v1 = [&b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0"[..], &chunks].concat();
@@ -442,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_are_kept_as_they_are_unless_their_digest_is_wrong() {
+    fn metadata_section_is_kept_unchanged_unless_its_digest_is_wrong() {
         let text = b"[1,NaN]";
         let mut section = b"JSON\0\0\0\0\0\x01\0\x06".to_vec();
         section.extend([7_u32.to_le_bytes(), 20_u32.to_le_bytes(), 7_u32.to_le_bytes()].concat());
@@ -464,8 +466,9 @@ mod tests {
     }
 
     #[test]
-    fn candidates_without_end_are_given_up() {
-        // Every four bytes begin a Blosc buffer of the rest of the file, and none is one.
+    fn endless_false_candidates_do_not_make_recovery_slow() {
+        // A Blosc header begins every 16 bytes and claims the rest of the file, but no buffer is
+        // valid.
         let mut file = file().without_offsets();
         let len = 1 << 20;
         let header = |at: usize| {

@@ -46,7 +46,7 @@ impl Filling {
         self.len
     }
 
-    /// Fails if data of this length are not those that were promised.
+    /// Fails if the length was announced and `is_right(len, announced)` is false.
     fn check_len(&self, is_right: impl Fn(u64, u64) -> bool, len: u64) -> Result<()> {
         match self.expected {
             Some(expected) if !is_right(len, expected) => {
@@ -108,7 +108,7 @@ impl Filling {
     fn check(&self) -> Result<()> {
         if self.failed {
             // A lost chunk is a hole in the data.
-            return Err(io::Error::other("a chunk before could not be written").into());
+            return Err(io::Error::other("an earlier chunk could not be written").into());
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ impl Recipe {
         };
         let options = CompressOptions::new(compressor).level(level).shuffle(shuffle);
         let options = options.typesize(typesize);
-        // Empty data is enough to learn if there is such a compressor.
+        // Compressing empty data shows whether this build has the compressor.
         match compress(&[], &options) {
             Ok(_) => Ok(Self { compress: options, checksum }),
             Err(error) => Err(refuse("compressor", error.to_string())),

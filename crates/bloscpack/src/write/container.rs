@@ -50,7 +50,7 @@ impl<W: Write> ContainerWriter<W> {
         let position = header.offsets_len().checked_mul(8).and_then(|len| table.checked_add(len));
         let position = position.ok_or_else(|| ErrorKind::InvalidOption {
             option: "max_app_chunks",
-            message: format!("{}, and no file is that long", header.max_app_chunks),
+            message: format!("{}, which no file is long enough for", header.max_app_chunks),
         })?;
         let unset = UNSET.repeat(8192);
         let mut missing = position - table;
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// The header, and the numbers after it.
+    /// Parses the header, and the offsets after it.
     fn parts(file: &[u8]) -> (Header, Vec<i64>) {
         let header = Header::parse(file, crate::Strictness::Strict, &mut Vec::new()).unwrap();
         let table = &file[32..32 + 8 * usize::try_from(header.offsets_len()).unwrap()];
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_filled_in_and_spare_ones_stay_unset() {
+    fn offsets_are_filled_in_and_spare_entries_are_left_unset() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(2, 1), &[]).unwrap();
         writer.put(b"first chunk").unwrap();
         writer.put(b"second").unwrap();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn section_lies_between_header_and_offsets() {
+    fn metadata_section_is_written_between_header_and_offsets() {
         let mut writer =
             ContainerWriter::new(Cursor::new(Vec::new()), header(1, 0), b"section").unwrap();
         writer.put(b"chunk").unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn header_is_put_right_when_there_are_fewer_chunks_than_expected() {
+    fn header_is_corrected_if_there_are_fewer_chunks_than_expected() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(5, 0), &[]).unwrap();
         writer.put(b"chunk").unwrap();
         let file = writer.finish(Some(7), Some(7)).unwrap().into_inner();
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn more_chunks_than_the_table_holds_are_refused_with_both_numbers() {
+    fn chunks_beyond_the_table_are_rejected_with_both_numbers() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(1, 1), &[]).unwrap();
         writer.put(b"1").unwrap();
         writer.put(b"2").unwrap();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_count_from_where_the_sink_stood() {
+    fn positions_are_relative_to_the_initial_position_of_the_sink() {
         let mut sink = Cursor::new(b"before".to_vec());
         sink.set_position(6);
         let mut writer = ContainerWriter::new(sink, header(2, 0), &[]).unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn table_longer_than_any_file_is_refused() {
+    fn table_longer_than_any_file_is_rejected() {
         let header = header(1, i64::MAX.unsigned_abs() - 1);
         let error = ContainerWriter::new(Cursor::new(Vec::new()), header, &[]).unwrap_err();
         assert!(error.to_string().starts_with("max_app_chunks: "), "{error}");

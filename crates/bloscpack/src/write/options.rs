@@ -118,13 +118,13 @@ impl WriteOptions {
         match version {
             Version::V2 if self.metadata.is_some() => return Err(not_here("no metadata")),
             Version::V2 if self.max_app_chunks.is_some_and(|room| room > 0) => {
-                return Err(not_here("no room for appending"));
+                return Err(not_here("no space for appending"));
             }
             Version::V2 | Version::V3 => {}
-            _ => return Err(not_here("nothing is written")),
+            _ => return Err(not_here("writing is not supported")),
         }
         if !self.offsets && self.max_app_chunks.is_some_and(|room| room > 0) {
-            let message = "room in a table of offsets that is not there".to_owned();
+            let message = "spare offsets are impossible without a table of offsets".to_owned();
             return Err(ErrorKind::InvalidOption { option: "max_app_chunks", message }.into());
         }
         self.chunk_size.bytes()?;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_those_of_the_original() {
+    fn default_options_match_the_original() {
         let options = WriteOptions::new();
         let (recipe, section) = options.check().unwrap();
         assert_eq!(recipe.checksum, Checksum::Adler32);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn options_out_of_range_are_refused_by_name() {
+    fn options_out_of_range_are_rejected_by_name() {
         let new = WriteOptions::new;
         for (options, option) in [
             (new().level(10), "level"),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_version_2_does_not_have_is_refused() {
+    fn options_that_version_2_does_not_support_are_rejected() {
         let v2 = WriteOptions::new().version(Version::V2);
         v2.check().unwrap();
         assert_eq!(
@@ -215,14 +215,14 @@ mod tests {
         for (options, message) in [
             (v2.clone().metadata(&json!({})), "no metadata in version 2"),
             (v2.clone().max_app_chunks(1), "no room for appending in version 2"),
-            (v2.version(Version::V1), "nothing is written in version 1"),
+            (v2.version(Version::V1), "writing is not supported in version 1"),
         ] {
             assert_eq!(refused(&options).to_string(), message);
         }
     }
 
     #[test]
-    fn metadata_that_do_not_fit_are_refused() {
+    fn metadata_longer_than_max_size_is_rejected() {
         let metadata = MetadataOptions { max_size: Some(1), ..MetadataOptions::default() };
         let options = WriteOptions::new().metadata(&json!({})).metadata_options(metadata);
         assert!(matches!(refused(&options).kind(), ErrorKind::NotEnoughSpace { .. }));
@@ -230,7 +230,7 @@ mod tests {
 
     #[cfg(not(feature = "c-blosc"))]
     #[test]
-    fn compressor_that_the_build_does_not_have_is_refused() {
+    fn compressor_missing_from_the_build_is_rejected() {
         let error = refused(&WriteOptions::new().compressor(Compressor::Blosclz));
         assert!(error.to_string().starts_with("compressor: "), "{error}");
     }

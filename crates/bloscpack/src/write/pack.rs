@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_of_packing_makes_the_same_file() {
+    fn every_packing_function_produces_the_same_file() {
         let folder = tempfile::tempdir().unwrap();
         let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
         for len in [0, 1, 999, 1000, 1001, 12_345] {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_adds_up_to_the_length() {
+    fn packing_progress_adds_up_to_the_data_length() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_says_that_the_number_of_chunks_is_not_known() {
+    fn stream_states_an_unknown_number_of_chunks() {
         let mut writer = StreamWriter::new(Vec::new(), &options()).unwrap();
         writer.write_all(&data(2500)).unwrap();
         let stream = writer.finish().unwrap();

@@ -157,7 +157,7 @@ mod tests {
     use crate::{ChunkSize, ErrorKind, pack_to_vec};
 
     #[test]
-    fn data_of_known_length_make_the_same_file_as_one_that_is_packed_without_offsets() {
+    fn stream_of_known_length_produces_the_same_file_as_packing_without_offsets() {
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100));
         for len in [0, 1, 100, 250] {
             let data = vec![7; len];
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_and_sources_make_the_same_file_as_pieces() {
+    fn streaming_a_reader_or_source_produces_the_same_file_as_writing_pieces() {
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100_000));
         let data: Vec<u8> = (0..2_500_000_u32).map(|n| (n / 3).to_le_bytes()[0]).collect();
         let len = data.len() as u64;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn other_length_than_said_is_refused() {
+    fn stream_with_another_length_than_announced_is_rejected() {
         let options = WriteOptions::new();
         let mut writer = StreamWriter::with_len(Vec::new(), &options, 3).unwrap();
         assert!(writer.write_all(b"four").is_err());

@@ -138,7 +138,7 @@ impl<W: Write + Seek> Output<W> {
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {
-            let what = "no offsets of data whose length is not known";
+            let what = "no offsets for data of unknown length";
             return Err(ErrorKind::NotInVersion { what, version: options.version.number() }.into());
         }
         let nchunks = self.lens.len() as u64;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_size_make_the_same_file_as_all_at_once() {
+    fn writing_pieces_of_any_size_produces_the_same_file() {
         let data = data(10_500);
         let whole = pack_to_vec(&data, &options()).unwrap();
         for piece in [1, 7, 1000, 1001, 10_500] {
@@ -208,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn no_data_are_one_empty_chunk() {
+    fn empty_data_is_written_as_one_empty_chunk() {
         let file = Writer::new(sink(), &options()).unwrap().finish().unwrap().into_inner();
         assert_eq!(file, pack_to_vec(b"", &options()).unwrap());
         assert_eq!(file.len(), 140);
     }
 
     #[test]
-    fn long_data_of_unknown_length_get_a_long_table() {
+    fn long_data_of_unknown_length_gets_at_least_65536_table_entries() {
         let options = options().level(0).chunk_size(ChunkSize::Bytes(64 << 10));
         let data = data(17 << 20);
         let mut writer = Writer::new(sink(), &options).unwrap();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn more_chunks_than_the_table_has_entries_are_refused() {
+    fn writing_fails_when_the_offset_table_is_full() {
         let options = options().level(0).chunk_size(ChunkSize::Bytes(256)).max_app_chunks(0);
         let mut writer = Writer::new(sink(), &options).unwrap();
         let data = data(1 << 20);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn promised_length_is_kept() {
+    fn writing_another_length_than_announced_fails() {
         let mut writer = Writer::with_len(sink(), &options(), 10).unwrap();
         writer.write_all(&[1; 9]).unwrap();
         let error = Error::from(writer.write_all(&[1; 2]).unwrap_err());

@@ -1,4 +1,4 @@
-//! Arrays: what is recorded about them, and every way to read them.
+//! Comparing arrays with their recorded properties, in every way of reading them.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use bloscpack::array::{Array, ArrayInfo, Datatype, Order, Slice, pack_npy};
 use bloscpack::{Reader, Result, UnpackOptions, WriteOptions};
 use serde_json::{Value, json};
 
-/// What is recorded about an array, in the words of the lists.
+/// Returns the properties of an array, in the form of the recorded ones.
 pub(crate) fn facts(array: &Array<'_>) -> Value {
     json!({
         "descr": descr(array.datatype()),
@@ -17,7 +17,7 @@ pub(crate) fn facts(array: &Array<'_>) -> Value {
     })
 }
 
-/// A type string, or lists of name, type and shape, with the padding where it is.
+/// Returns the type as a string, or as a list of fields with name, type, shape and padding.
 fn descr(dtype: &Datatype) -> Value {
     let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
     let mut fields = Vec::new();
@@ -48,7 +48,7 @@ fn field_descr(field: &Field) -> Value {
     }
 }
 
-/// Whole, as a `.npy` file, packed again, and row by row.
+/// Reads the array as a whole, as a `.npy` file, after packing it again, and row by row.
 pub(crate) fn every_way_gives(array: &Array<'_>, data: &[u8]) -> Result<Result<(), String>> {
     let bytes = array.read_bytes()?;
     if array.order() == Order::C && bytes != data {

@@ -1,5 +1,6 @@
-//! The corpus: files of every version of the original and hostile ones, each with what reading it
-//! must give. The fields of `golden.json` and `hostile.json` are described in its README.
+//! The corpus: files from every version of the original program, and hostile files, each with the
+//! expected result of reading it. The README of the corpus describes the fields of `golden.json`
+//! and `hostile.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,8 @@ use serde_json::{Value, json};
 use crate::runner;
 
 #[test]
-fn corpus_golden_cases() {
-    // A valid file: its bytes come, strictly too unless there is something wrong with it.
+fn corpus_files_read_as_recorded() {
+    // A valid file must give its data, even in strict reading unless it has a diagnostic.
     run("golden.json", 109, |case| {
         let status = case["verify"].as_u64().unwrap_or(0);
         case["unpack"] = json!(["good"]);
@@ -22,7 +23,7 @@ fn corpus_golden_cases() {
 }
 
 #[test]
-fn corpus_hostile_cases() {
+fn hostile_corpus_files_read_as_recorded() {
     run("hostile.json", 110, |case| {
         case["plain_sha256"] = case["good_sha256"].clone();
         if case["npy"] == "error" {
@@ -31,7 +32,7 @@ fn corpus_hostile_cases() {
     });
 }
 
-/// Runs the cases of a list, `completed` to the fields that our own list has.
+/// Runs the cases of a list. `completed` adds the fields of our own list to a case.
 fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     let Some(corpus) = testdata::corpus() else { return };
     let folder = corpus.join("bloscpack");
@@ -48,7 +49,7 @@ fn run(list: &str, count: usize, completed: fn(&mut Value)) {
     runner::run(&folder.join(list), files.iter().map(PathBuf::as_path).zip(&cases));
 }
 
-/// The case that is too large to store: a match whose length would overflow an `i32`.
+/// Generates the case that is too large to store: a match whose length would overflow an `i32`.
 fn generate(folder: &Path, case: &Value) -> PathBuf {
     assert_eq!(case["generate"], "blosclz_overflow");
     let mut stream = b"\x03abcd\xe0".to_vec();

@@ -1,5 +1,5 @@
-//! Golden files: what we read is what is recorded. Our own files always; the corpus where it is; and
-//! what the Python reference writes where `cargo xtask interop` had it write.
+//! Golden files must read as recorded: our own files, the corpus if it is present, and the files
+//! that the Python reference has written for `cargo xtask interop`.
 
 mod arrays;
 mod corpus;
@@ -16,7 +16,7 @@ fn our_own_files_read_as_recorded() {
 
 /// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
 #[test]
-fn interop_files_of_the_reference_read_equal() {
+fn files_of_the_python_reference_read_as_recorded() {
     if let Some(folder) = testdata::interop_folder() {
         list(&folder.join("theirs/expected.json"));
     }

@@ -1,4 +1,4 @@
-//! What is written anew or appended to has the same bytes.
+//! Rewriting a file or appending to it keeps the data.
 
 use std::io::Cursor;
 
@@ -6,11 +6,11 @@ use bloscpack::change::{AppendOptions, RewriteOptions, append, rewrite};
 use bloscpack::format::Version;
 use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
-/// As version 3 and, without metadata, as version 2; and with more bytes appended.
+/// Rewrites the file as version 3 and, without metadata, as version 2, and appends to it.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     let v3 = RewriteOptions::new().version(Version::V3);
-    // What is wrong with metadata stays so.
+    // Rewriting keeps invalid metadata as it is.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3)?.into_inner();
     if file.options().from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 3: other bytes".to_owned()));
@@ -20,7 +20,8 @@ pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(
     if strict.from_bytes(bytes)?.read_all()? != data {
         return Ok(Err("version 2: other bytes".to_owned()));
     }
-    // Without metadata, which would say what the bytes are; and with chunks of one size.
+    // Append only without metadata, which could describe an array, and with chunks of the same
+    // size.
     let bytes = rewrite(file, Cursor::new(Vec::new()), &v3.without_metadata())?.into_inner();
     if strict.from_bytes(bytes.clone())?.header().chunk_size.is_none() {
         return Ok(Ok(()));

@@ -1,5 +1,5 @@
-//! Runs cases: reads each file, leniently and strictly, verifies it, and compares with what the case
-//! requires. The fields are described in the README of `testdata`; what is absent is not compared.
+//! Running cases: each file is read in lenient and strict mode, verified, and compared with its
+//! case. The README of `testdata` describes the fields; absent fields are not compared.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -19,10 +19,11 @@ use crate::arrays;
 use crate::rewriting::every_rewrite_gives;
 use crate::ways::every_way_gives;
 
-/// No case may take longer.
+/// The maximum time for a case.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
-/// Runs the cases, each a file and what it must give, and fails with every one that differs.
+/// Runs the cases, each of which is a file and its expected result. Fails with a list of all cases
+/// that differ.
 pub(crate) fn run<'a>(list: &Path, cases: impl Iterator<Item = (&'a Path, &'a Value)>) {
     let (mut count, mut failures) = (0, Vec::new());
     for (path, ours) in cases {
@@ -58,7 +59,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
-            // What is appended is compressed as the file is, which may take the C library.
+            // Appended data is compressed like the file, which may need the C library.
             if cfg!(feature = "c-blosc") {
                 every_rewrite_gives(&file, &data).map_err(text)??;
             }
@@ -67,7 +68,8 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Unpacks and holds the outcome against those that the case allows; what is good has the very bytes.
+/// Unpacks the file, and compares the outcome with those that the case allows. The data of a valid
+/// file must match exactly.
 fn outcome(path: &Path, options: &OpenOptions, ours: &Value, mode: &str) -> Result<(), String> {
     let allowed = &ours[mode];
     let is = |outcome: &str| allowed.as_array().is_some_and(|all| all.contains(&outcome.into()));
@@ -88,7 +90,7 @@ fn unpack(path: &Path, options: &OpenOptions) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Whether the kind of an error is among those listed, where there is a list.
+/// Returns `true` if the kind of an error is in the list, or if there is no list.
 fn fits(error: &Error, class: &Value) -> bool {
     let debug = format!("{:?}", error.kind());
     let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -99,7 +101,7 @@ fn fits(error: &Error, class: &Value) -> bool {
     })
 }
 
-/// The status of a deep check, and what it finds.
+/// Compares the status and the diagnostics of a deep check.
 fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     let source = FileSource::open(path).map_err(|error| error.to_string())?;
     let report = verify_source(source, &OpenOptions::new(), &VerifyOptions::new());
@@ -126,7 +128,7 @@ fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// What recovery saves of a damaged file.
+/// Compares the data that recovery salvages from a damaged file.
 fn check_recovered(path: &Path, ours: &Value) -> Result<(), String> {
     let Some(expected) = ours.get("recovered_sha256") else { return Ok(()) };
     let recovered = || -> Result<Vec<u8>> {
@@ -157,7 +159,7 @@ fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The array that the case records, read in every way, or a failure that it allows.
+/// Reads the array of the case in every way, or expects an error that the case allows.
 fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     let array = match file.array() {
         Ok(array) if ours.get("array_error").is_none() => array,
@@ -179,7 +181,7 @@ fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     arrays::every_way_gives(&array, &data).map_err(text)?
 }
 
-/// What is in the header and the layout, in the words of the lists.
+/// Returns the content of the header and the layout, in the form of the recorded one.
 fn facts(file: &Reader) -> Result<Value> {
     let chunks = file.chunks();
     let codec = |index| file.chunk_header(index).map(|header| header.codec().name());

@@ -2,7 +2,8 @@
 
 use bloscpack::{Reader, Result, UnpackOptions};
 
-/// Over one thread and several, to memory, a sink and a file, chunk by chunk, and in parts.
+/// Reads the data on one and several threads, to memory, a sink and a file, chunk by chunk, and in
+/// ranges.
 pub(crate) fn every_way_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
     let mut chunks = Vec::new();
     for index in 0..file.chunks().len() {
@@ -28,7 +29,7 @@ pub(crate) fn every_way_gives(file: &Reader, data: &[u8]) -> Result<Result<(), S
             return Ok(Err(format!("{way}: other bytes")));
         }
     }
-    // Ranges that begin and end at and beside the borders of chunks.
+    // Use ranges that begin and end at chunk boundaries and next to them.
     let borders = file.chunks().iter().flat_map(|chunk| {
         let range = chunk.plain_range();
         [range.start, range.start + 1, range.end.saturating_sub(1), range.end]

@@ -1,4 +1,4 @@
-//! Files that were changed after they were packed, or written in another way than in one go.
+//! Files that were changed after packing, or not written in one go.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -21,7 +21,7 @@ use super::data::Random;
 
 const ROUNDS: u32 = 12;
 
-/// A file of several chunks, what it holds, and its metadata.
+/// A file with several chunks, its data, and its metadata.
 struct Case {
     plain: Vec<u8>,
     chunk_size: u32,
@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// Every way of changing a file and of writing one, some times each.
+/// Writes files with every way of changing and writing a file, several times each.
 pub(crate) fn write_changed(folder: &mut Folder, random: &mut Random) {
     let path = folder.path.join("changing");
     for round in 0..ROUNDS {
@@ -127,7 +127,7 @@ fn recover_cut(case: &mut Case, path: &Path, _: &mut Random) {
     let mut file = case.pack();
     file.pop();
     recover_to(path, file, &RecoverOptions::new());
-    // Without a checksum the last byte is of the last chunk too.
+    // Without a checksum, the last byte belongs to the last chunk as well.
     let whole = case.plain.len().div_ceil(case.chunk_size as usize) - 1;
     case.plain.truncate(whole * case.chunk_size as usize);
 }
@@ -159,7 +159,7 @@ fn read_pipe(case: &mut Case, path: &Path, _: &mut Random) {
     pack_reader(&mut &case.plain[..], path, &case.options, None).expect("packs");
 }
 
-/// Rows that are appended to an array, in place and by way of another file.
+/// Appends rows to an array, in place and through a new file.
 fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random) {
     let dtype = random.pick(&["'<f8'", "'>i4'", "'<U70'", "[('a', '|S1'), ('b', '<f8')]"]);
     let parsed = Datatype::parse(dtype).expect("a dtype");

@@ -1,10 +1,10 @@
-//! Data and options at random, the same in every run.
+//! Pseudorandom data and options, which are the same in every run.
 
 use bloscpack::Checksum;
 use bloscpack::format::MetadataOptions;
 use serde_json::{Value, json};
 
-/// A small generator (xorshift).
+/// A small random number generator (xorshift).
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -19,7 +19,7 @@ impl Random {
         self.0
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         let high = u32::try_from(self.next() >> 32).unwrap_or_default();
         high % end
@@ -29,7 +29,7 @@ impl Random {
         items[self.below(items.len().try_into().unwrap_or(u32::MAX)) as usize]
     }
 
-    /// Bytes of a kind of which compressors make something else each.
+    /// Returns data of one of several kinds, which compress differently.
     pub(crate) fn data(&mut self, size: u32) -> Vec<u8> {
         let (count, size) = (size / 8 + 1, size as usize);
         let smooth = |i: u32| (f64::from(i) / 50.0).sin() * 100.0;
@@ -46,7 +46,7 @@ impl Random {
         data
     }
 
-    /// Some JSON value, or none.
+    /// Returns a JSON value, or `None`.
     pub(crate) fn metadata(&mut self) -> Option<Value> {
         match self.below(6) {
             0 => Some(

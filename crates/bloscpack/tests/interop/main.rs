@@ -1,5 +1,5 @@
-//! Writes files for every option, for the Python reference to read: `cargo xtask interop` names the
-//! folder in `SCIBIN_INTEROP` and then runs `check.py`.
+//! Writes files with every option, which the Python reference then reads: `cargo xtask interop`
+//! sets the folder in `SCIBIN_INTEROP`, runs this test, and then runs `check.py`.
 
 mod changed;
 mod data;
@@ -29,7 +29,7 @@ fn write_files_for_the_reference() {
     folder.finish();
 }
 
-/// Files with what the checker is to know of them.
+/// A folder of files, with the expected content of each for the checker.
 struct Folder {
     path: PathBuf,
     cases: Vec<Value>,
@@ -60,7 +60,7 @@ const COMPRESSORS: [Compressor; 5] =
     [Compressor::Blosclz, Compressor::Lz4, Compressor::Lz4hc, Compressor::Zlib, Compressor::Zstd];
 const SHUFFLES: [Shuffle; 3] = [Shuffle::None, Shuffle::Byte, Shuffle::Bit];
 
-/// Every compressor, shuffle and level, the other options at random.
+/// Writes files with every compressor, shuffle and level, and random other options.
 fn write_files(folder: &mut Folder, random: &mut Random) {
     for compressor in COMPRESSORS {
         for (number, shuffle) in SHUFFLES.into_iter().enumerate() {
@@ -111,7 +111,8 @@ fn write_files(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Files without a count of chunks, which the reference takes for empty: their chunks are checked.
+/// Writes files without a number of chunks. The reference treats them as empty, so their chunks are
+/// checked instead.
 fn write_streams(folder: &mut Folder, random: &mut Random) {
     for number in 0..10 {
         let size = random.below(100_000);
@@ -124,9 +125,10 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Files that grow, one or three times. With the original's defaults all must come out as from the
-/// original; with other options, which we take from the file and the original does not, and without
-/// offsets, which it cannot, it must read them.
+/// Writes files that are appended to once or three times. With the defaults of the original
+/// program, the result must equal that of the original. With other options, which only we take from
+/// the file, and without offsets, which the original does not support, it must be able to read the
+/// result.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");
@@ -169,8 +171,8 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Arrays of every kind of dtype. Elements of more than 255 bytes and chunks that are not a multiple of
-/// the element are what the reference reads and does not write.
+/// Writes arrays of every kind of dtype. The reference can read, but not write, elements of more
+/// than 255 bytes and chunk sizes that are not a multiple of the element size.
 fn write_arrays(folder: &mut Folder, random: &mut Random) {
     let scalars = "b1 i1 u1 i2 i4 i8 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 M8[ns] M8[D] m8[25s] U3 U70 S1 S7 S255 S256 S300 V5 V1000";
     let mut dtypes = Vec::new();

@@ -1,4 +1,4 @@
-//! What reading costs: which bytes are read, and which are decoded.
+//! The cost of reading: the bytes that are read and decoded.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use binio::ReadAt;
 use binio::source::ReadLog;
 use bloscpack::{OpenOptions, Reader, Verify};
 
-/// A source that changes while it is read, as no file should.
+/// A source that changes while it is read, which no file should do.
 struct Changing(Mutex<Vec<u8>>);
 
 impl Changing {
@@ -26,7 +26,7 @@ impl ReadAt for Changing {
 }
 
 #[test]
-fn digest_is_checked_until_it_was_right_once() {
+fn digest_is_checked_until_it_has_matched_once() {
     let source = Arc::new(Changing(Mutex::new(super::file(30_000, 10_000))));
     let file = Reader::from_source(source.clone()).unwrap();
     let digest = file.chunks()[1].stored_range().end;
@@ -44,7 +44,7 @@ fn digest_is_checked_until_it_was_right_once() {
 }
 
 #[test]
-fn a_part_is_read_from_the_chunks_that_it_touches_only() {
+fn reading_a_range_reads_only_the_chunks_that_overlap_it() {
     let bytes = super::file(100_000, 10_000);
     let log = Arc::new(ReadLog::new(bytes));
     let file = Reader::from_source(log.clone() as Arc<dyn ReadAt>).unwrap();
@@ -61,8 +61,9 @@ fn a_part_is_read_from_the_chunks_that_it_touches_only() {
 }
 
 #[test]
-fn blocks_that_a_part_does_not_touch_may_be_broken() {
-    // One chunk of several Blosc blocks; without a checksum only decoding can notice.
+fn damaged_blocks_outside_the_range_do_not_matter() {
+    // The file has one chunk with several Blosc blocks. Without a checksum, only decoding can
+    // detect damage.
     let data = super::data(1 << 20);
     let options = super::options(1 << 20).checksum(bloscpack::Checksum::None).level(1);
     let mut bytes = bloscpack::pack_to_vec(&data, &options).unwrap();
@@ -70,7 +71,7 @@ fn blocks_that_a_part_does_not_touch_may_be_broken() {
     let (header, start) = (file.chunk_header(0).unwrap(), file.chunks()[0].offset);
     assert!(header.block_count() > 1);
     let blocksize = u64::from(header.blocksize());
-    // The last entry of the table of blocks points nowhere.
+    // Make the last entry of the block table invalid.
     let entry = usize::try_from(start).unwrap() + 16 + 4 * (header.block_count() as usize - 1);
     bytes[entry..entry + 4].fill(0xff);
     let file = Reader::from_bytes(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Reading: the same from every kind of source and in every way, whatever the bytes are.
+//! Reading must give the same data from every kind of source, in every way, for any bytes.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod cost;
@@ -7,12 +7,12 @@ mod sources;
 
 use bloscpack::{ChunkSize, Compressor, WriteOptions, pack_to_vec};
 
-/// Data that compress, and differ everywhere.
+/// Returns compressible data without repetition.
 fn data(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at / 7).to_le_bytes()[usize::from(at % 5 == 0)]).collect()
 }
 
-/// Options that every build has, with small chunks.
+/// Returns options that every build supports, with this chunk size.
 fn options(chunk_size: u32) -> WriteOptions {
     WriteOptions::new()
         .compressor(Compressor::Lz4)
@@ -20,7 +20,7 @@ fn options(chunk_size: u32) -> WriteOptions {
         .chunk_size(ChunkSize::Bytes(chunk_size))
 }
 
-/// A file of [`data`].
+/// Packs `len` bytes of [`data`].
 fn file(len: usize, chunk_size: u32) -> Vec<u8> {
     pack_to_vec(&data(len), &options(chunk_size)).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What holds for all files, good and bad.
+//! Properties of reading valid and damaged files.
 
 use std::io::Cursor;
 
@@ -11,7 +11,7 @@ use bloscpack::{
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Options that every build has.
+/// Generates options that every build supports.
 fn writer_options() -> impl Strategy<Value = WriteOptions> {
     let codecs = prop::sample::select(vec![Compressor::Lz4, Compressor::Zlib, Compressor::Zstd]);
     let checksums = prop::sample::select(Checksum::ALL.to_vec());
@@ -39,7 +39,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_part_is_that_of_the_whole(
+    fn every_range_equals_the_same_range_of_all_data(
         data in data(),
         options in writer_options(),
         cuts in prop::collection::vec((0.0..=1.0, 0.0..=1.0), 8),
@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_never_panic_and_a_digest_never_lets_wrong_data_pass(
+    fn changed_bytes_never_cause_a_panic_or_wrong_data_with_a_digest(
         data in data(),
         options in writer_options(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
@@ -94,7 +94,7 @@ proptest! {
         let fine = verify(&file, &VerifyOptions::new()).is_ok_and(|report| report.is_fine());
         let read = read_in_every_way(&file);
         prop_assert!(!fine || read.is_some());
-        // Every checksum but none sees any change within four bytes.
+        // Every algorithm detects any change within four bytes.
         let has_digest = file.header().checksum != Checksum::None;
         if let (true, true, Some(read)) = (fine, has_digest && file.len() == data.len() as u64, read) {
             prop_assert_eq!(read, data);
@@ -102,14 +102,14 @@ proptest! {
     }
 
     #[test]
-    fn cut_files_are_errors(data in data(), options in writer_options(), cut in any::<prop::sample::Index>()) {
+    fn truncated_files_are_rejected(data in data(), options in writer_options(), cut in any::<prop::sample::Index>()) {
         let bytes = pack_to_vec(&data, &options).unwrap();
         let cut = &bytes[..cut.index(bytes.len())];
         prop_assert!(Reader::from_bytes(cut.to_vec()).is_err());
     }
 }
 
-/// The data, if they can be read; every way must agree on that.
+/// Returns the data, or `None` if it cannot be read. All ways of reading must agree.
 fn read_in_every_way(file: &Reader) -> Option<Vec<u8>> {
     let all = file.read_all().ok();
     let two = UnpackOptions::new().threads(2);

@@ -1,4 +1,4 @@
-//! The same file from every kind of source.
+//! Reading the same file from every kind of source.
 
 use std::fs::File;
 use std::io::{self, Cursor};
@@ -20,7 +20,7 @@ fn bytes() -> Vec<u8> {
     bloscpack::pack_to_vec(&super::data(LEN), &options).unwrap()
 }
 
-/// Something of all that can be read.
+/// Reads the metadata and a range of the data, and verifies the file.
 fn read(file: &Reader) -> Result<Vec<u8>> {
     assert_eq!(file.metadata()?.unwrap().json()?, json!({"a": [1, 2]}));
     let report = verify(file, &VerifyOptions::new().threads(2))?;
@@ -34,7 +34,7 @@ fn read(file: &Reader) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn memory_files_maps_and_streams_read_alike() {
+fn memory_files_maps_and_streams_give_the_same_data() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
@@ -56,7 +56,8 @@ fn memory_files_maps_and_streams_read_alike() {
     }
 }
 
-/// Fetches what a parse misses, and says how many bytes and rounds that took.
+/// Fetches the missing ranges until `parse` succeeds, and returns the number of fetched bytes and
+/// rounds.
 fn fetched<T>(bytes: &Bytes, parse: impl Fn(Reader) -> Result<T>) -> (T, u64, u32) {
     let window = Arc::new(Window::new(bytes.len() as u64));
     let (mut fetched, mut rounds) = (0, 0);
@@ -76,7 +77,7 @@ fn fetched<T>(bytes: &Bytes, parse: impl Fn(Reader) -> Result<T>) -> (T, u64, u3
 }
 
 #[test]
-fn a_remote_file_is_opened_in_rounds_and_one_chunk_of_it_is_fetched() {
+fn reading_8_bytes_of_a_remote_file_takes_5_rounds_and_fetches_one_chunk() {
     let bytes = Bytes::from(bytes());
     let read = |file: Reader| {
         let mut part = [0; 8];
@@ -85,15 +86,15 @@ fn a_remote_file_is_opened_in_rounds_and_one_chunk_of_it_is_fetched() {
     };
     let ((part, ctbytes), count, rounds) = fetched(&bytes, read);
     assert_eq!(part, super::data(LEN)[54_321..54_329]);
-    // The header; that of the metadata; payload, digest and table; the first Blosc header, and with
-    // it all others; the chunk.
+    // The rounds fetch the header; the metadata header; the payload, digest and table; all Blosc
+    // headers; and the chunk.
     assert_eq!(rounds, 5);
     let around = 2000;
     assert!(count < u64::from(ctbytes) + around, "{count} of {} bytes", bytes.len());
 }
 
 #[test]
-fn all_chunks_of_a_part_are_fetched_in_one_round() {
+fn all_chunks_of_a_range_are_fetched_in_one_round() {
     let bytes = Bytes::from(bytes());
     let read = |file: Reader| {
         let mut part = vec![0; 45_000];
@@ -105,7 +106,7 @@ fn all_chunks_of_a_part_are_fetched_in_one_round() {
 }
 
 #[test]
-fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
+fn a_remote_file_is_verified_and_recovered_although_reads_fail_in_the_meantime() {
     let bytes = Bytes::from(bytes());
     let (report, ..) = fetched(&bytes, |file| verify(&file, &VerifyOptions::new()));
     assert_eq!(report.diagnostics, []);
@@ -122,8 +123,8 @@ fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
 }
 
 #[test]
-fn a_source_that_fails_is_no_damage() {
-    // Everything but the last chunk is there.
+fn a_failing_source_is_an_io_error_and_not_damage() {
+    // Everything but the last chunk is available.
     let bytes = Bytes::from(bytes());
     let window = Arc::new(Window::new(bytes.len() as u64));
     let file = Reader::from_bytes(bytes.clone()).unwrap();
@@ -144,7 +145,7 @@ fn a_source_that_fails_is_no_damage() {
 }
 
 #[test]
-fn failed_write_is_an_error_of_the_output() {
+fn failure_to_write_is_an_output_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     std::fs::write(&path, "").unwrap();
@@ -169,12 +170,12 @@ fn failed_write_is_an_error_of_the_output() {
 }
 
 #[test]
-fn data_are_a_source_like_any_other() {
+fn the_data_of_a_reader_is_a_source_for_another_reader() {
     let data = super::data(LEN);
     let file = Reader::from_bytes(bytes()).unwrap();
     binio::source::suite::check(&file, &data);
 
-    // A file that is packed twice, and damaged in between.
+    // Pack a file twice, and read the inner file through the outer one.
     let inner = bytes();
     let outer = bloscpack::pack_to_vec(&inner, &super::options(7000)).unwrap();
     let outer = Reader::from_bytes(outer).unwrap();

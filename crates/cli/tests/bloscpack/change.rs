@@ -203,7 +203,8 @@ fn an_append_that_was_killed_is_undone() {
 fn readers_see_the_data_from_before_an_append_that_was_killed() {
     let folder = killed_append();
     let data = folder.read("a");
-    let remedy = "appending to the file, editing its metadata or recovering it undoes it";
+    let remedy =
+        "appending to the file, editing its metadata or recovering it rolls the change back";
     for arguments in
         [&["bloscpack", "unpack", "a.blp", "-o", "-"][..], &["bloscpack", "cat", "a.blp"]]
     {

@@ -41,10 +41,7 @@ use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 /// let options = AppendOptions::new().in_place(true).compressor(Compressor::Zstd).level(3);
 /// ```
 #[derive(Clone, Copy, Debug)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "switches that have nothing to do with each other"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "the switches are independent of each other")]
 pub struct AppendOptions {
     compressor: Option<Compressor>,
     level: u8,
@@ -92,7 +89,7 @@ impl AppendOptions {
         /// Sets whether to append to a file whose header does not state the number or the size of its chunks (-1). The
         /// header then gets the numbers found.
         scan: bool;
-        /// Sets the limits of reading the file. Default: those of [`OpenOptions`].
+        /// Sets the limits for reading the file. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 }

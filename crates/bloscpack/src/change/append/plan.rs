@@ -37,7 +37,7 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {
         let version = version.number();
-        return Err(ErrorKind::NotInVersion { what: "nothing is appended", version }.into());
+        return Err(ErrorKind::NotInVersion { what: "appending is not supported", version }.into());
     }
     if let Some(diagnostic) = reader.diagnostics().iter().find(|f| f.severity == Severity::Error) {
         return Err(Error::new(ErrorKind::Damaged(diagnostic.message.clone()))
@@ -138,7 +138,7 @@ fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     ];
     match unknown.iter().find(|(_, is_unknown)| *is_unknown && !options.scan) {
         Some((field, _)) => {
-            let message = format!("the header has -1 for {field}, and scanning was not asked for");
+            let message = format!("the header has -1 for {field}, but scanning was not requested");
             Err(ErrorKind::InvalidOption { option: "scan", message }.into())
         }
         None => Ok(()),
@@ -173,7 +173,7 @@ fn section_of_array(
         return Ok(None);
     }
     if !options.axis0 {
-        let message = "the file holds a numpy array, whose shape would be wrong".to_owned();
+        let message = "the file contains a numpy array, whose shape would become wrong".to_owned();
         return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
     }
     let mut value = metadata.exact_json()?;
@@ -215,7 +215,7 @@ fn other_section(
         return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
     }
     if options.axis0 {
-        let message = "other metadata come with their own shape".to_owned();
+        let message = "new metadata must contain the new shape itself".to_owned();
         return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
     }
     if metadata.get("container").and_then(Value::as_str) == Some("numpy") {

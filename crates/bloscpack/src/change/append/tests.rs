@@ -26,7 +26,7 @@ fn both() -> [AppendOptions; 2] {
     [AppendOptions::new().threads(2), AppendOptions::new().in_place(true).threads(1)]
 }
 
-/// A folder with a file in it.
+/// A temporary folder with a file to append to.
 struct Folder {
     folder: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ impl Folder {
         fs::read(self.path()).unwrap()
     }
 
-    /// The file, which is alone and without a diagnostic.
+    /// Opens the file, which must be the only one in the folder and have no diagnostics.
     fn reader(&self) -> Reader {
         assert_eq!(fs::read_dir(self.folder.path()).unwrap().count(), 1);
         let reader = Reader::from_bytes(self.bytes()).unwrap();
@@ -61,7 +61,7 @@ impl Folder {
 }
 
 #[test]
-fn appending_gives_what_packing_all_at_once_gives() {
+fn appending_produces_the_same_file_as_packing_all_data_together() {
     let data = data(7_321);
     for first in [0, 37, 999, 1000, 1001, 3000, 3500] {
         for options in both() {
@@ -71,7 +71,7 @@ fn appending_gives_what_packing_all_at_once_gives() {
                 packing().offsets(false),
                 packing().checksum(Checksum::Sha256).metadata(&json!({"unit": "K"})),
             ] {
-                // A single chunk that is smaller makes all others as small.
+                // If the only chunk is small, all new chunks have its size.
                 let size = if first == 0 { 1000 } else { first.min(1000) };
                 let whole =
                     packing.clone().chunk_size(ChunkSize::Bytes(u32::try_from(size).unwrap()));
@@ -89,7 +89,7 @@ fn appending_gives_what_packing_all_at_once_gives() {
                 if before.offsets_len() >= header.nchunks.unwrap() {
                     assert_eq!(header.offsets_len(), before.offsets_len());
                 }
-                // Chunk for chunk the same bytes.
+                // Every chunk must have the same stored bytes.
                 let stored = |reader: &Reader| -> Vec<_> {
                     (0..reader.chunks().len()).map(|n| reader.chunk_bytes(n).unwrap()).collect()
                 };
@@ -100,7 +100,7 @@ fn appending_gives_what_packing_all_at_once_gives() {
 }
 
 #[test]
-fn what_was_done_is_told() {
+fn appending_reports_chunks_length_and_settings() {
     let packing = packing().compressor(Compressor::Zlib).shuffle(Shuffle::Bit).typesize(4);
     for options in both() {
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
@@ -117,7 +117,7 @@ fn what_was_done_is_told() {
 }
 
 #[test]
-fn options_win_over_what_the_file_has() {
+fn options_override_the_settings_of_the_last_chunk() {
     let folder = Folder::with(&pack_to_vec(&data(1500), &packing()).unwrap());
     let options = AppendOptions::new().compressor(Compressor::Zstd).shuffle(Shuffle::None);
     let appended = folder.append(&data(1), &options.typesize(1)).unwrap();
@@ -128,7 +128,7 @@ fn options_win_over_what_the_file_has() {
 }
 
 #[test]
-fn no_bytes_change_nothing() {
+fn appending_no_bytes_leaves_the_file_unchanged() {
     for options in both() {
         for len in [0, 1000, 1500] {
             let file = pack_to_vec(&data(len), &packing()).unwrap();
@@ -141,7 +141,7 @@ fn no_bytes_change_nothing() {
 }
 
 #[test]
-fn stale_tail_goes() {
+fn stale_tail_is_removed_by_appending() {
     for options in both() {
         let mut file = pack_to_vec(&data(1500), &packing()).unwrap();
         file.extend([7; 5000]);
@@ -152,12 +152,12 @@ fn stale_tail_goes() {
 }
 
 #[test]
-fn too_little_room_is_refused_with_both_numbers_and_can_grow() {
+fn full_offset_table_is_reported_with_both_numbers_and_can_grow() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().max_app_chunks(2)).unwrap();
         let folder = Folder::with(&file);
         let error = folder.append(&data(2501), &options).unwrap_err();
-        assert_eq!(error.to_string(), "chunks to append: 3 are needed, there is room for 2");
+        assert_eq!(error.to_string(), "chunks to append: 3 needed, but there is only space for 2");
         assert_eq!(folder.bytes(), file);
         folder.append(&data(2500), &options).unwrap();
         assert_eq!(folder.reader().header().max_app_chunks, 0);
@@ -169,7 +169,7 @@ fn too_little_room_is_refused_with_both_numbers_and_can_grow() {
 }
 
 #[test]
-fn version_2_has_no_room_and_grows_by_what_is_needed() {
+fn version_2_has_no_spare_offsets_and_its_table_grows_as_needed() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().version(Version::V2)).unwrap();
         let folder = Folder::with(&file);
@@ -183,15 +183,15 @@ fn version_2_has_no_room_and_grows_by_what_is_needed() {
 }
 
 #[test]
-fn version_1_is_refused() {
+fn appending_to_version_1_is_rejected() {
     let mut file = b"blpk\x01\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
     file.extend(crate::format::test_file::buffer(&[1; 100]));
     let error = Folder::with(&file).append(b"more", &AppendOptions::new()).unwrap_err();
-    assert_eq!(error.to_string(), "nothing is appended in version 1");
+    assert_eq!(error.to_string(), "appending is not supported in version 1");
 }
 
 #[test]
-fn stream_is_appended_to_when_that_is_asked_for() {
+fn stream_is_appended_to_only_if_scanning_is_requested() {
     for options in both() {
         let mut writer = StreamWriter::new(Vec::new(), &packing()).unwrap();
         std::io::Write::write_all(&mut writer, &data(2500)).unwrap();
@@ -206,7 +206,7 @@ fn stream_is_appended_to_when_that_is_asked_for() {
 }
 
 #[test]
-fn damaged_file_is_refused_and_stays() {
+fn damaged_file_is_rejected_and_left_unchanged() {
     let whole = pack_to_vec(&data(2500), &packing()).unwrap();
     let last_digest = whole.len() - 1;
     let table = 32 + 8;
@@ -223,7 +223,7 @@ fn damaged_file_is_refused_and_stays() {
 }
 
 #[test]
-fn chunks_of_other_sizes_are_refused() {
+fn appending_to_chunks_of_different_sizes_is_rejected() {
     let mut file = crate::format::test_file::TestFile::of(&[&[1; 100], &[2; 90], &[3; 40]]);
     file.chunk_size = 100;
     let error = Folder::with(&file.bytes()).append(b"more", &AppendOptions::new());
@@ -231,7 +231,7 @@ fn chunks_of_other_sizes_are_refused() {
 }
 
 #[test]
-fn offsets_that_were_never_set_are_set() {
+fn unset_offsets_are_filled_in_by_appending() {
     for options in both() {
         let mut file = crate::format::test_file::TestFile::of(&[&[1; 100], &[3; 40]]);
         file.offsets = Some(vec![-1; 5]);
@@ -253,7 +253,7 @@ fn array(shape: &[u64], order: &str, room: Option<u32>) -> Vec<u8> {
 }
 
 #[test]
-fn array_is_appended_to_along_its_first_axis_when_that_is_asked_for() {
+fn array_gets_more_rows_only_if_axis0_is_set() {
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
         let error = folder.append(&[0; 12], &options).unwrap_err();
@@ -273,7 +273,7 @@ fn array_is_appended_to_along_its_first_axis_when_that_is_asked_for() {
 }
 
 #[test]
-fn array_that_has_no_rows_to_append_is_refused() {
+fn array_without_contiguous_rows_is_rejected() {
     let options = AppendOptions::new().axis0(true);
     for (shape, order) in [(&[10, 10][..], "F"), (&[], "C"), (&[5, 0], "C")] {
         let error =
@@ -286,7 +286,7 @@ fn array_that_has_no_rows_to_append_is_refused() {
 }
 
 #[test]
-fn shape_that_does_not_fit_its_room_is_refused_or_grows() {
+fn shape_too_long_for_the_metadata_section_is_rejected_unless_it_may_grow() {
     for options in both() {
         let text = r#"{"dtype":"'<i4'","shape":[9],"order":"C","container":"numpy"}"#;
         let folder = Folder::with(&array(&[9], "C", Some(u32::try_from(text.len()).unwrap())));
@@ -302,7 +302,7 @@ fn shape_that_does_not_fit_its_room_is_refused_or_grows() {
     }
 }
 
-/// Appends with other metadata.
+/// Appends data and replaces the metadata.
 fn append_with(
     folder: &Folder,
     bytes: &[u8],
@@ -314,7 +314,7 @@ fn append_with(
 }
 
 #[test]
-fn other_metadata_come_in_the_same_step() {
+fn new_metadata_is_written_in_the_same_change_as_the_data() {
     for options in both() {
         let packing = packing().metadata(&json!({"v": 1}));
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
@@ -324,7 +324,7 @@ fn other_metadata_come_in_the_same_step() {
         assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 2}));
         assert_eq!(reader.len(), 3500);
         assert!(reader.diagnostics().is_empty());
-        // No data, only metadata.
+        // Replace only the metadata.
         append_with(&folder, &[], &options, &json!({"v": 3})).unwrap();
         let reader = folder.reader();
         assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 3}));
@@ -333,7 +333,7 @@ fn other_metadata_come_in_the_same_step() {
 }
 
 #[test]
-fn other_metadata_without_room_leave_the_file_or_grow_it() {
+fn new_metadata_too_long_for_its_section_is_rejected_unless_it_may_grow() {
     let long = json!("x".repeat(100));
     for options in both() {
         for packing in [packing(), packing().metadata(&json!(1))] {
@@ -358,7 +358,7 @@ fn other_metadata_without_room_leave_the_file_or_grow_it() {
 }
 
 #[test]
-fn other_metadata_of_an_array_describe_what_the_file_will_hold() {
+fn new_metadata_of_an_array_must_describe_the_file_after_appending() {
     let of = |rows: u64| json!({"dtype": "'<i4'", "shape": [rows, 3], "order": "C", "container": "numpy"});
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
@@ -371,7 +371,7 @@ fn other_metadata_of_an_array_describe_what_the_file_will_hold() {
     }
 }
 
-/// Files and what is appended to them, so that all parts of a file change.
+/// Files, and the number of bytes to append to each, which together change every part of a file.
 fn cases() -> Vec<(Vec<u8>, usize)> {
     let mut with_tail = pack_to_vec(&data(2100), &packing()).unwrap();
     with_tail.extend([7; 2000]);
@@ -404,7 +404,7 @@ fn append_on(tape: &mut MemoryStorage, len: usize) -> Result<()> {
 }
 
 #[test]
-fn power_cut_at_any_operation_in_place_leaves_the_old_file_or_the_new_one() {
+fn power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
     for (old, len) in cases() {
         let mut tape = MemoryStorage::new(&old);
         append_on(&mut tape, len).unwrap();
@@ -428,11 +428,11 @@ fn power_cut_at_any_operation_in_place_leaves_the_old_file_or_the_new_one() {
 }
 
 #[test]
-fn power_cut_while_rolling_back_is_rolled_back() {
+fn rollback_interrupted_by_a_power_failure_can_be_repeated() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
-    // Before the journal is removed.
+    // Crash just before the journal is removed.
     let mut crash = tape.crashes(tape.operations().len() - 2).remove(0);
     undo(&mut crash).unwrap();
     for count in 0..=crash.operations().len() {
@@ -444,7 +444,7 @@ fn power_cut_while_rolling_back_is_rolled_back() {
 }
 
 #[test]
-fn failure_of_any_operation_in_place_is_undone() {
+fn failure_of_any_in_place_operation_is_rolled_back() {
     for (old, len) in cases() {
         let mut whole = MemoryStorage::new(&old);
         append_on(&mut whole, len).unwrap();
@@ -456,12 +456,13 @@ fn failure_of_any_operation_in_place_is_undone() {
                 let mut tape = MemoryStorage::new(&old).fault(fault);
                 append_on(&mut tape, len).unwrap_err();
                 if stays {
-                    // The disk is back.
+                    // The disk works again.
                     tape.set_fault(Fault::None);
                     undo(&mut tape).unwrap();
                 }
                 assert_eq!(tape.journal_bytes(), None, "{operation}");
-                // Only the last, which syncs the removal of the journal, comes too late.
+                // Only the last operation, which syncs the removal of the journal, fails too late
+                // to roll back.
                 let expected = if operation == last { whole.file_bytes() } else { &old };
                 assert!(tape.file_bytes() == expected);
             }
@@ -481,7 +482,7 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
         let journal = folder.folder.path().join("file.blp.undo-journal");
         fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
         assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Changed));
-        // A reader sees the old content, and says why.
+        // A reader sees the old content, and reports the reason.
         let reader = Reader::open(folder.path()).unwrap();
         assert_eq!(reader.diagnostics().last().unwrap().code, Code::Journal);
         let whole = Reader::from_bytes(old.clone()).unwrap();
@@ -498,7 +499,7 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
 }
 
 #[test]
-fn journal_of_another_file_is_left_alone() {
+fn journal_of_another_file_is_not_applied() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
@@ -517,7 +518,7 @@ fn journal_of_another_file_is_left_alone() {
 }
 
 #[test]
-fn failure_of_any_operation_on_the_way_to_another_file_is_reported() {
+fn failure_of_any_operation_while_writing_a_new_file_is_reported() {
     let (old, len) = cases().remove(0);
     let reader = Reader::from_bytes(old.clone()).unwrap();
     let plan = Plan::new(&reader, len as u64, &in_place(), None).unwrap();
@@ -537,7 +538,7 @@ fn failure_of_any_operation_on_the_way_to_another_file_is_reported() {
     let file = whole.into_inner().into_inner();
     let all = Reader::from_bytes(file).unwrap().read_all().unwrap();
     assert_eq!(all, [data(2500), data(len)].concat());
-    // So it is not renamed, and the old file stays.
+    // After any failure, the new file is not renamed, so the old file is kept.
     for operation in 0..operations {
         assert!(write(Fault::FailAtOperation(operation)).is_err(), "operation {operation}");
     }

@@ -94,7 +94,8 @@ impl RewriteOptions {
     binio::setters! {
         /// Sets how the metadata is stored, including its space for growth.
         metadata_options: MetadataOptions => Some(metadata_options);
-        /// Sets the limits of reading a file by [`rewrite_file`]. Default: those of [`OpenOptions`].
+        /// Sets the limits for reading the old file in [`rewrite_file`]. Default: those of
+        /// [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 

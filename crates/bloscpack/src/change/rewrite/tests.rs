@@ -20,7 +20,7 @@ fn open(file: Vec<u8>) -> Reader {
     OpenOptions::new().strictness(Strictness::Strict).from_bytes(file).unwrap()
 }
 
-/// The rewritten file, in which nothing is irregular.
+/// Rewrites a file, and opens the result, which must have no diagnostics.
 fn rewritten(old: &Reader, options: &RewriteOptions) -> Reader {
     let new = open(rewrite(old, Cursor::new(Vec::new()), options).unwrap().into_inner());
     let report = verify(&new, &VerifyOptions::new()).unwrap();
@@ -34,7 +34,7 @@ fn buffers(file: &Reader) -> Vec<Bytes> {
 }
 
 #[test]
-fn without_options_the_file_is_the_same() {
+fn rewriting_without_options_produces_an_identical_file() {
     for packing in [
         packing(),
         packing().offsets(false),
@@ -51,7 +51,7 @@ fn without_options_the_file_is_the_same() {
 }
 
 #[test]
-fn file_by_file_is_the_same_as_through_memory() {
+fn rewriting_between_files_gives_the_same_result_as_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
     for options in [
@@ -71,7 +71,7 @@ fn file_by_file_is_the_same_as_through_memory() {
 }
 
 #[test]
-fn file_beyond_the_limits_of_a_change_is_left_alone() {
+fn file_that_exceeds_the_limits_of_a_change_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let file = pack_to_vec(&data(2500), &packing().metadata(&json!(1))).unwrap();
@@ -92,8 +92,8 @@ fn file_beyond_the_limits_of_a_change_is_left_alone() {
 }
 
 #[test]
-fn version_1_becomes_version_3_without_its_empty_chunk() {
-    // As its command line cut nine bytes into four chunks.
+fn version_1_is_rewritten_as_version_3_without_its_empty_chunk() {
+    // The command line of release 0.1.0 divided nine bytes into these four chunks.
     let mut file = b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0".to_vec();
     for chunk in [b"abc", b"def", b"ghi", &b""[..]] {
         file.extend(buffer(chunk));
@@ -110,8 +110,8 @@ fn version_1_becomes_version_3_without_its_empty_chunk() {
 }
 
 #[test]
-fn chunks_of_other_sizes_have_no_chunk_size() {
-    // Nine bytes in two chunks of version 2.
+fn rewriting_chunks_of_different_sizes_leaves_the_chunk_size_unknown() {
+    // Version 2 allowed a last chunk larger than the others.
     let mut file = TestFile::of(&[b"abcd", b"efghi"]);
     (file.version, file.max_app_chunks) = (2, 0);
     file.offsets = Some(vec![-1; 2]);
@@ -121,7 +121,7 @@ fn chunks_of_other_sizes_have_no_chunk_size() {
 }
 
 #[test]
-fn sizes_and_numbers_that_are_wrong_become_right() {
+fn rewriting_corrects_wrong_sizes_and_an_unknown_number_of_chunks() {
     let mut file = TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]]).without_offsets();
     (file.chunk_size, file.last_chunk, file.nchunks) = (101, -1, -1);
     file.tail = Vec::new();
@@ -132,7 +132,7 @@ fn sizes_and_numbers_that_are_wrong_become_right() {
 }
 
 #[test]
-fn what_version_2_cannot_hold_is_refused() {
+fn options_that_version_2_does_not_support_are_rejected_when_rewriting() {
     let file = open(pack_to_vec(b"data", &packing().metadata(&json!(1))).unwrap());
     let v2 = RewriteOptions::new().version(Version::V2);
     let refused = |options: &RewriteOptions| {
@@ -146,7 +146,7 @@ fn what_version_2_cannot_hold_is_refused() {
 }
 
 #[test]
-fn damaged_chunk_is_not_copied() {
+fn rewriting_a_damaged_chunk_fails() {
     let mut file = pack_to_vec(&data(2500), &packing()).unwrap();
     let last = file.len() - 5;
     file[last] ^= 1;
@@ -157,7 +157,7 @@ fn damaged_chunk_is_not_copied() {
 }
 
 #[test]
-fn room_for_metadata_is_made_without_changing_them() {
+fn metadata_section_can_be_enlarged_without_changing_the_metadata() {
     let old = open(pack_to_vec(&data(2500), &packing().metadata(&json!({"a": 1}))).unwrap());
     let options = MetadataOptions { max_size: Some(5000), ..MetadataOptions::default() };
     let new = rewritten(&old, &RewriteOptions::new().metadata_options(options));
@@ -196,7 +196,7 @@ fn with_metadata(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn metadata_that_fit_are_changed_in_place() {
+fn metadata_that_fits_is_replaced_in_place() {
     let old = with_metadata(&"long ".repeat(50));
     let file = File::with(&old);
     set_metadata(file.path(), &json!({"b": 2}), MetadataEdit::new()).unwrap();
@@ -206,7 +206,7 @@ fn metadata_that_fit_are_changed_in_place() {
     let end = usize::try_from(section.end).unwrap();
     assert!(new[..32] == old[..32] && new[end..] == old[end..]);
     assert!(new[64 + 7..end - 4].iter().all(|&byte| byte == 0), "nothing of the old is left");
-    // Another digest of the same length.
+    // The new digest has the same length as the old one.
     let edit = MetadataEdit::new().checksum(Checksum::Crc32);
     set_metadata(file.path(), &json!([3]), edit).unwrap();
     assert_eq!(file.metadata(), json!([3]));
@@ -214,7 +214,7 @@ fn metadata_that_fit_are_changed_in_place() {
 }
 
 #[test]
-fn metadata_that_do_not_fit_are_refused_or_grow_the_file() {
+fn metadata_that_does_not_fit_is_rejected_unless_the_file_may_grow() {
     let room = MetadataOptions { max_size: Some(20), ..MetadataOptions::default() };
     let small = packing().metadata(&json!({"text": "x"})).metadata_options(room);
     let small = pack_to_vec(&data(2500), &small).unwrap();
@@ -234,7 +234,7 @@ fn metadata_that_do_not_fit_are_refused_or_grow_the_file() {
 }
 
 #[test]
-fn metadata_that_cannot_be_read_can_be_replaced() {
+fn unreadable_metadata_can_be_replaced() {
     let mut old = with_metadata("x");
     old[64] ^= 1;
     let file = File::with(&old);
@@ -243,7 +243,7 @@ fn metadata_that_cannot_be_read_can_be_replaced() {
 }
 
 #[test]
-fn power_cut_while_metadata_change_leaves_the_old_ones_or_the_new_ones() {
+fn power_failure_while_replacing_metadata_leaves_the_old_or_the_new_value() {
     use binio::write::MemoryStorage;
     use binio::write::fault::Fault;
     use binio::write::journal::undo;

@@ -86,7 +86,7 @@ impl MetaHeader {
 pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut text, Ascii));
-    debug_assert!(written.is_ok(), "a value has a text, and memory takes it");
+    debug_assert!(written.is_ok(), "serialising a JSON value to memory cannot fail");
     text
 }
 
@@ -189,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn text_is_that_of_python() {
-        // Printed by json.dumps(value, separators=(",", ":")).
+    fn metadata_text_matches_that_of_python() {
+        // The expected text was printed by json.dumps(value, separators=(",", ":")).
         assert_eq!(
             text(
                 &json!({"z": [1, -2.5, true, null], "a": "\u{e9}\u{1f600}x\"\\/\n\u{1f}\u{7f}~ "})
@@ -201,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn section_is_that_of_the_original() {
-        // Written by the original with meta_codec "None".
+    fn uncompressed_section_matches_the_original() {
+        // The expected section was written by the original program with meta_codec "None".
         let options = MetadataOptions { compress: false, ..MetadataOptions::default() };
         let section = section(br#"{"a":1}"#, &options).unwrap();
         let mut expected = b"JSON\0\0\0\0\x00\x01\x00\x06".to_vec();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_zlib_enlarges_is_stored_plain_and_keeps_the_level() {
+    fn text_that_zlib_enlarges_is_stored_uncompressed_with_the_requested_level() {
         let stored = section(b"[1]", &MetadataOptions::default()).unwrap();
         assert_eq!((stored[10], stored[11], &stored[32..35]), (0, 6, &b"[1]"[..]));
         let long = format!("[{}1]", "1,".repeat(500));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_has_to_fit_its_room() {
+    fn payload_must_fit_max_size() {
         let options = MetadataOptions { max_size: Some(3), ..MetadataOptions::default() };
         assert_eq!(section(b"[1]", &options).unwrap().len(), 32 + 3 + 4);
         let error = section(b"[11]", &options).unwrap_err();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn level_and_length_have_limits() {
+    fn level_and_length_of_metadata_are_limited() {
         let options = MetadataOptions { level: 10, ..MetadataOptions::default() };
         let error = section(b"[1]", &options).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "meta_level", .. }));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn header_that_is_written_is_read_back() {
+    fn encoded_metadata_header_is_parsed_with_every_checksum() {
         for checksum in Checksum::ALL {
             let options = MetadataOptions { checksum, ..MetadataOptions::default() };
             let section = section(br#"{"key":"value"}"#, &options).unwrap();

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_those_of_serde_json() {
+    fn parsed_values_equal_those_of_serde_json() {
         let text = r#"{"b":[1,-2,1.5,true,false,null,"x\"1\\"],"a":{"c":18446744073709551615}}"#;
         let parsed = parse(text.as_bytes()).unwrap();
         assert_eq!(parsed.value, serde_json::from_str::<Value>(text).unwrap());
@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn last_of_two_equal_keys_applies_and_is_noticed() {
+    fn last_of_two_equal_keys_applies_and_the_key_is_reported() {
         let parsed = parse(br#"[{"a":1,"b":2},{"a":1,"a":2}]"#).unwrap();
         assert_eq!(parsed.value, json!([{"a": 1, "b": 2}, {"a": 2}]));
         assert_eq!(parsed.duplicate_key.as_deref(), Some("a"));
     }
 
     #[test]
-    fn integers_beyond_64_bits_are_noticed_and_others_are_not() {
+    fn only_integers_beyond_64_bits_are_reported() {
         let big = |text: &str| parse(text.as_bytes()).unwrap().big_integer;
         assert_eq!(big("[1, 18446744073709551616]").as_deref(), Some("18446744073709551616"));
         assert_eq!(big("-9223372036854775809").as_deref(), Some("-9223372036854775809"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_python_writes_and_json_does_not_know_is_an_error() {
+    fn text_that_is_not_strict_json_is_rejected() {
         for text in ["", "NaN", "[Infinity]", "\u{feff}1", "{}x", "{'a':1}", "[1,]"] {
             assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_limited() {
+    fn nesting_of_json_is_limited() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(nested(100).as_bytes()).is_ok());
         assert!(parse(nested(100_000).as_bytes()).is_err());

@@ -88,7 +88,7 @@ impl MetaHeader {
         };
         if header.max_meta_size < header.meta_comp_size {
             let message = format!(
-                "{}, below the meta_comp_size {}",
+                "{}, but the meta_comp_size is {}",
                 header.max_meta_size, header.meta_comp_size
             );
             return Err(Error::header("max_meta_size", start + 16, message));
@@ -225,7 +225,7 @@ impl Metadata {
             if strictness == Strictness::Strict {
                 return Err(metadata(MetadataError::UnknownSerializer(header.magic)).at(*start));
             }
-            let message = "the serializer \"JSON\" is padded with blanks, not zeros";
+            let message = "the serializer \"JSON\" is padded with spaces instead of zeros";
             diagnostics.push(diagnostic::at(Code::MagicPadding, *start, message));
         }
         if header.options != 0 {
@@ -240,11 +240,11 @@ impl Metadata {
         let parsed = self.parse()?;
         let payload = header.payload(*start).start;
         if let Some(key) = parsed.duplicate_key {
-            let message = format!("the key {} occurs twice, the last one applies", shortened(&key));
+            let message = format!("the key {} occurs twice; the last one applies", shortened(&key));
             diagnostics.push(diagnostic::at(Code::DuplicateKey, payload, message));
         }
         if let Some(number) = parsed.big_integer {
-            let message = format!("the integer {} is beyond 64 bits", shortened(&number));
+            let message = format!("the integer {} does not fit into 64 bits", shortened(&number));
             diagnostics.push(diagnostic::at(Code::BigInteger, payload, message));
         }
         Ok(())
@@ -327,7 +327,7 @@ mod tests {
 
     use super::*;
 
-    /// A section of 32 bytes of room, not compressed, with an adler32.
+    /// Creates an uncompressed section with 32 bytes for the payload and an Adler-32 checksum.
     fn section(text: &[u8]) -> Vec<u8> {
         let len = u32::try_from(text.len()).unwrap().to_le_bytes();
         let mut bytes = b"JSON\0\0\0\0\0\x01\0\x06".to_vec();
@@ -345,7 +345,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The section after a header of 32 bytes, where it lies in a file.
+    /// Reads a section at offset 32, as in a file.
     fn read(section: &[u8]) -> Result<Metadata> {
         let file = [&[0; 32], section].concat();
         let header = MetaHeader::parse(&file[32..], 32)?;
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_fields_are_read() {
+    fn metadata_text_and_header_fields_are_read() {
         let section = section(br#"{"a":1}"#);
         let metadata = read(&section).unwrap();
         let header = metadata.header();
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn any_value_is_metadata() {
+    fn any_json_value_is_valid_metadata() {
         for (text, value) in [("\"abc\"", json!("abc")), ("null", Value::Null), ("[1]", json!([1]))]
         {
             assert_eq!(read(&section(text.as_bytes())).unwrap().json().unwrap(), value);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_covers_the_payload_and_follows_the_room() {
+    fn digest_covers_only_the_payload_and_follows_the_padding() {
         let mut bytes = section(b"[1]");
         bytes[40] = b' ';
         assert!(read(&bytes).is_ok(), "bytes of the room are not covered");
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn section_whose_end_is_not_told_is_an_error_at_its_field() {
+    fn section_with_an_unknown_end_is_reported_at_the_invalid_field() {
         let mut bytes = section(b"[1]");
         bytes[9] = 9;
         let error = read(&bytes).unwrap_err();
@@ -414,7 +414,7 @@ mod tests {
         bytes[12..16].copy_from_slice(&u32::try_from(text.len()).unwrap().to_le_bytes());
         let metadata = read(&bytes).unwrap();
         assert_eq!(metadata.text(), text.as_bytes());
-        // Without its last byte it is not a zlib stream.
+        // Without its last byte, the payload is not a valid zlib stream.
         let mut cut = section(&payload[..payload.len() - 1]);
         cut[10] = 1;
         cut[12..16].copy_from_slice(&bytes[12..16]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn bomb_is_inflated_to_one_byte_more_than_it_says() {
+    fn decompression_bomb_is_inflated_to_one_byte_beyond_its_stated_length() {
         let bomb = zlib(&vec![b' '; 10 << 20]);
         let text = inflate(&bomb, 20, 1 << 20).unwrap();
         assert_eq!(text.len(), 21);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn length_other_than_the_header_says_is_an_error() {
+    fn text_shorter_than_the_header_states_is_an_error() {
         let mut bytes = section(b"[1]");
         bytes[12] = 4;
         let error = read(&bytes).unwrap_err();
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn codec_and_level_that_nobody_defined_are_errors() {
+    fn undefined_codec_and_level_are_errors() {
         let mut bytes = section(b"[1]");
         bytes[10] = 2;
         let error = read(&bytes).unwrap_err();
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_another_serializer_is_kept_and_no_json() {
+    fn text_of_another_serializer_is_available_but_not_parsed_as_json() {
         let mut bytes = section(b"[1]");
         bytes[..8].copy_from_slice(b"MSGPACK\0");
         let metadata = read(&bytes).unwrap();
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_diagnostics() {
+    fn irregular_metadata_is_accepted_with_diagnostics() {
         let mut bytes = section(br#"{"a":1,"a":2}"#);
         bytes[..8].copy_from_slice(&MAGIC_BLANKS);
         bytes[8] = 1;
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_keeps_its_text() {
+    fn text_that_is_not_valid_json_is_available() {
         let metadata = read(&section(b"[NaN]")).unwrap();
         assert_eq!(metadata.text(), &b"[NaN]"[..]);
         let error = metadata.json().unwrap_err();
@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_header_is_an_error_at_its_place() {
+    fn truncated_metadata_header_is_an_error_at_its_offset() {
         let error = MetaHeader::parse(&section(b"[1]")[..31], 32).unwrap_err();
         assert_eq!(error.offset(), Some(56));
     }
