@@ -6,7 +6,7 @@
 
 #[cfg(not(unix))]
 fn main() {
-    eprintln!("only Unix systems have the files that archives describe");
+    eprintln!("archives describe Unix files");
 }
 
 #[cfg(unix)]
@@ -64,7 +64,7 @@ mod unix {
         let document = fs::read(&last)?;
         let archive = Archive::parse(&document, Profile::Strict)?;
         fs::create_dir_all(directory)?;
-        // Each blob is verified, and no path leaves the directory.
+        // The extractor verifies each blob, and never writes outside the directory.
         let extractor = Extractor::new(directory)?.store(&store).preserve_permissions(true);
         let report = extractor.run(&archive)?;
         println!("{} files from {}", report.files, last.display());

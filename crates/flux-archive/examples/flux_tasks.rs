@@ -1,5 +1,5 @@
-//! Does one task of the side-by-side benchmark. Prints as JSON its seconds and the peak of anonymous memory,
-//! which is memory without maps of files. `cargo xtask bench flux-archive` calls it:
+//! Does one task of the side-by-side benchmark. Prints its time in seconds and its peak anonymous
+//! memory, which excludes mapped files, as JSON. `cargo xtask bench flux-archive` calls it:
 //!
 //! ```text
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, "-" for none
@@ -23,10 +23,10 @@ use flux_archive::{BlobRef, Form, HashType, OpenOptions, Writer};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Bytes of a blob.
+/// Size of a blob in bytes.
 const CHUNK: usize = 1 << 20;
 
-/// A store that computes names and stores nothing.
+/// A store that computes the names of blobs without storing them.
 struct Forget;
 
 impl BlobStore for Forget {
@@ -63,7 +63,7 @@ fn main() -> Outcome {
         let sampler = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
-                // Not a sleep: the process is timed until this thread ends.
+                // Park instead of sleeping, because the process is timed until this thread ends.
                 std::thread::park_timeout(Duration::from_millis(20));
             }
         });
@@ -77,7 +77,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Does a task. Returns its seconds.
+/// Does a task, and returns its time in seconds.
 fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
     match task {
         "create" if store == "-" => timed(|| create(source, target, None)),
@@ -108,7 +108,7 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             for entry in fs::read_dir(source)? {
                 let (file, mut offset) = (File::open(entry?.path())?, 0);
                 loop {
-                    // If nobody changes the file, this reads all bytes except at the end.
+                    // Unless the file changes, this fills the chunk except at the end of the file.
                     let read = file.read_at(&mut chunk, offset)?;
                     if read == 0 {
                         break;
@@ -138,21 +138,21 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
     };
     let report = creator.write(["."], &mut writer)?;
     writer.finish()?;
-    if report.failures.is_empty() { Ok(()) } else { Err("not all was read".into()) }
+    if report.failures.is_empty() { Ok(()) } else { Err("not all bytes were read".into()) }
 }
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
-    // Mapped, as the command line maps large archives.
+    // Map the archive, as the command line does with large archives.
     let options = OpenOptions::new();
     #[cfg(feature = "mmap")]
     let options = options.mmap(true);
     let document = options.read(source)?;
     let archive = options.parse(&document)?;
     let report = Extractor::new(target)?.store(store).run(&archive)?;
-    if report.failures.is_empty() { Ok(()) } else { Err("not all was extracted".into()) }
+    if report.failures.is_empty() { Ok(()) } else { Err("not all entries were extracted".into()) }
 }
 
-/// The bytes of a line of `/proc/self/status`.
+/// Returns the value of a line of `/proc/self/status` in bytes.
 fn status(line: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let rest = text.lines().find_map(|found| found.strip_prefix(line))?;

@@ -1,16 +1,16 @@
-//! Differences between an archive and RFC 37: their code, severity, message and place.
+//! Deviations of an archive from RFC 37: their code, severity, message and place.
 //!
-//! The severity of a code follows from the text of RFC 37. What a reader makes of it depends on the
+//! The severity of a code follows from the text of RFC 37. How a reader treats it depends on the
 //! [`Profile`](crate::Profile), which may accept what RFC 37 does not allow.
 
 use serde::{Serialize, Serializer};
 
 pub use binio::diagnostic::{Place, Severity};
 
-/// A difference between an archive and RFC 37.
+/// A deviation of an archive from RFC 37.
 ///
-/// Its `place` contains the path of the entry as written, and a JSON Pointer (RFC 6901) from the root of the document.
-/// Consecutive objects that are not in an array are counted from 0, as if they were.
+/// Its `place` contains the path of the entry as written, and a JSON Pointer (RFC 6901) from the
+/// root of the document. Consecutive objects are counted from 0, as if they were in an array.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -52,7 +52,7 @@ binio::codes! {
         SizeAboveData = "R132": Error;
         /// `size` is negative, not an integer, or longer than 63 bits.
         SizeType = "R133": Error;
-        /// The entry has a `size`, `encoding` or `data` that has no meaning for it.
+        /// The entry has a `size`, `encoding` or `data` that is meaningless for its type.
         NeedlessMember = "R134": Error;
         /// `encoding` is unknown or not a string.
         Encoding = "R140": Error;

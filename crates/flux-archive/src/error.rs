@@ -74,13 +74,13 @@ pub enum ErrorKind {
     #[error(transparent)]
     Kvs(#[from] KvsError),
     /// The caller does not allow the target of a symbolic link.
-    #[error("the link's target {target:?} leads out of the tree")]
+    #[error("the link target {target:?} leads out of the tree")]
     LinkTarget {
         /// The target.
         target: String,
     },
     /// The caller does not allow the hash that names a blob.
-    #[error("its blobs are named by {found}, which is not allowed")]
+    #[error("the blobs are named by {found}, which is not allowed")]
     HashRefused {
         /// The hash.
         found: HashType,
@@ -97,13 +97,13 @@ pub enum ErrorKind {
     },
 }
 
-/// Displays the first diagnostic, and the number of the others.
+/// Displays the first diagnostic and the number of further ones.
 struct Summary<'a>(&'a [Diagnostic]);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            [] => f.write_str("refused by the profile"),
+            [] => f.write_str("rejected by the profile"),
             [only] => only.fmt(f),
             [first, rest @ ..] => write!(f, "{first}, and {} more", rest.len()),
         }
@@ -203,7 +203,7 @@ pub enum StoreError {
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
     /// The blob is larger than [`MAX_BLOB_SIZE`].
-    #[error("the blob has {size} bytes, above the limit of {MAX_BLOB_SIZE}")]
+    #[error("the blob has {size} bytes, but the limit is {MAX_BLOB_SIZE}")]
     TooBig {
         /// The size of the blob in bytes.
         size: u64,
@@ -245,12 +245,12 @@ impl StoreError {
     pub(crate) const NO_DUMP_TAR: Self =
         Self::NoFeature { store: "a file of flux dump", feature: "dump-tar" };
 
-    /// Fails for a blob that does not have the expected length.
+    /// Fails if a blob does not have the expected length.
     pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
         if found == expected { Ok(()) } else { Err(Self::Length { found }) }
     }
 
-    /// Fails for a blob that no store of Flux accepts.
+    /// Fails if a blob is larger than any store of Flux accepts.
     pub(crate) fn check_size(size: u64) -> Result<(), Self> {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
     }
@@ -278,7 +278,7 @@ pub enum KvsError {
     #[error("expected content.sqlite or content.files, found neither")]
     NoState,
     /// No checkpoint was ever written.
-    #[error("the store has no checkpoint, which names the root of the keys")]
+    #[error("the store has no checkpoint, so the root of the keys is unknown")]
     NoCheckpoint,
     /// The key does not exist.
     #[error("{0}: no such key")]

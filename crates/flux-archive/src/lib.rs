@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// Defines `Debug` of a type whose fields cannot all be shown, by some of them.
+/// Implements `Debug` with only some of the fields, for types whose other fields cannot be shown.
 macro_rules! partial_debug {
     ($($Type:ident: $($field:ident),*;)+) => {$(
         impl std::fmt::Debug for $Type<'_> {

@@ -1,9 +1,10 @@
-//! Running work on several threads: those of the caller's `rayon` pool, or one without the feature `rayon`.
+//! Running work on the threads of the caller's `rayon` pool, or on one thread without the feature
+//! `rayon`.
 
 /// A function that is called with the number of bytes processed since the last call, on any thread.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Reports bytes, if the caller wants to know the progress.
+/// Reports processed bytes to the caller, if there is a progress function.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);
@@ -18,7 +19,7 @@ pub(crate) fn threads() -> usize {
     1
 }
 
-/// Calls both functions, in parallel if there is a free thread.
+/// Calls both functions, in parallel if a thread is free.
 #[cfg(unix)]
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
@@ -30,8 +31,8 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` with every item, and with a state that a thread keeps between items. Returns the
-/// results in the order of the items, or an error; after an error no further items are started.
+/// Calls `each` with every item, and with a state that each thread keeps between items. Returns the
+/// results in the order of the items. After an error, no further items are started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

@@ -1,7 +1,7 @@
-//! Directories by descriptor: every call names one component and follows no link.
+//! Directories by descriptor: every call takes a single path component and follows no link.
 //!
-//! A path is opened component by component, from an open directory. If somebody replaces a directory
-//! meanwhile, for example by a symbolic link, the call fails.
+//! A path is opened component by component, from an open directory. If a directory is replaced in
+//! the meantime, for example by a symbolic link, the call fails.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -36,13 +36,13 @@ pub(crate) struct Found(pub(crate) Stat);
 pub(crate) struct FileId(rustix::fs::Dev, u64);
 
 impl Found {
-    /// The identity of the file.
+    /// Returns the identity of the file.
     pub(crate) fn id(&self) -> FileId {
-        #[allow(clippy::useless_conversion, reason = "another type on some systems")]
+        #[allow(clippy::useless_conversion, reason = "the type differs between systems")]
         FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
     }
 
-    /// The type, if an archive can contain it.
+    /// Returns the type, if an archive can contain it.
     pub(crate) fn file_type(&self) -> Option<FileType> {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => Some(FileType::Regular),
@@ -52,7 +52,7 @@ impl Found {
         }
     }
 
-    /// The type, for messages.
+    /// Returns the type for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => "a file",
@@ -65,7 +65,7 @@ impl Found {
         }
     }
 
-    /// Permissions with set-user-id, set-group-id and sticky.
+    /// Returns the permissions, including set-user-id, set-group-id and sticky.
     pub(crate) fn permissions(&self) -> u32 {
         #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
         let mode = u32::from(self.0.st_mode);
@@ -88,7 +88,7 @@ impl Found {
         seconds
     }
 
-    /// Values that change when the content does.
+    /// Returns values that change whenever the content changes.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -97,13 +97,13 @@ impl Found {
 }
 
 impl Dir {
-    /// Opens a directory that the caller names. Follows links.
+    /// Opens a directory at any path. Follows links.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(Arc::new(rustix::fs::open(path, flags, Mode::empty())?)))
     }
 
-    /// Opens a directory that the caller names, relative to this one. Follows links.
+    /// Opens a directory at any path relative to this one. Follows links.
     pub(crate) fn follow(&self, path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.0, path, flags, Mode::empty())?;
@@ -130,12 +130,12 @@ impl Dir {
         Ok(self.open_at(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
-    /// The status of a name. Does not follow a link.
+    /// Returns the status of a file in the directory. Does not follow a link.
     pub(crate) fn stat(&self, name: impl AsRef<OsStr>) -> io::Result<Found> {
         Ok(Found(rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// The names in the directory without `.` and `..`, in no order.
+    /// Returns the names in the directory in no particular order, without `.` and `..`.
     pub(crate) fn names(&self) -> io::Result<Vec<Vec<u8>>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -148,7 +148,7 @@ impl Dir {
         Ok(names)
     }
 
-    /// The names in a directory that was opened by [`enter`](Self::enter).
+    /// Returns the names in a directory opened by [`enter`](Self::enter).
     pub(crate) fn list(&self) -> io::Result<Vec<Vec<u8>>> {
         self.follow(Path::new("."))?.names()
     }
@@ -166,7 +166,8 @@ impl Dir {
         Ok(target.into_bytes())
     }
 
-    /// Creates a file with `mode` without the bits of the umask, which gets its name later.
+    /// Creates a file that gets its final name later. Its mode is `mode` without the bits of the
+    /// umask.
     pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<Temporary> {
         let mode = Mode::from_raw_mode(raw(mode));
         if let Some(file) = self.make_unnamed(mode)? {
@@ -179,21 +180,21 @@ impl Dir {
         Ok(Temporary { file: Some(file), name: Some(name) })
     }
 
-    /// Creates a link that gets its name later.
+    /// Creates a link that gets its final name later.
     pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<Temporary> {
         let ((), name) = self.with_temporary_name(|name| self.make_link(name, target))?;
         Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Creates a file without a name, which vanishes unless it gets one; `None` where that is not
-    /// possible.
+    /// Creates a file without a name, which vanishes unless it gets one. Returns `None` if the
+    /// system cannot do this.
     #[cfg(target_os = "linux")]
     fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
         use std::sync::LazyLock;
 
         use rustix::io::Errno;
 
-        // Without this the file could not get a name.
+        // Linking an unnamed file needs `/proc/self/fd`.
         static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -205,23 +206,27 @@ impl Dir {
     }
 
     #[cfg(not(target_os = "linux"))]
-    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same signature")]
+    #[allow(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the signature must match that on Linux"
+    )]
     fn make_unnamed(&self, _: Mode) -> io::Result<Option<File>> {
         Ok(None)
     }
 
-    /// Gives an unnamed file a name. Fails if the name exists.
+    /// Links an unnamed file to a name. Fails if the name exists.
     fn link_unnamed(&self, temporary: &Temporary, name: &str) -> io::Result<()> {
         let path = format!("/proc/self/fd/{}", temporary.file()?.as_raw_fd());
         let flags = AtFlags::SYMLINK_FOLLOW;
         Ok(rustix::fs::linkat(rustix::fs::CWD, path, &self.0, name, flags)?)
     }
 
-    /// Gives a file its name, and replaces an existing one.
+    /// Renames a temporary file to `to`, replacing an existing file.
     pub(crate) fn replace(&self, mut temporary: Temporary, to: &str) -> io::Result<()> {
         let (from, registered) = match temporary.name.take() {
             Some(name) => name,
-            // A link replaces nothing, a renaming does.
+            // Linking cannot replace a file, but renaming can.
             None => self.with_temporary_name(|name| self.link_unnamed(&temporary, name))?.1,
         };
         rustix::fs::renameat(&self.0, from, &self.0, to)?;
@@ -229,7 +234,8 @@ impl Dir {
         Ok(())
     }
 
-    /// Gives a file its name. Fails if the name exists, and then returns the file with the error.
+    /// Renames a temporary file to `to`. If the name exists, fails and returns the temporary file
+    /// with the error.
     pub(crate) fn rename_new(
         &self,
         mut temporary: Temporary,
@@ -276,11 +282,11 @@ impl Dir {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".flux-{}-{count}.tmp", process::id());
             let (dir, remove) = (self.clone(), name.clone());
-            // A failure to remove it cannot be reported.
+            // A failure to remove the file cannot be reported.
             let remove = move || drop(dir.remove(&remove));
             match TemporaryFile::create(remove, || make(&name)) {
                 Ok((made, registered)) => return Ok((made, (name, registered))),
-                // Left by a process that had our process id and crashed.
+                // A crashed process with our process ID may have left this file.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -298,8 +304,8 @@ impl Dir {
     }
 }
 
-/// A file or link that does not have its name yet: without a name where the system can do that, else
-/// under a temporary one. Dropped it leaves nothing.
+/// A file or link without its final name. A file has no name at all if the system supports this,
+/// and otherwise a temporary one. It is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: Option<File>,
@@ -307,7 +313,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// The file; a link is none.
+    /// Returns the file. Fails for a link.
     pub(crate) fn file(&self) -> io::Result<&File> {
         self.file.as_ref().ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
@@ -334,7 +340,7 @@ pub(crate) fn set_mtime(file: impl AsFd, seconds: i64) -> io::Result<()> {
     Ok(rustix::fs::futimens(file, &only_mtime(seconds))?)
 }
 
-/// The status of an open file.
+/// Returns the status of an open file.
 pub(crate) fn stat(file: impl AsFd) -> io::Result<Found> {
     Ok(Found(rustix::fs::fstat(file)?))
 }
@@ -351,8 +357,9 @@ fn raw(mode: u32) -> rustix::fs::RawMode {
     (mode & 0o7777).try_into().unwrap_or_default()
 }
 
-/// Start and end of the next extent of data from a position on, as the file system reports it; `None` after
-/// the last one. Without support by the file system, a file has no holes.
+/// Returns the start and the end of the next extent of data at or after `position`, as reported by
+/// the file system, or `None` after the last extent. If the file system does not support this, the
+/// file has no holes.
 pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {
@@ -384,7 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn renaming_to_a_new_name_replaces_nothing() {
+    fn renaming_to_a_new_name_fails_if_the_name_exists() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open(folder.path()).unwrap();
         let temporary = dir.make_temporary(0o600).unwrap();
@@ -397,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_of_the_file_system_are_found() {
+    fn extents_of_data_end_at_the_end_of_the_file() {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &[1; 100]).unwrap();
         assert_eq!(next_data(&file, 0, 100).unwrap(), Some((0, 100)));

@@ -1,7 +1,8 @@
 //! Blobs that are parts of ordinary files.
 //!
-//! The files from which an archive was created contain its blobs, and the archive has their offsets, so nothing needs
-//! to be stored twice. The files may change: as with every store, the caller must verify a blob.
+//! The files from which an archive was created contain its blobs, and the archive has their
+//! offsets, so nothing needs to be stored twice. The files may change, so the caller must verify
+//! each blob, as with every store.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -81,7 +82,9 @@ impl RegionStore {
         let len = usize::try_from(place.size).ok().filter(|_| {
             file.metadata().is_ok_and(|metadata| metadata.is_file() && end <= metadata.len())
         });
-        let cut = || StoreError::Corrupt(format!("{path} ends before offset {end}"));
+        let cut = || {
+            StoreError::Corrupt(format!("{path} ends before the end of the region at offset {end}"))
+        };
         out.clear();
         out.resize(len.ok_or_else(cut)?, 0);
         file.read_exact_at(out, place.offset).map_err(|error| match error.kind() {

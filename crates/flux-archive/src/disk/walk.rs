@@ -1,14 +1,15 @@
-//! Paths of an archive, followed by descriptor from one directory to the next.
+//! Following the paths of an archive by descriptor, from one directory to the next.
 
 use std::io;
 
 use super::dir::Dir;
 use crate::model::ArchivePath;
 
-/// Levels whose descriptors a [`Walk`] keeps; deeper ones are opened again.
+/// The number of levels whose descriptors a [`Walk`] keeps. Deeper directories are opened again.
 const KEPT_LEVELS: usize = 32;
 
-/// Opens one directory below a root after the other, and keeps the directories above it open.
+/// Opens directories below a root one after another, and keeps the directories above the last one
+/// open.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
@@ -68,7 +69,7 @@ impl Walk {
     }
 }
 
-/// The last component of a path.
+/// Returns the last component of a path.
 pub(crate) fn name_of(path: &ArchivePath) -> &str {
     path.as_str().rsplit('/').next().unwrap_or_default()
 }
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_finds_directories_at_every_depth_and_in_any_order() {
+    fn walk_opens_directories_at_every_depth_and_in_any_order() {
         let folder = tempfile::tempdir().unwrap();
         let deep = vec!["d"; 60].join("/");
         fs::create_dir_all(folder.path().join(&deep)).unwrap();
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_follows_no_link() {
+    fn walk_does_not_follow_links() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("real/sub")).unwrap();
         symlink("real", folder.path().join("link")).unwrap();
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_that_became_a_link_is_not_followed() {
+    fn directory_replaced_by_a_link_is_not_followed_by_a_walk() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("a/b")).unwrap();
         fs::create_dir(folder.path().join("elsewhere")).unwrap();
@@ -123,7 +124,7 @@ mod tests {
         let held = walk.parent(&path("a/b/f")).unwrap();
         fs::rename(folder.path().join("a/b"), folder.path().join("moved")).unwrap();
         symlink("../elsewhere", folder.path().join("a/b")).unwrap();
-        // The open directory stays the same; opening the path again is refused.
+        // The open directory is still the same, but opening its path again fails.
         held.make_dir("made", 0o700).unwrap();
         assert!(folder.path().join("moved/made").is_dir());
         assert!(Walk::new(Dir::open(folder.path()).unwrap()).parent(&path("a/b/f")).is_err());

@@ -105,8 +105,8 @@ pub fn append<W: Write>(
     Ok(count)
 }
 
-/// Fails if an entry is below something that is not a directory, or would replace something by a directory or
-/// a directory by something.
+/// Fails if an entry is below a file or link, or if only one of two entries with the same path is a
+/// directory.
 fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Result<()> {
     let mut tree = Tree::new();
     let refuse = |entry: &Entry<'_>, message| {
@@ -117,7 +117,7 @@ fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Res
         let is_directory = |kind| kind == FileType::Directory;
         match tree.insert(entry.path(), entry.file_type(), 0) {
             Some((kind, _)) if is_directory(kind) != is_directory(entry.file_type()) => {
-                return refuse(entry, format!("the archive has a {kind} with this path"));
+                return refuse(entry, format!("the archive already has a {kind} with this path"));
             }
             _ => {}
         }
@@ -152,19 +152,19 @@ mod tests {
     }
 
     #[test]
-    fn later_entry_of_a_path_replaces_the_earlier_one() {
+    fn appended_entry_replaces_the_earlier_one_with_the_same_path() {
         let (one, two) = (r#"{"path":"a","mode":16877}"#, r#"{"path":"a","mode":16832}"#);
         let [first, second] = [one, two].map(|entry| format!("[{entry}]"));
         assert_eq!(appended(&first, &second, Form::Array).unwrap(), (1, second.clone()));
         let file = r#"[{"path":"a","mode":33188,"size":0}]"#;
         for (first, second) in [(&*first, file), (file, &*second)] {
             let error = appended(first, second, Form::Array).unwrap_err();
-            assert!(error.to_string().starts_with("a: R113 the archive has a "), "{error}");
+            assert!(error.to_string().starts_with("a: R113 the archive already has a "), "{error}");
         }
     }
 
     #[test]
-    fn dict_takes_the_later_entry_however_the_path_is_written() {
+    fn appending_to_a_dict_replaces_entries_whose_normalised_paths_are_equal() {
         let old = r#"{"./a":{"mode":16877},"b":{"mode":16877},"b":{"mode":16832}}"#;
         let new = r#"[{"path":"a","mode":16832},{"path":"c","mode":1},{"path":"c","mode":16877}]"#;
         assert!(appended(old, new, Form::Dict).is_err(), "a mode without a type");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_an_entry_would_lie_below_a_file() {
+    fn appending_an_entry_below_a_file_fails_before_anything_is_written() {
         let (file, below) = (r#"[{"path":"a","mode":33188}]"#, r#"[{"path":"a/b","mode":16877}]"#);
         for (first, second) in [(file, below), (below, file)] {
             let error = appended(first, second, Form::Array).unwrap_err();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_no_profile_accepts_can_be_deleted() {
+    fn entries_rejected_by_every_profile_can_be_deleted() {
         let document = br#"[{"path":"../a","mode":5},{"path":"b","mode":16877}]"#;
         let mut writer = Writer::new(Vec::new(), Form::Array);
         let deleted = delete(document, &OpenOptions::new(), &|path| path == "../a", &mut writer);

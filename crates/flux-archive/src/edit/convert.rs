@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn array_and_dict_convert_into_each_other() {
+    fn an_array_is_converted_to_a_dict_and_back() {
         let array =
             r#"[{"path":"a","mode":16877},{"path":"b/\u00e9","x":[1, 2],"mode":33188,"data":1e2}]"#;
         let dict = r#"{"a":{"mode":16877},"b/\u00e9":{"x":[1, 2],"mode":33188,"data":1e2}}"#;
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn last_entry_of_a_path_is_kept() {
+    fn converting_keeps_only_the_last_entry_of_a_path() {
         let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
         assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
         assert_eq!(converted(array, Form::Array), r#"[{"path":"a","mode":16832}]"#);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_of_what_the_profile_refuses() {
+    fn converting_a_rejected_archive_writes_nothing() {
         let options = OpenOptions::new().profile(Profile::Strict);
         let mut out = Vec::new();
         let mut writer = Writer::new(&mut out, Form::Dict);

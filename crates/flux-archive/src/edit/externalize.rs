@@ -77,7 +77,7 @@ impl<'s> Externalizer<'s> {
                     writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
                     Ok(Outcome::Moved)
                 }
-                // The store is at fault, not the file.
+                // The error is about the store, not about the file.
                 Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
                     Err(ErrorKind::Store(error).into())
                 }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_with_one_right_answer_are_fixed() {
+    fn entries_with_exactly_one_correct_form_are_fixed() {
         for (document, form, expected) in [
             (
                 r#"[{"path":"/a//b/","size":1,"x":5,"mode":33188}]"#,
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_one_right_answer_are_kept() {
+    fn entries_without_exactly_one_correct_form_are_copied() {
         let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
         for document in [
             r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),

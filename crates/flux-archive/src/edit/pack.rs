@@ -58,7 +58,7 @@ pub fn pack<W: Write>(
             writer.entry(&with_content(entry, Content::Empty))?;
             return Ok(Outcome::Moved);
         }
-        // All blobs are read before anything is written, to find missing ones in time.
+        // Read all blobs before writing anything, so that missing ones are found in time.
         let encoding = match encoding_of(entry, store, progress) {
             Ok(encoding) => encoding,
             Err(error) => return Ok(Outcome::Failed(error)),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_undoes_externalizing() {
+    fn packing_an_externalized_archive_restores_it() {
         let original = document(&[
             r#"{"path":"t","encoding":"utf-8","data":"a\né\"","size":5,"mode":33188,"x":1.0}"#
                 .into(),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_become_zeros_and_a_file_of_a_hole_stays_one() {
+    fn packing_turns_holes_into_zeros_unless_the_whole_file_is_a_hole() {
         let store = MemoryStore::new();
         let blobref = store.put(HashType::Sha1, b"x").unwrap();
         let sparse = format!(
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn files_with_missing_blobs_are_copied_and_reported() {
+    fn packing_copies_and_reports_files_with_missing_blobs() {
         let store = MemoryStore::new();
         let [missing, fake] = [b"missing", b"falsely"].map(|b| BlobRef::of(HashType::Sha1, b));
         store.insert_as(fake, b"genuine".as_slice());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn more_zeros_than_allowed_are_refused_before_anything_is_written() {
+    fn packing_more_zeros_than_allowed_fails_before_anything_is_written() {
         let store = MemoryStore::new();
         let blobref = store.put(HashType::Sha1, b"x").unwrap();
         let json = format!(

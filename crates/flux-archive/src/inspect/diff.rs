@@ -63,7 +63,7 @@ impl fmt::Display for Change {
         match self {
             Self::Added => f.write_str("added"),
             Self::Removed => f.write_str("removed"),
-            Self::OtherType => f.write_str("type: not one of an archive"),
+            Self::OtherType => f.write_str("type: an archive cannot contain the new type"),
             Self::Type(from, to) => write!(f, "type: {from}, {to}"),
             Self::Permissions(from, to) => write!(f, "permissions: 0{from:o}, 0{to:o}"),
             Self::Mtime(from, to) => write!(f, "mtime: {}, {}", time(from), time(to)),
@@ -181,7 +181,7 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
 /// Returns `true` if two files of the same size have the same content, or `None` if only a store can tell.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
-        // This holds even if regions overlap.
+        // This is right even if regions overlap.
         (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_change_is_reported() {
+    fn diff_reports_every_kind_of_change() {
         let file = r#""mode":33188,"mtime":5,"encoding":"utf-8","data":"ab""#;
         assert_eq!(of(file, file), "");
         assert_eq!(of(file, r#""mode":16877"#), "type: regular file, directory");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_sorted_and_the_last_entry_is_used() {
+    fn diff_sorts_paths_and_compares_the_last_entry_of_each() {
         let first =
             r#"[{"path":"b","mode":16877},{"path":"x","mode":16832},{"path":"x","mode":16877}]"#;
         let second = r#"{"x":{"mode":16877},"a":{"mode":16877}}"#;
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn encoding_makes_no_difference() {
+    fn diff_ignores_the_encoding_of_content() {
         let text = r#""mode":33188,"encoding":"utf-8","data":"a\u0000\n""#;
         let bytes = r#""mode":33188,"encoding":"base64","data":"YQAK""#;
         let blob = |data: &[u8]| BlobRef::of(HashType::Sha1, data).to_string();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_after_the_data_are_data() {
+    fn diff_treats_zeros_after_the_data_as_content() {
         let padded = r#""mode":33188,"size":4,"encoding":"utf-8","data":"ab""#;
         let blob = BlobRef::of(HashType::Sha1, b"ab\0\0");
         let blobvec =
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_with_other_boundaries_are_compared_by_a_store_only() {
+    fn blobs_with_different_boundaries_are_compared_only_with_a_store() {
         let blobvec = |regions: &str| {
             format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[{regions}]"#)
         };

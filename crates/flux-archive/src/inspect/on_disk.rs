@@ -152,7 +152,7 @@ fn same_content(
     Ok(same)
 }
 
-/// Returns `true` if the file does not exist, or a directory above it is something else.
+/// Returns `true` if the file does not exist, or if a component above it is not a directory.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -178,8 +178,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_as_in_posix() {
-        // Compared with the C library's fnmatch(pattern, path, 0).
+    fn patterns_match_like_posix_fnmatch() {
+        // The expected results are those of fnmatch(pattern, path, 0) in the C library.
         for (pattern, path, expected) in [
             ("", "", true),
             ("", "a", false),
@@ -235,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_those_of_unicode() {
+    fn pattern_characters_are_unicode_characters() {
         assert!(fnmatch("h?/[à-ÿ]", "hé/é"));
     }
 
     #[test]
-    fn many_stars_do_not_take_exponential_time() {
+    fn many_stars_in_a_pattern_do_not_take_exponential_time() {
         let pattern = "*a".repeat(100) + "b";
         assert!(!fnmatch(&pattern, &"a".repeat(5000)));
     }

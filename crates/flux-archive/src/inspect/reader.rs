@@ -85,7 +85,7 @@ impl Entry<'_> {
     /// Fails with [`ErrorKind::Io`] if the entry is a directory or a link.
     pub fn reader<'r>(&'r self, store: &'r dyn BlobStore) -> Result<ContentReader<'r>> {
         if self.file_type() != FileType::Regular {
-            let error = binio::Error::unsupported(format!("to read a {}", self.file_type()));
+            let error = binio::Error::unsupported(format!("reading a {}", self.file_type()));
             return Err(ErrorKind::Io(error).into());
         }
         let source = match self.content() {
@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_part_equals_that_of_the_written_file(
+        fn reading_any_range_equals_the_range_of_the_written_file(
             regions in proptest::collection::vec((0_u64..60, 1_usize..20, any::<u8>()), 0..8),
             position in 0_u64..100,
             len in 0_usize..100,
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_is_read_and_padded() {
+    fn every_kind_of_content_is_read_with_zeros_up_to_its_size() {
         let store = MemoryStore::new();
         let json = br#"[{"path":"f","mode":33188,"data":{"a":1e400}}]"#;
         let archive = Archive::parse(json, Profile::Flux).unwrap();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn false_blob_is_an_error_and_the_bytes_next_to_it_are_read() {
+    fn blob_with_a_wrong_digest_is_an_error_but_other_regions_are_read() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha1, b"good").unwrap();
         let bad = BlobRef::of(HashType::Sha1, b"bad!");

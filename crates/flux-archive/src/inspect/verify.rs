@@ -115,7 +115,8 @@ impl TryFrom<Error> for VerifyReport {
 }
 
 impl OpenOptions {
-    /// Parses and verifies an archive. If the document is not JSON or the profile refuses it, the report says so.
+    /// Parses and verifies an archive. If the document is not JSON, or if the profile rejects it,
+    /// the report contains the reasons.
     ///
     /// ```
     /// use flux_archive::diagnostic::Code;
@@ -183,7 +184,7 @@ impl Archive<'_> {
             let other = |region: &Region| region.blobref.hash() != required;
             if let Some(number) = entry.regions().iter().position(other) {
                 let found = entry.regions()[number].blobref.hash();
-                let message = format!("blobs named by {found}, expected {required}");
+                let message = format!("expected blobs named by {required}, found {found}");
                 let place = self.place(index, number);
                 diagnostics.push(Diagnostic::new(Code::HashRefused, place, message));
             }
@@ -228,7 +229,7 @@ impl Archive<'_> {
         }
     }
 
-    /// Returns the place of a region. In a dict, the path is the key, unless it was untidy.
+    /// Returns the place of a region. In a dict, the key in the pointer is the normalised path.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());
@@ -249,7 +250,7 @@ mod tests {
     use crate::store::{BlobStoreMut, MemoryStore};
 
     #[test]
-    fn missing_short_and_false_blobs_have_their_codes() {
+    fn missing_short_and_altered_blobs_are_reported_with_their_codes() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha256, b"good").unwrap();
         let [gone, fake] = [b"gone", b"fake"].map(|blob| BlobRef::of(HashType::Sha1, blob));
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_that_is_not_allowed_is_reported_once_a_file() {
+    fn hash_that_is_not_allowed_is_reported_once_per_file() {
         let blobs = [b"a", b"b"].map(|blob| BlobRef::of(HashType::Sha1, blob));
         let json = format!(
             r#"[{{"path":"f","mode":33188,"encoding":"blobvec","size":2,
@@ -279,11 +280,14 @@ mod tests {
         let options = VerifyOptions::new().require_hash(Some(HashType::Sha256));
         let report = OpenOptions::new().verify(json.as_bytes(), &options).unwrap();
         let found: Vec<_> = report.diagnostics.iter().map(ToString::to_string).collect();
-        assert_eq!(found, ["error[R158]: blobs named by sha1, expected sha256 (f, /0/data/0)"]);
+        assert_eq!(
+            found,
+            ["error[R158]: expected blobs named by sha256, found sha1 (f, /0/data/0)"]
+        );
     }
 
     #[test]
-    fn archive_that_cannot_be_read_has_diagnostics() {
+    fn verifying_an_unreadable_archive_reports_diagnostics() {
         for (document, expected) in [
             (&b"[x]"[..], "error[R100]: not JSON: expected value (offset 1)"),
             (b"5", "error[R101]: expected an array or object of entries"),

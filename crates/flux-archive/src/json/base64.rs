@@ -1,8 +1,8 @@
 //! Base64 (RFC 4648, section 4), as strict and as lenient as Flux.
 //!
-//! Flux writes padding. It reads text without padding, with too little or too much padding in the last group, and with
-//! unused bits that are not zero. It rejects whitespace, the URL alphabet, and anything after the padding.
-//! [`Base64::is_tidy`] tells if the text is as RFC 4648 writes it.
+//! Flux writes padding. It reads text without padding, with too little or too much padding in the
+//! last group, and with unused bits that are not zero. It rejects whitespace, the URL alphabet, and
+//! anything after the padding. [`Base64::is_tidy`] returns `true` if the text conforms to RFC 4648.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,10 +11,10 @@ use std::io::{self, Write};
 use crate::parallel::try_map;
 use base64_simd::{Out, STANDARD, STANDARD_NO_PAD};
 
-/// Characters that are decoded at a time: 48 KiB of data, which fit in the cache.
+/// The number of characters to decode at a time: 48 KiB of data, which fits in the cache.
 const STEP: usize = 64 << 10;
 
-/// Characters that a thread decodes at a time.
+/// The number of characters that a thread decodes at a time.
 #[cfg(unix)]
 const PIECE: usize = 256 << 10;
 
@@ -31,9 +31,9 @@ const PIECE: usize = 256 << 10;
 #[derive(Clone, Debug)]
 pub struct Base64<'a> {
     text: Cow<'a, str>,
-    /// Characters of whole groups before the last one.
+    /// The number of characters before the last group.
     body: usize,
-    /// The bytes of the last group, and how many there are.
+    /// The bytes of the last group, and their number.
     tail: [u8; 3],
     tail_len: usize,
     tidy: bool,
@@ -75,7 +75,7 @@ impl<'a> Base64<'a> {
         self.len() == 0
     }
 
-    /// Returns `true` if the text is as RFC 4648 writes it: padded, and with unused bits of zero.
+    /// Returns `true` if the text conforms to RFC 4648: it is padded, and its unused bits are zero.
     pub fn is_tidy(&self) -> bool {
         self.tidy
     }
@@ -109,7 +109,8 @@ impl<'a> Base64<'a> {
         while let Some(groups) = pieces.next() {
             let mut len = decode_groups(groups, &mut buffer)?.len();
             if pieces.peek().is_none() {
-                // With the last piece, so that a small file is written in one call.
+                // Add the last group to the last piece, so that a small file is written in one
+                // call.
                 buffer[len..len + tail.len()].copy_from_slice(tail);
                 len += tail.len();
             }
@@ -118,7 +119,7 @@ impl<'a> Base64<'a> {
         Ok(())
     }
 
-    /// Decodes in parallel; `take` gets pieces and their offsets in no order.
+    /// Decodes in parallel. Passes pieces and their offsets to `take`, in no particular order.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -179,7 +180,8 @@ fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]
     Ok(decoded)
 }
 
-/// The bytes of the last group of up to 4 characters, how many there are, and whether it is tidy.
+/// Decodes the last group of up to 4 characters. Returns its bytes, their number, and whether the
+/// group is tidy.
 fn decode_last(last: &[u8]) -> Option<([u8; 3], usize, bool)> {
     let digits = last.iter().rposition(|&byte| byte != b'=').map_or(0, |at| at + 1);
     // `A` is six bits of zero.
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_of_rfc_4648_are_tidy() {
+    fn test_vectors_of_rfc_4648_are_tidy() {
         for (plain, text) in [
             ("", ""),
             ("f", "Zg=="),
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_unused_bits_are_optional_as_in_flux() {
+    fn missing_padding_and_nonzero_unused_bits_are_accepted_as_in_flux() {
         for (text, plain) in
             [("Zg", "f"), ("Zg=", "f"), ("YWJ=", "ab"), ("Zm8", "fo"), ("Zm9v=", "foo"), ("=", "")]
         {
@@ -234,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_rejected() {
+    fn whitespace_other_alphabets_and_trailing_text_are_rejected() {
         for text in [
             "A",
             "AAAAA",
@@ -253,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn encoding_and_decoding_are_inverse(data: Vec<u8>, position in 0_u64..120, len in 0_usize..120) {
+        fn decoding_base64_inverts_encoding(data: Vec<u8>, position in 0_u64..120, len in 0_usize..120) {
             let text = Base64::encode(&data);
             let parsed = Base64::parse(text.as_str()).unwrap();
             prop_assert!(parsed.is_tidy());
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn long_data_decodes_in_steps() {
+    fn long_base64_is_decoded_in_steps() {
         let data: Vec<u8> = (0..500_000_u32).map(|n| n.to_le_bytes()[1]).collect();
         let text = Base64::encode(&data);
         assert_eq!(text.decode(), data);

@@ -1,5 +1,6 @@
-//! A cursor over JSON text. It borrows from the text, knows its offset, and does not recurse: it reads punctuation and
-//! strings itself, and skips other values with `serde_json`, which does not recurse either.
+//! A cursor over JSON text. It borrows from the text, has an offset, and does not recurse: it reads
+//! punctuation and strings itself, and skips other values with `serde_json`, which does not recurse
+//! either.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,7 @@ use super::escape::{self, Measure};
 #[derive(Clone, Debug)]
 pub struct Json<'a> {
     text: Cow<'a, str>,
-    /// The length of a string and more, found with its end.
+    /// The measure of a string, which is determined together with its end.
     string: Option<Measure>,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The reason why text is not JSON, with an offset.
+/// The reason why text is not JSON, and its offset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {message} at offset {offset}")]
 #[non_exhaustive]
@@ -73,7 +74,7 @@ pub struct JsonError {
 
 type Result<T> = std::result::Result<T, JsonError>;
 
-/// A place in JSON text.
+/// A position in JSON text.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -89,12 +90,12 @@ impl<'a> Cursor<'a> {
         self.position
     }
 
-    /// The text from `start` to here.
+    /// Returns the text from `start` to the position.
     pub(crate) fn since(&self, start: usize) -> &'a str {
         &self.text[start..self.position]
     }
 
-    /// The first byte of the next token.
+    /// Returns the first byte of the next token.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let rest = self.rest().as_bytes();
         let blanks = rest.iter().take_while(|byte| b" \t\n\r".contains(byte)).count();
@@ -125,8 +126,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the next item of an array or object; returns false at its end. `first` is whether this is
-    /// the first item.
+    /// Moves to the next item of an array or object. Returns `false` at its end. `first` is `true`
+    /// for the first item.
     pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
         if first {
             return Ok(!self.take(end));
@@ -138,7 +139,7 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// A key and its colon.
+    /// Reads a key and its colon.
     pub(crate) fn key(&mut self) -> Result<Json<'a>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a key in double quotes"));
@@ -148,12 +149,12 @@ impl<'a> Cursor<'a> {
         Ok(key)
     }
 
-    /// A value of any kind and depth.
+    /// Reads a value of any kind and depth.
     pub(crate) fn value(&mut self) -> Result<Json<'a>> {
         let first = self.peek();
         let rest = self.rest();
         if first == Some(b'"') {
-            // A malformed string is left to `serde_json`, which reports what is wrong with it.
+            // Leave a malformed string to `serde_json`, which reports the error.
             if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
                 self.position += end + 2;
                 let text = Cow::Borrowed(&rest[..end + 2]);
@@ -161,7 +162,7 @@ impl<'a> Cursor<'a> {
             }
         }
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
-        // A stream needs whitespace after a number; in an array there may be none.
+        // A stream of values needs whitespace after a number, but an array does not.
         let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
         let len = if delimited { None } else { rest.bytes().position(end) };
         let text = &rest[..len.unwrap_or(rest.len())];
@@ -190,7 +191,8 @@ impl<'a> Cursor<'a> {
         JsonError { message, offset: self.position as u64 }
     }
 
-    /// The error of a value in `text`, which starts here, with its offset in the document.
+    /// Converts an error in `text`, which starts at the position, to one with an offset in the
+    /// document.
     fn failed(&self, text: &str, error: &serde_json::Error) -> JsonError {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
@@ -201,7 +203,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The integer of a JSON number without fraction or exponent, if it fits in 64 bits.
+/// Returns the value of a JSON number without fraction or exponent, if it fits into 64 bits.
 pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_kind_are_borrowed() {
+    fn json_values_of_every_kind_are_borrowed_from_the_text() {
         let text = " [1 , 2.50] ";
         assert_eq!(Cursor::new(text).value().unwrap().get(), "[1 , 2.50]");
         let mut cursor = Cursor::new("1e400,-0,true,\"a\\ud800\",{\"a\":1,\"a\":2}");
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_an_offset() {
+    fn json_errors_have_an_offset() {
         assert_eq!(error("").1, 0);
         assert_eq!(error("  tru").1, 4);
         assert_eq!(error("[1,\n 2,\n x]").1, 9);
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn any_depth_is_skipped() {
+    fn values_of_any_depth_are_skipped() {
         let deep = "[".repeat(200_000) + &"]".repeat(200_000);
         assert_eq!(Cursor::new(&deep).value().unwrap().get().len(), 400_000);
         assert!(Cursor::new(&deep[..300_000]).value().is_err());

@@ -1,26 +1,27 @@
-//! JSON's escapes: text to characters and back.
+//! Escaping and unescaping JSON strings.
 //!
 //! | escape | character |
 //! |---|---|
 //! | `\"` `\\` `\/` | itself |
 //! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
 //! | `\uXXXX` | a character of the basic plane |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair a character of another plane; alone not a character |
+//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair, a character of another plane; alone, not a character |
 //!
-//! A string may be a file of hundreds of megabytes with an escape in every line. Blocks with short
-//! escapes only are therefore measured and decoded as a whole; simple loops process the rest byte by
-//! byte. Without the blocks, text takes four times as long to extract (`cargo xtask bench flux-archive`).
+//! A string may be a file of hundreds of megabytes with an escape in every line. Blocks that
+//! contain only short escapes are therefore measured and decoded as a whole, and simple loops
+//! process the rest byte by byte. Without the blocks, extracting text takes four times as long
+//! (`cargo xtask bench flux-archive`).
 
 use wide::u8x16;
 
-/// Bytes that [`decode`] needs room for: those of the longest character.
+/// The minimum length of the output of [`decode`]: the bytes of the longest character.
 pub(crate) const ROOM: usize = 4;
 
-/// Bytes of a block.
+/// The number of bytes in a block.
 const BLOCK: usize = 64;
 
-/// Escapes text as the C writer of Flux does: only `"`, `\` and characters below U+0020, with digits in
-/// upper case.
+/// Escapes text like the C writer of Flux: only `"`, `\` and characters below U+0020, with digits
+/// in upper case.
 pub(crate) fn encode(plain: &str, out: &mut String) {
     out.reserve(plain.len());
     let mut rest = plain;
@@ -47,24 +48,24 @@ pub(crate) fn encode(plain: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Whether nothing has to be escaped.
+/// Returns `true` if no character needs escaping.
 pub(crate) fn is_plain(text: &str) -> bool {
     position_special(text.as_bytes()).is_none()
 }
 
-/// The position of the first byte that must be escaped.
+/// Returns the position of the first byte that must be escaped.
 fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
 }
 
-/// The length of a string and more, found with its end.
+/// The properties of a string that are determined together with its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
-    /// Bytes of the decoded text, if it has no lone surrogate.
+    /// The length of the decoded text in bytes, if it has no lone surrogate.
     pub(crate) len: u64,
-    /// Whether it contains a NUL.
+    /// Whether the text contains a NUL.
     pub(crate) nul: bool,
-    /// Whether it contains half a surrogate pair, so that it is not text.
+    /// Whether the string contains half a surrogate pair, and is therefore not text.
     pub(crate) lone_surrogate: bool,
 }
 
@@ -73,7 +74,7 @@ pub(crate) struct Measure {
 pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     let (mut at, mut saved) = (0, 0);
     let (mut nul, mut lone_surrogate) = (false, false);
-    // Where a block is tried next.
+    // The position at which a block is tried next.
     let mut next_block = 0;
     loop {
         if at >= next_block {
@@ -108,9 +109,10 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     }
 }
 
-/// Checks a block in which the string is valid and does not end, and all escapes have two characters, but
-/// none is `\\`: then every backslash starts an escape. Returns the length of the block and the number of
-/// its escapes. The compiler vectorises the loops.
+/// Measures a block in which the string is valid and does not end, and all escapes have two
+/// characters. None may be `\\`, so that every backslash starts an escape. Returns the length of
+/// the block and the number of its escapes, or `None` for any other block. The compiler vectorises
+/// the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
     let is = |byte: u8, other: u8| u8::from(byte == other);
@@ -135,8 +137,8 @@ fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     (others == 0).then_some((BLOCK + spans_end, count.into()))
 }
 
-/// Decodes as much as `out` has room for, which must be [`ROOM`] at least. Returns the number of bytes that
-/// were read and written. The part that was read may end within a character. The text must be valid.
+/// Decodes valid text until `out` is full; its length must be at least [`ROOM`]. Returns the
+/// numbers of bytes read and written. The bytes read may end within a character.
 pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = decode_blocks(bytes, out);
     while let (Some(&byte), Some(room)) = (bytes.get(at), out.get_mut(to..)) {
@@ -158,8 +160,8 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Decodes while there is text and room for whole blocks: finds the backslashes of a block at once, and
-/// copies up to whole blocks between them. What is copied beyond an escape is overwritten by what follows.
+/// Decodes while there is text and space for whole blocks. Finds all backslashes of a block in one
+/// go, and copies up to a whole block after each escape. The next copy overwrites any excess.
 fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = (0, 0);
     while let (Some(block), Some(room)) = (
@@ -194,7 +196,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             len += character.encode_utf8(&mut room[len..]).len();
             from += used;
         } else {
-            // Not valid text.
+            // The text is not valid.
             return (at + from, to + len);
         }
         (at, to) = (at + from, to + len);
@@ -202,7 +204,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// A bit for each backslash of the first [`BLOCK`] bytes.
+/// Returns a bit for each of the first [`BLOCK`] bytes, set for a backslash.
 fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
     let mut bits = 0;
     for part in block[..BLOCK].chunks_exact(16).rev() {
@@ -213,7 +215,8 @@ fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
     bits
 }
 
-/// The byte that an escape stands for, by the character after the backslash; 0 for `\u` and others.
+/// The byte that a short escape represents, by the character after the backslash; 0 for any other
+/// escape.
 static SHORT: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut at = 0;
@@ -224,7 +227,8 @@ static SHORT: [u8; 256] = {
     bytes
 };
 
-/// The character of a `\u` escape and the length of the escape; no character for half a surrogate pair.
+/// Returns the character of a `\u` escape, or `None` for half a surrogate pair, and the length of
+/// the escape.
 fn unescape_unicode(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| {
         let digits: &[u8; 4] = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?.first_chunk()?;
@@ -250,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    /// The measure of a string; checks its end.
+    /// Returns the measure of a string, and checks that it ends where expected.
     fn measured(escaped: &str) -> Option<Measure> {
         let behind = format!("{escaped}\"\\ \" behind");
         let (end, measure) = scan(behind.as_bytes())?;
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_counted_across_blocks() {
+    fn length_of_a_string_is_right_if_escapes_cross_block_boundaries() {
         for special in ["\n", "\\", "\u{1}", "\0", "é\t", "\\\n", "\n\\\\\""] {
             for gap in 0..140 {
                 let plain = ("y".repeat(gap) + special).repeat(5);
@@ -288,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_found_at_every_position_and_decoded_into_any_room() {
+    fn escapes_at_every_position_are_decoded_into_a_buffer_of_any_size() {
         for special in ["\n", "\"", "\\", "\u{1}", "\0", "\u{7f}", "\u{80}é", "😀", " !#[]"] {
             for before in 0..20 {
                 for after in 0..20 {
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_of_surrogates_are_one_character() {
+    fn a_surrogate_pair_decodes_to_one_character() {
         let escaped = r"\ud83d\ude00\u00e9\/";
         assert_eq!(decoded(escaped, ROOM), "😀é/");
         assert_eq!(measured(escaped), Some(expected("😀é/")));
@@ -327,7 +331,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_end_as_in_serde_json(
+        fn strings_are_accepted_and_end_as_in_serde_json(
             text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,
         ) {
             let text = format!("\"{text}");

@@ -1,4 +1,4 @@
-//! Repairing a common error in JSON written by hand: a comma after the last item.
+//! Repairing a common error in hand-written JSON: a comma after the last item.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use std::borrow::Cow;
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     let mut repaired = Cow::Borrowed(document);
-    // The position of the last token if it is a comma after a value, and the last byte of the token.
+    // The position of the last token, if it is a comma after a value, and the last byte of the last
+    // token.
     let (mut comma, mut last) = (None, b'[');
     let mut position = 0;
     while let Some(&byte) = document.get(position) {
@@ -35,7 +36,8 @@ pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     repaired
 }
 
-/// Length of the string at the start, with its quotes; all of the text if the string does not end.
+/// Returns the length of the string at the start, including its quotes, or of the whole text if the
+/// string does not end.
 fn string_len(text: &[u8]) -> usize {
     let mut position = 1;
     while let Some(at) = text.get(position..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -66,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_not_changed() {
+    fn commas_within_strings_are_kept() {
         for text in [r#"["a,]","\",]"]"#, r#"["\\",1]"#, r#"["a,]"#, r#"["a\"#, "", "\""] {
             assert_eq!(repaired(text), text);
         }
@@ -74,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn valid_text_is_borrowed() {
+    fn valid_json_is_borrowed_unchanged() {
         assert!(matches!(repair_commas(b"[1,2]"), Cow::Borrowed(_)));
     }
 }

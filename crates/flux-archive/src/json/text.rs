@@ -12,10 +12,10 @@ use super::escape;
 #[cfg(unix)]
 use crate::parallel::join;
 
-/// Decoded bytes that are written at a time.
+/// The number of decoded bytes to write at a time.
 const STEP: usize = 64 << 10;
 
-/// Decoded bytes that one thread passes to another.
+/// The number of decoded bytes that one thread passes to another at a time.
 #[cfg(unix)]
 const PIECE: usize = 1 << 20;
 
@@ -101,7 +101,7 @@ impl<'a> Text<'a> {
             return Cow::Borrowed(&self.escaped);
         }
         let mut plain = Vec::new();
-        // Writing to a vector cannot fail, and valid text decodes to characters.
+        // Writing to a vector cannot fail, and the text is valid.
         let _ = self.write_to(&mut plain);
         Cow::Owned(String::from_utf8(plain).unwrap_or_default())
     }
@@ -142,7 +142,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Decodes each piece in parallel with `take`, which gets the piece before it.
+    /// Decodes each piece while `take` processes the piece before it in parallel.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -162,7 +162,8 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Fills a buffer with decoded text and advances `rest`. Returns the number of bytes; 0 at the end.
+/// Fills a buffer with decoded text and advances `rest`. Returns the number of bytes, which is 0 at
+/// the end.
 fn decode_some(rest: &mut &[u8], buffer: &mut [u8]) -> io::Result<usize> {
     let (used, len) = escape::decode(rest, buffer);
     if used == 0 && !rest.is_empty() {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_escape_decodes() {
+    fn every_kind_of_escape_is_decoded() {
         let json = raw(r#""\"\\\/\b\f\n\r\t\u0041\u00e9\uffff\ud83d\ude00\uD83D\uDE00é""#);
         let text = Text::from_json(&json).unwrap();
         let plain = "\"\\/\u{8}\u{c}\n\r\tAé\u{ffff}😀😀é";
@@ -207,14 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_not_text() {
+    fn values_other_than_valid_strings_are_not_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
             assert_eq!(Text::from_json(&raw(json)), Err(TextError::NoString), "{json}");
         }
     }
 
     #[test]
-    fn escapes_are_those_of_the_c_writer() {
+    fn text_is_escaped_as_by_the_c_writer() {
         let text = Text::new("\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\"\\/\u{7f}\u{ffff}é😀");
         assert_eq!(
             text.escaped(),
@@ -224,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn escaping_and_decoding_are_inverse(plain in ".{0,40}|[\0-\u{7f}é😀]{0,40}") {
+        fn decoding_inverts_escaping(plain in ".{0,40}|[\0-\u{7f}é😀]{0,40}") {
             let text = Text::new(&plain);
             let json = format!("\"{}\"", text.escaped());
             let parsed = Text::from_json(&raw(&json)).unwrap();
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn long_text_is_written_in_order() {
+    fn long_text_is_decoded_in_order() {
         let plain = "line\n".repeat(200_000) + &"x".repeat(400_000) + "\n";
         let (mut written, mut pieces) = (Vec::new(), Vec::new());
         Text::new(&plain).write_to(&mut written).unwrap();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_receiver_ends_decoding() {
+    fn error_of_the_receiver_stops_decoding() {
         let plain = "line\n".repeat(400_000);
         let mut count = 0;
         let refuse = |_: &[u8]| {

@@ -93,7 +93,7 @@ impl BrokerState {
             Self::Dump(dump) => dump.value(key).map_err(|error| match (error, dump.damage()) {
                 (StoreError::NotFound, None) => KvsError::NotFound(key.to_owned()),
                 (StoreError::NotFound, Some(damage)) => {
-                    StoreError::Damaged(format!("{key} is not in it: {damage}")).into()
+                    StoreError::Damaged(format!("{key} was not found: {damage}")).into()
                 }
                 (error, _) => error.into(),
             }),
@@ -129,7 +129,7 @@ impl BrokerState {
             #[cfg(feature = "dump-tar")]
             Self::Dump(dump) => {
                 let names = dump.members().filter_map(|name| name.strip_prefix("archive/"));
-                // Preserved blobs are one level deeper.
+                // Blobs preserved with an archive are one level deeper.
                 let mut names: Vec<_> =
                     names.filter(|name| !name.contains('/')).map(str::to_owned).collect();
                 names.sort_unstable();
@@ -138,8 +138,8 @@ impl BrokerState {
         }
     }
 
-    /// Returns the jobs in order, and the errors of directories that could not be read. Of a dump, the jobs that have
-    /// a jobspec.
+    /// Returns the jobs in order, and the errors of directories that could not be read. For a dump,
+    /// these are the jobs with a jobspec.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         match self {
             Self::Directory(state) => state.jobs(),

@@ -1,23 +1,23 @@
-//! Checkpoints: the root of the keys at some time.
+//! Checkpoints: the root of the keys at a point in time.
 
 use serde::Deserialize;
 
 use crate::model::BlobRef;
 
-/// The root of all keys at some time.
+/// The root of all keys at a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The blob of the root directory.
     pub root: BlobRef,
-    /// How many times the root had changed.
+    /// The number of changes of the root up to this checkpoint.
     pub sequence: Option<u64>,
     /// The text of the checkpoint.
     pub text: String,
 }
 
 impl Checkpoint {
-    /// Parses the text of a checkpoint: an object, or in old versions of Flux a blobref.
+    /// Parses the text of a checkpoint, which is an object, or a blobref in old versions of Flux.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

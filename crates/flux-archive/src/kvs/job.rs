@@ -1,6 +1,6 @@
-//! Job ids, in all forms that Flux writes.
+//! Job IDs, in all forms that Flux writes.
 
-/// The id of a job.
+/// The ID of a job.
 ///
 /// ```
 /// use flux_archive::kvs::JobId;
@@ -14,8 +14,8 @@
 pub struct JobId(pub u64);
 
 impl JobId {
-    /// Parses an id as Flux writes it: decimal, hexadecimal (`0x..`), in four groups of hexadecimal digits as
-    /// in keys, or in base 58 (`ƒ..`).
+    /// Parses an ID as Flux writes it: decimal, hexadecimal (`0x..`), in four groups of hexadecimal
+    /// digits as in keys, or in base 58 (`ƒ..`).
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return u64::from_str_radix(digits, 16).ok().map(Self);
@@ -47,7 +47,7 @@ impl JobId {
         id.map(Self)
     }
 
-    /// The id as it is written in keys: `0000.0004.b200.0000`.
+    /// Returns the ID as written in keys, such as `0000.0004.b200.0000`.
     pub fn key(self) -> String {
         let group = |shift: u32| format!("{:04x}", self.0 >> shift & 0xffff);
         [48, 32, 16, 0].map(group).join(".")

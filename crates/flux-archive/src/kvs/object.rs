@@ -23,10 +23,10 @@ impl Object {
     pub(super) fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
         let kind = &self.kind;
         serde_json::from_str(self.data.get())
-            .map_err(|error| invalid(key, &format!("the data of a {kind}: {error}")))
+            .map_err(|error| invalid(key, &format!("invalid data of a {kind}: {error}")))
     }
 
-    /// The objects of a directory, by name.
+    /// Returns the objects of a directory with their names.
     pub(super) fn entries(&self, key: &str) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
         if self.kind != "dir" {
             return Err(KvsError::Type { key: key.to_owned(), expected: "a directory" });
@@ -47,7 +47,7 @@ impl Object {
     }
 }
 
-/// The members of a JSON object in order; a map would not need less memory.
+/// The members of a JSON object in order. A map would not need less memory.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {

@@ -1,4 +1,4 @@
-//! The keys of a broker at a checkpoint.
+//! Reading the keys of a broker at a checkpoint.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::store::{BlobStore, DirStore, get_verified};
 /// The maximum number of levels of a key, including the links and references on its path. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
 
-/// The maximum number of keys to read when searching for jobs. Many directories can name the same directory, so that a
-/// few blobs stand for any number of keys.
+/// The maximum number of keys to read when searching for jobs. Many directories can refer to the
+/// same one, so a few blobs can represent any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
 /// The number of levels in the key of a job.
@@ -156,13 +156,13 @@ impl StateDir {
     /// Returns the jobs in order, and the errors of directories that could not be read. Every directory is read once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // Each with the number of groups of digits below it.
+        // Each key has the number of groups of digits below it.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {
             let entries = match self.entries(&key, object) {
                 Ok(entries) => entries,
-                // No job was ever submitted, or the key is something else.
+                // No job was ever submitted, or the key is not a directory.
                 Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
                 Err(error) => {
                     failures.push(error);
@@ -197,7 +197,7 @@ impl StateDir {
             Some(object) => Object::parse(key, object.get().as_bytes())?,
             None => self.look_up(key)?,
         };
-        // A link is resolved from the root only.
+        // A link can only be resolved from the root.
         let object = if object.kind == "symlink" { self.look_up(key)? } else { object };
         let mut steps = MAX_STEPS;
         self.resolve(key, object, &mut steps)?.entries(key)
@@ -217,7 +217,7 @@ impl StateDir {
         match object.kind.as_str() {
             "val" => {
                 let text: String = object.data_as(key)?;
-                let data = Base64::parse(text).ok_or_else(|| invalid("its value is not base64"))?;
+                let data = Base64::parse(text).ok_or_else(|| invalid("the value is not base64"))?;
                 value = data.decode();
             }
             "valref" => {
@@ -244,7 +244,7 @@ impl StateDir {
     fn look_up(&self, key: &str) -> Result<Object, KvsError> {
         let not_found = || KvsError::NotFound(key.to_owned());
         let mut steps = MAX_STEPS;
-        // The rest of the path, the next name last.
+        // Returns the names of a path in reverse, so that the next one is the last.
         let path = |key: &str| -> Vec<String> {
             key.split('.').filter(|name| !name.is_empty()).rev().map(str::to_owned).collect()
         };
@@ -266,7 +266,7 @@ impl StateDir {
         }
     }
 
-    /// Follows references to a directory.
+    /// Follows the references of a directory.
     fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
         let mut object = object;
         while object.kind == "dirref" {
@@ -292,7 +292,8 @@ impl StateDir {
     }
 }
 
-/// Counts a step on the path to a key; a path without end is a cycle.
+/// Counts a step on the path to a key. Fails after too many steps, because an endless path is a
+/// cycle.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
     *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
     Ok(())
@@ -322,7 +323,7 @@ mod tests {
         Base64::encode(plain).as_str().to_owned()
     }
 
-    /// A store with every type of object.
+    /// Returns the keys of a store with every type of object.
     fn state() -> StateDir {
         let store = MemoryStore::new();
         let (one, two) = (
@@ -359,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_is_found_through_references_and_joined() {
+    fn archive_is_found_through_references_and_joined_from_its_blobs() {
         let state = state();
         assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.archive("small").unwrap(), b"[]");
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(state.checkpoints()[0].sequence, Some(7));
     }
 
-    /// A store that counts how often it is asked.
+    /// A store that counts its calls.
     struct Counting(MemoryStore, Arc<AtomicUsize>);
 
     impl BlobStore for Counting {
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn value_is_not_fetched_further_after_a_blob_that_fails() {
+    fn fetching_a_value_stops_at_the_first_missing_blob() {
         let store = MemoryStore::new();
         let piece = store.put(HashType::Sha1, b"piece").unwrap().to_string();
         let gone = BlobRef::of(HashType::Sha1, b"gone").to_string();
@@ -400,25 +401,25 @@ mod tests {
     }
 
     #[test]
-    fn jobspec_is_found_by_the_id_of_the_job() {
+    fn jobspec_is_found_by_job_id() {
         let id = JobId::parse("0000.0004.b200.0000").unwrap();
         assert_eq!(state().jobspec(id).unwrap(), b"{}");
         assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
     }
 
     #[test]
-    fn keys_with_too_many_names_and_endless_links_are_rejected() {
+    fn overlong_keys_and_endless_links_are_rejected() {
         let state = state();
         let error = state.value(&"archive.".repeat(300)).unwrap_err();
         assert!(matches!(error, KvsError::NotFound(_) | KvsError::Type { .. }), "{error}");
-        // Links that grow as they are followed.
+        // Following this link makes the path longer and longer.
         let store = MemoryStore::new();
         let link = json!({"ver": 1, "type": "symlink", "data": {"target": "a.b"}});
         let root = json!({"ver": 1, "type": "dir", "data": {"a": link}});
         let root = put(&store, &root);
         let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
         assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
-        // The deepest directories in one blob.
+        // Nest directories in a single blob as deep as possible.
         let store = MemoryStore::new();
         let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
         let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_found_next_to_lost_ones_and_each_directory_is_read_once() {
+    fn intact_jobs_are_found_beside_lost_ones_and_each_directory_is_read_once() {
         let store = MemoryStore::new();
         let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
         let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});
@@ -451,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn search_for_jobs_ends_after_too_many_keys() {
+    fn searching_for_jobs_stops_after_too_many_keys() {
         let store = MemoryStore::new();
         let mut below = json!({"ver": 1, "type": "val", "data": ""});
         for _ in 0..5 {
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_and_cycles_rejected() {
+    fn links_between_keys_are_followed_and_cycles_rejected() {
         let state = state();
         assert_eq!(state.value("alias").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.value("up.small").unwrap(), b"[]");
@@ -477,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_not_a_value_and_a_value_is_not_a_directory() {
+    fn a_directory_is_not_read_as_a_value_nor_a_value_as_a_directory() {
         let state = state();
         assert!(matches!(state.value("archive"), Err(KvsError::Type { .. })));
         assert!(matches!(state.value("archive.small.x"), Err(KvsError::Type { .. })));
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_in_a_cycle_are_an_error() {
+    fn directories_that_form_a_cycle_are_an_error() {
         // Digests make a cycle impossible, except in a malicious store, which is detected.
         let store = MemoryStore::new();
         let name = BlobRef::of(HashType::Sha1, b"any");
@@ -496,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_objects_are_errors() {
+    fn malformed_objects_of_the_key_value_store_are_errors() {
         let store = MemoryStore::new();
         for (root, value) in [
             ("5", None),
@@ -520,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_of_a_checkpoint_are_read() {
+    fn checkpoints_are_read_as_objects_and_as_blobrefs() {
         let blobref = BlobRef::of(HashType::Sha256, b"");
         for text in [blobref.to_string(), checkpoint(&blobref.to_string())] {
             assert_eq!(Checkpoint::parse(&text).unwrap().root, blobref);
@@ -530,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn state_directory_of_files_is_opened() {
+    fn state_directory_with_content_files_is_opened() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoState)));
         let files = folder.path().join("content.files");

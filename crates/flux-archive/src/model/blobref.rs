@@ -56,7 +56,7 @@ impl fmt::Display for HashType {
     }
 }
 
-/// The name of a blob: its hash and digest. As text it is in lower case, as Flux writes it.
+/// The name of a blob: its hash and digest. Its text is in lower case, as Flux writes it.
 ///
 /// ```
 /// use flux_archive::{BlobRef, HashType};
@@ -68,7 +68,7 @@ impl fmt::Display for HashType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobRef {
     hash: HashType,
-    /// Zeros after the length of a digest.
+    /// The digest, followed by zeros.
     digest: [u8; 32],
 }
 
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn upper_case_is_read_and_lower_case_written() {
+    fn blobrefs_are_read_in_upper_case_and_written_in_lower_case() {
         let upper = "sha1-A9993E364706816ABA3E25717850C26C9CD0D89D";
         let blobref = BlobRef::parse(upper).unwrap();
         assert_eq!(blobref.to_string(), upper.to_lowercase());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_has_the_length_of_its_hash() {
+    fn digest_must_have_the_length_of_its_hash() {
         assert_eq!(BlobRef::of(HashType::Sha256, b"").digest().len(), 32);
         assert_eq!(BlobRef::of(HashType::Sha1, b"").digest().len(), 20);
         assert!(BlobRef::from_digest(HashType::Sha1, &[0; 32]).is_none());

@@ -39,7 +39,7 @@ impl<'a> Entry<'a> {
         Self { index: 0, path, mode, size, mtime, ctime, content, extra }
     }
 
-    /// Sets the size of a regular file in bytes. Otherwise, the file ends with its data.
+    /// Sets the size of a regular file in bytes. Without it, the file ends with its data.
     #[must_use]
     pub fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -196,8 +196,8 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the number of bytes to write for a regular file, without its holes. Regions can overlap, so that their
-    /// sum is larger than the file.
+    /// Returns the number of bytes to write for a regular file, without its holes. If regions
+    /// overlap, this can be more than the size of the file.
     pub fn data_size(&self) -> u64 {
         match self {
             Self::Blobvec(regions) => {

@@ -1,6 +1,6 @@
 //! The integer `mode`: `st_mode` of POSIX.
 //!
-//! | bits (octal) | what |
+//! | bits (octal) | meaning |
 //! |---|---|
 //! | 0170000 | type: 0100000 regular file, 0040000 directory, 0120000 symbolic link |
 //! | 0007000 | set-user-id, set-group-id, sticky |
@@ -24,7 +24,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// Its bits in a mode.
+    /// Returns the bits of the type in a mode.
     pub fn bits(self) -> u32 {
         match self {
             Self::Regular => 0o100_000,
@@ -33,7 +33,7 @@ impl FileType {
         }
     }
 
-    /// Its letter in a listing: `f`, `d`, `l`.
+    /// Returns the letter of the type in a listing: `f`, `d` or `l`.
     pub fn letter(self) -> char {
         match self {
             Self::Regular => 'f',
@@ -53,7 +53,7 @@ impl fmt::Display for FileType {
     }
 }
 
-/// Type and permissions of an entry. The type is one of three; higher bits are kept.
+/// The type and the permissions of an entry. The type is one of three; higher bits are kept.
 ///
 /// ```
 /// use flux_archive::{FileType, Mode};
@@ -67,23 +67,23 @@ impl fmt::Display for FileType {
 pub struct Mode(u32);
 
 impl Mode {
-    /// Creates a mode of a type and the lower 12 bits of `permissions`.
+    /// Creates a mode from a type and the lower 12 bits of `permissions`.
     pub fn new(file_type: FileType, permissions: u32) -> Self {
         Self(file_type.bits() | (permissions & 0o7777))
     }
 
-    /// The mode of an integer, if its type is one of the three.
+    /// Creates a mode from an integer, if its type is one of the three.
     pub fn from_u32(mode: u32) -> Option<Self> {
         let types = [FileType::Regular, FileType::Directory, FileType::Symlink];
         types.into_iter().any(|known| known.bits() == mode & TYPE_MASK).then_some(Self(mode))
     }
 
-    /// The integer.
+    /// Returns the mode as an integer.
     pub fn as_u32(self) -> u32 {
         self.0
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn file_type(self) -> FileType {
         match self.0 & TYPE_MASK {
             0o040_000 => FileType::Directory,
@@ -92,7 +92,7 @@ impl Mode {
         }
     }
 
-    /// Permissions with set-user-id, set-group-id and sticky: 0 to 07777.
+    /// Returns the permissions, including set-user-id, set-group-id and sticky: 0 to 07777.
     pub fn permissions(self) -> u32 {
         self.0 & 0o7777
     }
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mode_of_a_type_has_that_type() {
+    fn mode_created_from_a_type_has_that_type() {
         for known in [FileType::Regular, FileType::Directory, FileType::Symlink] {
             let mode = Mode::new(known, 0o4755);
             assert_eq!((mode.file_type(), mode.permissions()), (known, 0o4755));
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_none() {
+    fn modes_of_other_file_types_are_rejected() {
         for kind in [0, 0o010_000, 0o020_000, 0o060_000, 0o140_000, 0o160_000, 0o170_000] {
             assert_eq!(Mode::from_u32(kind | 0o644), None, "{kind:o}");
         }
     }
 
     #[test]
-    fn link_mode_with_and_without_permissions_is_a_link() {
+    fn mode_of_a_link_is_recognised_with_and_without_permissions() {
         for mode in [0o120_000, 0o120_777] {
             assert_eq!(Mode::from_u32(mode).unwrap().file_type(), FileType::Symlink);
         }

@@ -1,7 +1,7 @@
 //! Paths of entries, checked once: an [`ArchivePath`] cannot leave the directory that it is relative to.
 //!
-//! RFC 37 forbids "`.` or `..` characters". As characters they would forbid `data.csv`, which is in its
-//! own examples; components are meant.
+//! RFC 37 forbids "`.` or `..` characters". Taken literally, this forbids `data.csv`, which is one
+//! of its own examples, so the rule must mean components.
 
 use std::fmt;
 
@@ -19,29 +19,29 @@ use crate::diagnostic::Code;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArchivePath(Box<str>);
 
-/// Why a string is not an [`ArchivePath`].
+/// The reason why a string is not an [`ArchivePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// Empty, or only `/` and `.`.
+    /// The path is empty, or consists only of `/` and `.`.
     #[error("the path is empty")]
     Empty,
-    /// A `..` component.
+    /// The path has a `..` component.
     #[error("the path has a \"..\" component")]
     Parent,
-    /// A NUL.
+    /// The path contains a NUL.
     #[error("the path contains a NUL")]
     Nul,
-    /// A `.` component, `//`, or a `/` at the end.
+    /// The path has a `.` component, `//`, or a `/` at the end.
     #[error("the path has a \".\" component, \"//\" or a \"/\" at its end")]
     Untidy,
-    /// A `/` at the start.
+    /// The path has a `/` at the start.
     #[error("the path is absolute")]
     Absolute,
 }
 
 impl PathError {
-    /// The code of the diagnostic.
+    /// Returns the code of the diagnostic.
     pub fn code(self) -> Code {
         match self {
             Self::Empty | Self::Parent | Self::Nul => Code::UnsafePath,
@@ -56,7 +56,7 @@ impl ArchivePath {
     ///
     /// # Errors
     ///
-    /// Same as [`normalise`](Self::normalise). Also fails if there is anything to normalise.
+    /// Same as [`normalise`](Self::normalise). Also fails if the path is not normalised.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let (path, untidy) = Self::normalise(text)?;
         match untidy.first() {
@@ -65,12 +65,12 @@ impl ArchivePath {
         }
     }
 
-    /// Normalises a path: removes `/` at both ends, `.` components and repeated `/`. Returns the path and what was
-    /// removed.
+    /// Normalises a path: removes `/` at both ends, `.` components and repeated `/`. Returns the
+    /// path and the problems that were corrected.
     ///
     /// # Errors
     ///
-    /// Fails if the path contains a NUL or a `..` component, or if nothing is left of it.
+    /// Fails if the path contains a NUL or a `..` component, or if it is empty after normalising.
     pub fn normalise(text: &str) -> Result<(Self, Vec<PathError>), PathError> {
         if text.contains('\0') {
             return Err(PathError::Nul);
@@ -97,17 +97,17 @@ impl ArchivePath {
         Ok((Self(path.into()), dropped))
     }
 
-    /// The path as text.
+    /// Returns the path as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its components, outermost first; at least one.
+    /// Returns the components, outermost first. There is at least one.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The paths of the directories above it, the nearest first, without the root.
+    /// Returns the paths of the directories above this path, nearest first and without the root.
     pub fn ancestors(&self) -> impl Iterator<Item = &str> {
         let end = |path: &str| path.rfind('/');
         let mut path = &*self.0;
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_forbidden_as_components_but_not_as_characters() {
+    fn dots_are_forbidden_only_as_whole_components() {
         for path in ["data.csv", "...", ".hidden", "a..b", "a/..b/c.", " ", "C:/x", "a\nb", "日"] {
             assert_eq!(normal(path), (path.to_owned(), Vec::new()), "{path}");
         }
     }
 
     #[test]
-    fn parent_nul_and_empty_paths_are_always_rejected() {
+    fn paths_that_are_empty_or_contain_a_parent_component_or_nul_are_rejected() {
         for (path, error) in [
             ("..", PathError::Parent),
             ("a/../b", PathError::Parent),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn normalising_drops_and_reports_what_has_no_meaning() {
+    fn normalising_a_path_removes_and_reports_meaningless_parts() {
         use PathError::{Absolute, Untidy};
         assert_eq!(normal("./a"), ("a".into(), vec![Untidy]));
         assert_eq!(normal("a//b/"), ("a/b".into(), vec![Untidy]));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_are_nearest_first() {
+    fn ancestors_of_a_path_are_returned_nearest_first() {
         let path = ArchivePath::parse("a/b/c").unwrap();
         assert_eq!(path.ancestors().collect::<Vec<_>>(), ["a/b", "a"]);
     }

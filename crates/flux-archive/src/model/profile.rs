@@ -1,4 +1,4 @@
-//! How much an archive may differ from the text of RFC 37.
+//! Profiles: the permitted deviations of an archive from the text of RFC 37.
 
 use std::fmt;
 

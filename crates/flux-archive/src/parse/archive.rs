@@ -101,7 +101,8 @@ impl OpenOptions {
         Ok(self.parse(&self.read_source(source)?)?.into_owned())
     }
 
-    /// Returns all differences from RFC 37 that the profile reports or refuses, in the order of the document.
+    /// Returns all deviations from RFC 37 that the profile reports or rejects, in the order of the
+    /// document.
     ///
     /// ```
     /// use flux_archive::diagnostic::Code;
@@ -138,7 +139,7 @@ impl OpenOptions {
         document: &[u8],
         take: &mut dyn FnMut(&Diagnostic) -> Result<()>,
     ) -> Result<u64> {
-        // First find how the entries are related, then what is wrong with each.
+        // First find the relations between the entries, then the errors in each.
         let raw_entries = self.entries(document)?;
         let mut report = self.report(&raw_entries);
         let mut placed: Vec<(u64, Option<Json<'_>>, ArchivePath, FileType)> = Vec::new();
@@ -188,7 +189,8 @@ impl OpenOptions {
         report
     }
 
-    /// Interprets one entry after another. Calls `take` with each, and with its meaning if it has one.
+    /// Interprets one entry after another. Calls `take` with each, and with its meaning if it is
+    /// valid.
     fn each_entry<'a>(
         &self,
         document: &'a [u8],
@@ -233,7 +235,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Returns the offset of a part of a document.
+/// Returns the offset of `part` in the document that it borrows from.
 fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
@@ -282,10 +284,10 @@ impl Relations {
             let Some((kind, before)) = tree.insert(item.path, item.file_type, at) else { continue };
             if (kind == FileType::Directory) == (item.file_type == FileType::Directory) {
                 superseded[before] = true;
-                let message = format!("a {kind} before has the same path; the last one is used");
+                let message = format!("an earlier {kind} has the same path; the last one is used");
                 add(at, Code::DuplicatePath, message);
             } else {
-                add(at, Code::BelowNoDirectory, format!("a {kind} before has the same path"));
+                add(at, Code::BelowNoDirectory, format!("an earlier {kind} has the same path"));
             }
         }
         for (at, item) in items.iter().enumerate().filter(|(at, _)| !superseded[*at]) {

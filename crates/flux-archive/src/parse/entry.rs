@@ -1,4 +1,4 @@
-//! From members to the meaning of an entry.
+//! Interpreting the members of an entry.
 //!
 //! | `mode` | `encoding` | `data` | content |
 //! |---|---|---|---|
@@ -10,8 +10,8 @@
 //! | regular | `base64` | string | bytes |
 //! | regular | `blobvec` | array | regions |
 //!
-//! All readers of Flux read what is a warning here in the same way; where they differ or lose content, it
-//! is an error.
+//! A deviation that all readers of Flux treat in the same way is a warning here. If they differ or
+//! lose content, it is an error.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
@@ -27,11 +27,11 @@ use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile}
 use binio::diagnostic::count;
 use binio::{check_limit, pointer};
 
-/// Members of the dialect before RFC 37 that RFC 37 does not define.
+/// The members of the dialect before RFC 37 that RFC 37 does not define.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// Interprets an entry. Returns `None` for an entry that every profile refuses. The profile matters for
-/// the dialect before RFC 37 only. Fails if a limit is exceeded.
+/// Interprets an entry. Returns `None` for an entry that every profile rejects. The profile matters
+/// only for the dialect before RFC 37. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
     profile: Profile,
@@ -74,7 +74,7 @@ pub(crate) fn decode<'a>(
     Ok(Some(entry))
 }
 
-/// The members by name; of equal names the last one.
+/// The members by name. If a name occurs twice, the last member is used.
 #[derive(Default)]
 struct Members<'a> {
     path: Option<Json<'a>>,
@@ -84,7 +84,7 @@ struct Members<'a> {
     ctime: Option<Json<'a>>,
     encoding: Option<Json<'a>>,
     data: Option<Json<'a>>,
-    /// Members that RFC 37 does not define.
+    /// The members that RFC 37 does not define.
     extra: Vec<(Text<'a>, Json<'a>)>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// Keeps a member that RFC 37 does not define. Returns whether its name occurred before.
+    /// Keeps a member that RFC 37 does not define. Returns `true` if its name occurred before.
     fn add_extra(
         &mut self,
         name: &str,
@@ -139,8 +139,8 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| value)
     }
 
-    /// Whether the entry is in the dialect before RFC 37, and reports it. That dialect had no `encoding`; its
-    /// entries have `type` and `version`, or `blobvec` as a member.
+    /// Returns `true` if the entry is in the dialect before RFC 37, and reports this. That dialect
+    /// had no `encoding`; its entries have `type` and `version`, or `blobvec` as a member.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
         let is_known =
@@ -159,7 +159,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The normalised path, from the member or the key.
+/// Returns the normalised path, from the member or the key.
 fn path<'a>(
     key: Option<&Json<'a>>,
     members: &Members<'a>,
@@ -168,7 +168,9 @@ fn path<'a>(
 ) -> Result<Option<ArchivePath>> {
     let (written, place) = match (members.path.as_ref(), key) {
         (Some(path), Some(_)) => {
-            report.entry(Code::PathInDict, "/path", || "it overrides the key".to_owned());
+            report.entry(Code::PathInDict, "/path", || {
+                "the member `path` overrides the key".to_owned()
+            });
             (path, "/path")
         }
         (Some(path), None) => (path, "/path"),
@@ -209,7 +211,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     };
     let Some(mode) = integer(value).and_then(|mode| u32::try_from(mode).ok()) else {
         report.entry(Code::ModeType, "/mode", || {
-            format!("expected an integer of 32 bits, found {}", brief(value))
+            format!("expected a 32-bit integer, found {}", brief(value))
         });
         return None;
     };
@@ -222,7 +224,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     known
 }
 
-/// A member of the wrong type, which was reported.
+/// A member has the wrong type, which was reported.
 #[derive(Clone, Copy)]
 struct Wrong;
 
@@ -246,13 +248,13 @@ fn time(
     let seconds = integer(value);
     if seconds.is_none() {
         report.entry(Code::TimeType, &format!("/{name}"), || {
-            format!("expected an integer of 64 bits, found {}", brief(value))
+            format!("expected a 64-bit integer, found {}", brief(value))
         });
     }
     seconds.ok_or(Wrong).map(Some)
 }
 
-/// The start of a value, for a message.
+/// Returns the start of a value, for a message.
 fn brief(value: &Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {
@@ -261,7 +263,7 @@ fn brief(value: &Json<'_>) -> String {
     }
 }
 
-/// Where the content of an entry comes from.
+/// The members that determine the content of an entry, and the options for interpreting them.
 struct Context<'m, 'a> {
     members: &'m Members<'a>,
     size: Option<u64>,
@@ -291,7 +293,7 @@ impl<'a> Context<'_, 'a> {
             return Ok(None);
         };
         let problem = match Text::from_json(data) {
-            Err(error) => format!("expected a string as target, found {error}"),
+            Err(error) => format!("expected a string as the target, found {error}"),
             Ok(target) if target.is_empty() => "the target is empty".to_owned(),
             Ok(target) if target.has_nul() => "the target contains a NUL".to_owned(),
             Ok(target) => {
@@ -305,7 +307,7 @@ impl<'a> Context<'_, 'a> {
 
     fn needless(&mut self, name: &str, value: Option<&Json<'_>>) {
         if value.is_some() {
-            let message = || format!("{name} has no meaning here");
+            let message = || format!("{name} is meaningless for this entry");
             self.report.entry(Code::NeedlessMember, &format!("/{name}"), message);
         }
     }
@@ -324,7 +326,7 @@ impl<'a> Context<'_, 'a> {
             return Ok(None);
         }
         let Some(data) = &self.members.data else {
-            self.report.entry(Code::DataMissing, "", || format!("encoding {name} without data"));
+            self.report.entry(Code::DataMissing, "", || format!("encoding {name}, but no data"));
             return Ok(None);
         };
         match &*name {
@@ -334,7 +336,7 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// A file of the dialect before RFC 37, with data in base64 or in regions.
+    /// Interprets a file in the dialect before RFC 37, whose data is base64 or regions.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
         match (&self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),
@@ -394,7 +396,7 @@ impl<'a> Context<'_, 'a> {
         Ok(regions.map(Content::Blobvec))
     }
 
-    /// The data, which must be a string.
+    /// Returns the data, which must be a string.
     fn string(&mut self, data: &Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
@@ -410,8 +412,8 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Compares the size with that of the data, and reports a difference. Returns whether they fit: a file
-    /// with `holes` may be longer than its data.
+    /// Compares the size with that of the data, and reports a difference. Returns `true` if they
+    /// are consistent: a file with `holes` may be longer than its data.
     fn size_of_data(&mut self, len: u64, holes: bool) -> bool {
         match self.size {
             None => self.size_missing(),

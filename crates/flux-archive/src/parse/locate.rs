@@ -1,14 +1,14 @@
-//! The place of the archive in its document, and its container.
+//! Locating the archive in its document, and determining its container.
 //!
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
-//! | `{`, members of an entry (`mode` a number, `path` a string) | one object after the other |
-//! | `{`, `attributes` without `mode`, in it `system`, in it `files` | a jobspec: its files |
+//! | `{`, members of an entry (`mode` a number, `path` a string) | consecutive objects |
+//! | `{`, `attributes` without `mode`, which contains `system`, which contains `files` | a jobspec: its files |
 //! | `{`, anything else | the dict |
 //!
 //! A value of a dict is an object, so a number or string under one of RFC 37's keys means that the
-//! document starts with an entry. A dict is read only as far as that takes.
+//! document starts with an entry. A dict is read only until this is decided.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Cursor, Text, integer};
@@ -18,11 +18,11 @@ use crate::parse::Member;
 /// The place of the files in a jobspec, as a JSON pointer.
 pub const JOBSPEC_FILES: &str = "/attributes/system/files";
 
-/// The archive in its document.
+/// The position of an archive in its document.
 pub(super) struct Place<'a> {
-    /// Within the array or dict, or before the first object.
+    /// A cursor within the array or dict, or before the first object.
     pub(super) cursor: Cursor<'a>,
-    /// `None` for a value of another kind.
+    /// The container, or `None` for any other value.
     pub(super) form: Option<Form>,
     pub(super) pointer: String,
 }
@@ -86,7 +86,7 @@ pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     Ok(value)
 }
 
-/// A document as text.
+/// Returns a document as text.
 pub(super) fn text_of(document: &[u8]) -> Result<&str> {
     simdutf8::compat::from_utf8(document).map_err(|error| {
         Error::new(ErrorKind::Json("not UTF-8".to_owned())).at(error.valid_up_to() as u64)
@@ -99,7 +99,7 @@ enum Kind {
     Jobspec,
 }
 
-/// The kind of the object at the start.
+/// Returns the kind of the object at the start.
 fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     cursor.expect(b'{')?;
     let mut first = true;
@@ -132,7 +132,7 @@ fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Dict)
 }
 
-/// The value at a JSON pointer. Checks the whole document.
+/// Returns a cursor at the value of a JSON pointer. Checks the whole document.
 fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     let fail = |message| Error::new(ErrorKind::Pointer { pointer: pointer.to_owned(), message });
     let tokens = binio::pointer::tokens(pointer).map_err(|error| fail(error.to_string()))?;
@@ -146,7 +146,8 @@ fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     Ok(cursor)
 }
 
-/// The value of a key (the last of equal keys) or of an index.
+/// Returns a cursor at the value of a key, which is the last value of several equal keys, or of an
+/// index.
 fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> {
     let array = cursor.take(b'[');
     if !array && !cursor.take(b'{') {
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn first_members_define_the_form() {
+    fn members_of_the_document_determine_its_form() {
         for (text, form) in [
             ("[]", Some(Form::Array)),
             ("{}", Some(Form::Dict)),
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_jobspec_are_found() {
+    fn files_in_a_jobspec_are_located() {
         let jobspec = r#"{"version":1,"resources":[{"type":"slot"}],"tasks":[],
             "attributes":{"system":{"duration":0,"files":{"script":{"mode":33152}}}}}"#;
         assert_eq!(place(jobspec, None), (Some(Form::Dict), JOBSPEC_FILES.to_owned()));
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn pointer_leads_into_objects_and_arrays() {
+    fn pointer_is_followed_into_objects_and_arrays() {
         let text = r#"{"a/b":[5,{"m~":{}}],"a/b":[0,{"m~":[]}]}"#;
         assert_eq!(place(text, Some("/a~1b/1/m~0")).0, Some(Form::Array));
         for (pointer, message) in [

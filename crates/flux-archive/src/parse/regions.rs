@@ -1,4 +1,4 @@
-//! The regions of a file whose data are in a store: an array of `[offset, size, blobref]`.
+//! Parsing the regions of a file whose data is in a store: an array of `[offset, size, blobref]`.
 
 use super::report::Report;
 use crate::diagnostic::Code;
@@ -7,11 +7,11 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// Size of the largest blob that RFC 10 recommends; a store may refuse larger ones.
+/// The maximum size of a blob that RFC 10 recommends. A store may reject larger blobs.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
-/// Parses all regions. Returns `None` if one of them has no meaning. `place` is the JSON pointer from the
-/// entry.
+/// Parses all regions. Returns `None` if one of them is invalid. `place` is the JSON pointer
+/// relative to the entry.
 pub(super) fn regions(
     data: &Json<'_>,
     place: &str,
@@ -31,14 +31,14 @@ pub(super) fn regions(
             Some(region) if size.is_some_and(|size| region.end() > size) => {
                 valid = false;
                 at.add(Code::Region, "", || {
-                    format!("it ends at {}, after the end of the file", region.end())
+                    format!("the region ends at {}, after the end of the file", region.end())
                 });
             }
             Some(region) => {
                 if region.offset < end {
                     at.add(Code::UntidyRegions, "", || {
                         format!(
-                            "it starts at {}, before the end of another at {end}",
+                            "the region starts at {}, before the end of an earlier one at {end}",
                             region.offset
                         )
                     });
@@ -90,7 +90,9 @@ fn region(tuple: &Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
     let mut number = |value: &Json<'_>, place, what| {
         let number = integer(value).and_then(|number| u64::try_from(number).ok());
         if number.is_none() {
-            at.add(Code::Region, place, || format!("expected a non-negative integer as {what}"));
+            at.add(Code::Region, place, || {
+                format!("expected a non-negative integer as the {what}")
+            });
         }
         number
     };
@@ -100,28 +102,30 @@ fn region(tuple: &Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
         return Ok(None);
     };
     if offset.checked_add(size).is_none_or(|end| i64::try_from(end).is_err()) {
-        at.add(Code::Region, "", || "its end does not fit in 63 bits".to_owned());
+        at.add(Code::Region, "", || "the end of the region does not fit into 63 bits".to_owned());
         return Ok(None);
     }
     if size == 0 {
-        at.add(Code::UntidyRegions, "/1", || "a region of length 0".to_owned());
+        at.add(Code::UntidyRegions, "/1", || "the region has length 0".to_owned());
     }
     if size > USUAL_BLOB_SIZE {
-        at.add(Code::UntidyBlob, "/1", || format!("a blob of {size} bytes, above 1 MiB"));
+        at.add(Code::UntidyBlob, "/1", || {
+            format!("the blob has {size} bytes, which is more than 1 MiB")
+        });
     }
     Ok(Some(Region { offset, size, blobref }))
 }
 
 fn blobref_of(value: &Json<'_>, at: &mut Place<'_, '_>) -> Option<BlobRef> {
     let Ok(text) = Text::from_json(value) else {
-        at.add(Code::Region, "/2", || "expected a string as blobref".to_owned());
+        at.add(Code::Region, "/2", || "expected a string as the blobref".to_owned());
         return None;
     };
     let text = text.decode();
     match BlobRef::parse(&text) {
         Ok(blobref) => {
             if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-                at.add(Code::UntidyBlob, "/2", || "a blobref in upper case".to_owned());
+                at.add(Code::UntidyBlob, "/2", || "the blobref is in upper case".to_owned());
             }
             Some(blobref)
         }

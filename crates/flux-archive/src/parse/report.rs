@@ -1,4 +1,4 @@
-//! The collector of diagnostics, with the place of each, up to a limit.
+//! Collecting diagnostics with their places, up to a limit.
 
 use super::raw::RawEntry;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
@@ -17,14 +17,14 @@ pub(crate) struct Report<'a> {
     index: u64,
     key: Option<Json<'a>>,
     path: Option<Text<'a>>,
-    /// With the index of their entry.
+    /// The diagnostics, each with the index of its entry.
     diagnostics: Vec<(u64, Diagnostic)>,
     warnings: u64,
     errors: u64,
 }
 
 impl<'a> Report<'a> {
-    /// Collects what a profile does not accept, in the archive at a pointer.
+    /// Creates a report of what the profile does not accept in the archive at a pointer.
     pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
             profile,
@@ -47,12 +47,12 @@ impl<'a> Report<'a> {
 
     /// Sets the entry by index, key and path.
     pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
-        // Each diagnostic copies the path.
+        // Omit an overlong path, because each diagnostic copies it.
         let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);
     }
 
-    /// Reports something about the archive.
+    /// Reports a problem with the archive as a whole.
     pub(crate) fn archive(&mut self, code: Code, message: &str) {
         if let Some(severity) = self.add(code) {
             let place = match self.archive.as_str() {
@@ -64,7 +64,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Reports something at `below`, a JSON pointer from the entry.
+    /// Reports a problem at `below`, a JSON pointer relative to the entry.
     pub(crate) fn entry(&mut self, code: Code, below: &str, message: impl FnOnce() -> String) {
         let Some(severity) = self.add(code) else { return };
         let mut pointer = self.archive.clone();
@@ -79,7 +79,8 @@ impl<'a> Report<'a> {
         self.diagnostics.push((self.index, diagnostic));
     }
 
-    /// Counts a code that the profile does not accept. `None` if it does, or beyond the limit.
+    /// Counts a problem and returns its severity, or `None` if the profile accepts it or the limit
+    /// is exceeded.
     fn add(&mut self, code: Code) -> Option<Severity> {
         let severity = self.profile.severity(code)?;
         let found = if severity == Severity::Error { &mut self.errors } else { &mut self.warnings };
@@ -87,7 +88,7 @@ impl<'a> Report<'a> {
         (*found <= self.max_diagnostics).then_some(severity)
     }
 
-    /// How much was reported.
+    /// Returns the number of diagnostics reported.
     pub(crate) fn count(&self) -> u64 {
         self.warnings + self.errors
     }
@@ -97,7 +98,7 @@ impl<'a> Report<'a> {
         &self.archive
     }
 
-    /// Takes the diagnostics so far out of the report, which goes on counting.
+    /// Removes and returns the diagnostics so far. Their number is not reset.
     pub(crate) fn take(&mut self) -> Vec<Diagnostic> {
         self.diagnostics.drain(..).map(|(_, diagnostic)| diagnostic).collect()
     }
@@ -112,7 +113,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Appends a key to a JSON pointer; a key that is not Unicode is appended as it is written.
+/// Appends a key to a JSON pointer. A key that is not Unicode is appended as written.
 fn push_key(pointer: &mut String, key: &Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => pointer::push(pointer, &key.decode()),

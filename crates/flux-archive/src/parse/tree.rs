@@ -1,19 +1,20 @@
 //! The paths of an archive as a tree.
 //!
-//! A node is found by its parent and its name, so that the time for a path is proportional to its length,
-//! whatever its depth.
+//! A node is found by its parent and its name, so the time for a path is proportional to its
+//! length, regardless of its depth.
 
 use std::collections::HashMap;
 
 use crate::model::{ArchivePath, FileType};
 
-/// The number of the root.
+/// The index of the root.
 const ROOT: usize = 0;
 
-/// Paths of entries, and the directories above them.
+/// The paths of entries, and the directories above them.
 pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
-    /// By number, the type and place of an entry; `None` for a directory without an entry.
+    /// The type and the position of the entry at each node; `None` for a directory without an
+    /// entry.
     entries: Vec<Option<(FileType, usize)>>,
 }
 
@@ -22,8 +23,9 @@ impl<'p> Tree<'p> {
         Self { numbers: HashMap::new(), entries: vec![None] }
     }
 
-    /// Adds an entry with its place in a list. Returns type and place of the entry before that has the same
-    /// path. Of such entries the last one is kept, and rather one that is not a directory.
+    /// Adds an entry with its position in a list. Returns the type and the position of an earlier
+    /// entry with the same path. The last entry of a path is kept, but a directory does not replace
+    /// a file or link.
     pub(crate) fn insert(
         &mut self,
         path: &'p ArchivePath,
@@ -45,7 +47,7 @@ impl<'p> Tree<'p> {
         before
     }
 
-    /// The outermost path above a path that is not a directory, and its type.
+    /// Returns the outermost file or link above a path, and its type.
     pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);
@@ -70,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outermost_path_that_is_not_a_directory_blocks() {
+    fn path_is_blocked_by_the_outermost_non_directory_above_it() {
         let paths = ["a", "a/b", "a/b/c", "d/e", "d/e/f", "ab/c"]
             .map(|path| ArchivePath::parse(path).unwrap());
         let [a, ab, abc, de, def, other] = &paths;

@@ -1,4 +1,4 @@
-//! Stores by their content: a directory, a database, or a dump.
+//! Opening a store by its content: a directory, a database, or a dump.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,8 +9,8 @@ use super::{BlobStore, BlobStoreMut, DirStore, StoreError};
 /// The first bytes of every `SQLite` database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Opens a store for reading: a directory of blobs, a `content.sqlite` or a file of `flux dump`. The content of the
-/// file decides which, not its name.
+/// Opens a store for reading: a directory of blobs, a `content.sqlite` or a file of `flux dump`.
+/// The kind is detected from the content of the file, not from its name.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -102,7 +102,7 @@ mod tests {
     use crate::model::HashType;
 
     #[test]
-    fn content_decides_how_a_store_is_opened() {
+    fn kind_of_a_store_is_detected_from_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let mut names = vec!["blobs"];
@@ -110,7 +110,7 @@ mod tests {
         for name in names {
             let blobref = create(path(name)).unwrap().put(HashType::Sha1, b"abc").unwrap();
             assert_eq!(path(name).is_dir(), name == "blobs");
-            // Under a name that says otherwise.
+            // Rename the database to a misleading name.
             std::fs::rename(path(name), path("other.tar")).unwrap();
             assert!(open(path("other.tar")).unwrap().contains(&blobref).unwrap());
             assert!(create(path("other.tar")).unwrap().contains(&blobref).unwrap());

@@ -18,7 +18,7 @@ use binio::write::NewFile;
 use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// The file of a broker next to its blobs.
+/// The name of the checkpoint file that a broker keeps next to its blobs.
 const CHECKPOINT: &str = "kvs-primary";
 
 /// A directory of files named by their blobrefs.
@@ -71,8 +71,8 @@ impl DirStore {
         sharded: bool;
     }
 
-    /// Returns `true` if this is the store of a broker: then the keys are blobs too, and a checkpoint names their
-    /// root.
+    /// Returns `true` if this is the store of a broker, whose keys are blobs as well. A checkpoint
+    /// refers to their root.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
@@ -109,7 +109,7 @@ impl DirStore {
         for path in self.paths(blobref) {
             match open_regular(&path) {
                 Ok(Some(opened)) => return Ok(opened),
-                Ok(None) => return Err(StoreError::Corrupt("it is not a regular file".into())),
+                Ok(None) => return Err(StoreError::Corrupt("not a regular file".into())),
                 Err(error) if is_absence(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -137,8 +137,8 @@ impl DirStore {
     }
 }
 
-/// Opens a file for reading. Returns its length too, and `None` for anything but a regular file. Does not
-/// wait for the writer of a FIFO.
+/// Opens a regular file for reading, and returns it with its length. Returns `None` for any other
+/// file, without waiting for the writer of a FIFO.
 fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -154,16 +154,16 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Returns `true` if the file does not exist, or its directory is something else.
+/// Returns `true` if the file does not exist, or if its parent is not a directory.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Reads a file that had a size when it was opened.
+/// Reads a file that had `size` bytes when it was opened.
 fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     out.clear();
-    // Limited again: the file may grow while it is read.
+    // Limit the length again, because the file may grow while it is read.
     file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
     StoreError::check_size(out.len() as u64)
 }
@@ -239,7 +239,7 @@ impl BlobStoreMut for DirStore {
     }
 }
 
-/// Whether it is the name of one of the 256 subdirectories.
+/// Returns `true` if `name` is that of one of the 256 subdirectories.
 fn is_shard(name: &str) -> bool {
     name.len() == 2 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directory_is_a_store_flat_and_sharded() {
+    fn flat_and_sharded_directories_pass_the_store_suite() {
         for sharded in [false, true] {
             let folder = tempfile::tempdir().unwrap();
             let store = DirStore::create(folder.path().join("blobs")).unwrap().sharded(sharded);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_are_found_flat_and_sharded() {
+    fn blobs_are_found_in_both_directory_layouts() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         let flat = store.put(HashType::Sha1, b"flat").unwrap();
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_blob_is_repaired_by_storing_it_again() {
+    fn storing_a_damaged_blob_again_repairs_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         let blobref = store.put(HashType::Sha1, b"right").unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_not_blobs() {
+    fn files_with_other_names_are_not_listed_as_blobs() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kvs-primary"), b"{}").unwrap();
         fs::write(folder.path().join("sha1-00"), b"").unwrap();
@@ -300,7 +300,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn pipes_and_devices_in_a_store_are_not_blobs_and_do_not_block() {
+    fn pipes_and_devices_in_a_store_are_rejected_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::create(folder.path().join("blobs")).unwrap();
         let [fifo, zeros, link] = [&b"fifo"[..], b"zeros", b"link"].map(|blob| {
@@ -319,12 +319,12 @@ mod tests {
             assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
             assert!(store.contains(blobref).is_err());
         }
-        // A blob may be a link; its target does not matter, since the caller verifies the blob.
+        // A blob may be a link. The target does not matter, because the caller verifies the blob.
         fs::write(folder.path().join("elsewhere"), b"link").unwrap();
         std::os::unix::fs::symlink("../elsewhere", &link.1).unwrap();
         store.get(&link.0, &mut out).unwrap();
         assert_eq!(out, b"link");
-        // Storing a blob replaces them.
+        // Storing a blob replaces the FIFO or device.
         for blob in [&b"fifo"[..], b"zeros"] {
             let blobref = store.put(HashType::Sha1, blob).unwrap();
             store.get(&blobref, &mut out).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_of_another_length_is_not_read() {
+    fn blob_file_with_an_unexpected_length_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         let blobref = BlobRef::of(HashType::Sha1, b"abc");
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn file_is_not_a_directory_store() {
+    fn opening_a_file_as_a_directory_store_fails() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(DirStore::open(file.path()).is_err());
         assert!(DirStore::open("/nonexistent/blobs").is_err());

@@ -29,7 +29,7 @@ struct Place {
     size: u64,
 }
 
-/// An uncompressed tar file of `flux dump`. Of a truncated file, the complete members can be read.
+/// An uncompressed tar file of `flux dump`. The complete members of a truncated file can be read.
 #[derive(Debug)]
 pub struct DumpTar {
     source: FileSource,
@@ -60,7 +60,7 @@ impl DumpTar {
             let member = match member {
                 Ok(member) => member,
                 Err(error) if end == 0 => {
-                    return Err(StoreError::Damaged(format!("no tar: {error}")));
+                    return Err(StoreError::Damaged(format!("not a tar file: {error}")));
                 }
                 Err(error) => {
                     damage = Some(error.to_string());
@@ -71,7 +71,8 @@ impl DumpTar {
             let name = member.path_bytes().into_owned();
             let data_end = place.offset.saturating_add(place.size);
             if data_end > len {
-                damage = Some(format!("the data of {} are cut", String::from_utf8_lossy(&name)));
+                damage =
+                    Some(format!("the data of {} is truncated", String::from_utf8_lossy(&name)));
                 break;
             }
             end = data_end.next_multiple_of(BLOCK);
@@ -83,11 +84,11 @@ impl DumpTar {
         }
         // A complete file has blocks of zeros after the last member.
         if damage.is_none() && end.saturating_add(BLOCK) > len {
-            damage = Some(format!("the file ends at byte {len}, without the mark of its end"));
+            damage = Some(format!("the file ends at byte {len} without an end marker"));
         }
         let damage = damage.map(|damage| match last {
-            Some(last) => format!("{damage}; what follows {last} is missing"),
-            None => format!("{damage}; all of it is missing"),
+            Some(last) => format!("{damage}; everything after {last} is missing"),
+            None => format!("{damage}; everything is missing"),
         });
         let mut blobs = HashMap::new();
         for place in places {
@@ -116,8 +117,8 @@ impl DumpTar {
         Ok(value)
     }
 
-    /// Returns the names of all regular members, such as `archive/main`, in no order. Names that are not UTF-8 are
-    /// left out.
+    /// Returns the names of all regular members, such as `archive/main`, in no particular order.
+    /// Names that are not UTF-8 are omitted.
     pub fn members(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().filter_map(|name| std::str::from_utf8(name).ok())
     }
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_blobs_by_both_hashes() {
+    fn members_of_a_dump_are_found_by_both_hashes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         let blobs = suite::blobs();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_paths_of_members() {
+    fn keys_are_read_from_the_members_of_a_dump() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         dump(&path, &[("archive/main", b"[]")]);
@@ -213,25 +214,29 @@ mod tests {
     }
 
     #[test]
-    fn truncated_file_is_read_as_far_as_it_goes() {
+    fn complete_members_of_a_truncated_dump_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         dump(&path, &[("archive/a", &[7; 300]), ("archive/main", &[7; 5000]), ("archive/z", b"")]);
         assert_eq!(DumpTar::open(&path).unwrap().damage(), None);
         let whole = std::fs::read(&path).unwrap();
-        // In data, in a header, before a header, and before the blocks of zeros.
+        // Truncate the file in data, in a header, before a header, and before the blocks of zeros.
         for (len, keys, damage) in [
-            (2000, 1, "the data of archive/main are cut; what follows archive/a is missing"),
-            (1100, 1, "failed to read entire block; what follows archive/a is missing"),
+            (
+                2000,
+                1,
+                "the data of archive/main is truncated; everything after archive/a is missing",
+            ),
+            (1100, 1, "failed to read entire block; everything after archive/a is missing"),
             (
                 1024,
                 1,
-                "the file ends at byte 1024, without the mark of its end; what follows archive/a is missing",
+                "the file ends at byte 1024 without an end marker; everything after archive/a is missing",
             ),
             (
                 7168,
                 3,
-                "the file ends at byte 7168, without the mark of its end; what follows archive/z is missing",
+                "the file ends at byte 7168 without an end marker; everything after archive/z is missing",
             ),
         ] {
             std::fs::write(&path, &whole[..len]).unwrap();

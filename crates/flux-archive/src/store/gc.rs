@@ -1,4 +1,4 @@
-//! Removing blobs that no archive names.
+//! Removing blobs to which no archive refers.
 
 use std::collections::HashSet;
 
@@ -10,11 +10,11 @@ use crate::store::BlobStoreMut;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
-    /// The number of blobs that are named and were kept.
+    /// The number of blobs that were kept, because an archive refers to them.
     pub kept: u64,
-    /// The blobs that are not named and were removed.
+    /// The blobs that were removed, because no archive refers to them.
     pub removed: Vec<BlobRef>,
-    /// The blobs that are named but not in the store, sorted.
+    /// The blobs to which an archive refers, but which are not in the store, sorted.
     pub missing: Vec<BlobRef>,
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use crate::store::{BlobStore, MemoryStore};
 
     #[test]
-    fn dry_run_reports_blobs_and_removes_none() {
+    fn dry_run_of_garbage_collection_reports_blobs_without_removing_them() {
         let store = MemoryStore::new();
         let [kept, gone] =
             [b"kept", b"gone"].map(|blob| store.put(HashType::Sha256, blob).unwrap());

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_pass_the_test_of_a_store() {
+    fn layered_stores_pass_the_store_suite() {
         let layers = [MemoryStore::new(), MemoryStore::new()];
         let blobs = suite::blobs();
         let put = |(index, blob): (usize, &Vec<u8>)| layers[index % 2].put(HashType::Sha1, blob);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_layer_does_not_hide_the_next() {
+    fn blobs_are_found_behind_a_failing_layer() {
         let store = MemoryStore::new();
         let there = store.put(HashType::Sha1, b"abc").unwrap();
         let layered = Layered::new().with(Broken).with(&store);

@@ -36,7 +36,7 @@ impl MemoryStore {
         self.write().insert(blobref, blob.into());
     }
 
-    // Every call leaves the map valid, also when a thread panicked.
+    // Ignore poisoning: every call leaves the map valid, even if a thread panics.
     fn read(&self) -> RwLockReadGuard<'_, Blobs> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_a_store() {
+    fn memory_store_passes_the_store_suite() {
         suite::check_writing(&MemoryStore::new());
     }
 }

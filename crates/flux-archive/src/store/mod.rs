@@ -1,12 +1,12 @@
 //! Stores of blobs: the trait [`BlobStore`] and its implementations.
 //!
-//! | store | holds blobs in | written by |
+//! | store | location of blobs | written by |
 //! |---|---|---|
 //! | [`MemoryStore`] | memory | this crate |
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
 //! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
 //! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
-//! | `RegionStore` (on Unix) | parts of ordinary files | nothing is written |
+//! | `RegionStore` (on Unix) | parts of ordinary files | none: read-only |
 //! | [`Layered`] | other stores, searched in turn | - |
 //!
 //! [`open`] and [`create`] detect the kind of a store from its content.
@@ -75,8 +75,8 @@ pub trait BlobStore: Send + Sync {
     /// [`StoreError::Io`] if they cannot be read. A store need not compare the digest.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// Gets a blob of `size` bytes. A store that knows the length of a blob checks it before reading, so that a few
-    /// bytes of an archive cannot cause a large blob to be read in vain.
+    /// Gets a blob of `size` bytes. If the store knows the length of the blob, it checks the length
+    /// before reading, so that a small archive cannot cause a large blob to be read in vain.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ pub(crate) fn get_verified(
         return Ok(());
     }
     let found = BlobRef::of(blobref.hash(), out);
-    Err(StoreError::Corrupt(format!("its digest is {found}")))
+    Err(StoreError::Corrupt(format!("the digest is {found}")))
 }
 
 /// Gets the blob of a region, and verifies its length and digest.
@@ -152,7 +152,7 @@ pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -
     }
     let computed = BlobRef::of(blobref.hash(), out);
     if computed != blobref {
-        let message = format!("its digest is {computed}");
+        let message = format!("the digest is {computed}");
         return Err(blob_error(Code::BlobDigest, message));
     }
     Ok(())
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blob_under_a_false_name_is_damaged() {
+    fn blob_stored_under_a_wrong_name_fails_verification() {
         let store = MemoryStore::new();
         let blobref = BlobRef::of(HashType::Sha1, b"right");
         store.insert_as(blobref, b"wrong".as_slice());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_above_a_gibibyte_is_refused() {
+    fn blob_larger_than_1_gib_is_rejected() {
         assert!(StoreError::check_size(MAX_BLOB_SIZE).is_ok());
         let error = StoreError::check_size(MAX_BLOB_SIZE + 1).unwrap_err();
         assert!(matches!(error, StoreError::TooBig { .. }), "{error}");

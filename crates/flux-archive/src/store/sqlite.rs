@@ -6,17 +6,17 @@
 //! checkpt(key TEXT UNIQUE, value TEXT)                                        -- before
 //! ```
 //!
-//! | column | holds |
+//! | column | content |
 //! |---|---|
 //! | `hash` | the digest, 20 or 32 bytes, without the name of the hash |
-//! | `size` | -1: `object` is the blob; else `object` is an LZ4 block that decodes to `size` bytes |
+//! | `size` | -1: `object` is the blob; otherwise `object` is an LZ4 block that decodes to `size` bytes |
 //!
-//! **The digest is stored as text**, whatever the declared type of the column: Flux binds it so. A look-up
-//! with a blob finds no row, and Flux does not find a row that is written as a blob.
+//! **The digest is stored as text**, whatever the declared type of the column: Flux binds it as
+//! text. A look-up with a blob finds no row, and Flux does not find a row whose digest is a blob.
 //!
-//! A database may be malicious. Only plain tables are accepted, since a view, a virtual table or a computed
-//! column runs code of its own. Statements may read these tables and nothing else, they end after a number
-//! of steps, and a blob is measured before it is fetched.
+//! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or
+//! a computed column can run its own code. Statements may access only these tables, and they stop
+//! after a number of steps. The length of a blob is checked before it is fetched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -45,23 +45,25 @@ const SCHEMA: &str = "
 /// The tables of Flux.
 const TABLES: [&str; 3] = ["objects", "checkpt", "checkpt_v2"];
 
-/// Steps of the database's machine, in thousands, that one row may take. A look-up takes less than one.
+/// The maximum number of steps of the database engine per row, in thousands. A look-up takes less
+/// than a thousand.
 const MAX_STEPS: u32 = 10_000;
 
-/// Checkpoints that are read at most; Flux keeps five.
+/// The maximum number of checkpoints to read. Flux keeps five.
 const MAX_CHECKPOINTS: u32 = 100;
 
-/// Size in bytes from which Flux compresses a blob.
+/// The minimum size in bytes of a blob that Flux compresses.
 const COMPRESS_FROM: usize = 256;
 
-/// The largest ratio of LZ4.
+/// The maximum compression ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// A `content.sqlite` of Flux, offline: no broker may have it open.
+/// A `content.sqlite` of Flux that no broker has open.
 ///
-/// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), database and log
-/// are copied to a temporary directory, and the copy is read. On Unix the copy has no name once the store
-/// is open, so that nothing is left of it whatever ends the process.
+/// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), the
+/// database and the log are copied to a temporary directory, and the copy is read. On Unix, the
+/// copy is unlinked once the store is open, so that it does not outlive the process, however the
+/// process ends.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -78,13 +80,13 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// Steps since the last row, in thousands.
+    /// The number of steps since the last row, in thousands.
     steps: Arc<AtomicU32>,
-    /// The copy that is read, where files that are open cannot be removed.
+    /// The copy that is read, on systems that cannot remove open files.
     _copy: Option<DatabaseCopy>,
 }
 
-/// A digest, bound as Flux binds it.
+/// A digest, which is bound as text, as by Flux.
 struct AsText<'a>(&'a [u8]);
 
 impl ToSql for AsText<'_> {
@@ -107,11 +109,12 @@ impl SqliteStore {
         logs.retain(|(log, _)| log.is_file());
         if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
             let copy = DatabaseCopy::new(path, &logs)?;
-            // This has the log applied, and every file of the copy open.
+            // This applies the log, and opens every file of the copy.
             let store = Self::new(Connection::open(&copy.database)?, false)?;
             return Ok(Self { _copy: (!cfg!(unix)).then_some(copy), ..store });
         }
-        // The database has no log, so nothing is lost, and nothing is written next to the file.
+        // The database has no log, so ignoring logs loses nothing and writes nothing next to the
+        // file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -182,7 +185,7 @@ impl SqliteStore {
         Ok(Vec::new())
     }
 
-    // Every statement is a transaction: a thread that panicked leaves none open.
+    // Ignore poisoning: every statement is a transaction, so a panic leaves none open.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         self.steps.store(0, Ordering::Relaxed);
@@ -243,7 +246,7 @@ impl BlobStore for SqliteStore {
     }
 }
 
-/// Fails for anything but a regular file: opening a FIFO would wait for its writer.
+/// Fails for anything but a regular file, because opening a FIFO would wait for its writer.
 fn check_regular(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() {
         return Ok(());
@@ -251,8 +254,8 @@ fn check_regular(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Fails if a table of Flux is something else in this database: a view, a virtual table, a table with computed
-/// columns, or, for writing, one with triggers.
+/// Fails if a table of Flux is not a plain table in this database, but a view, a virtual table, a
+/// table with computed columns, or, for writing, one with triggers.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let refuse = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
@@ -268,7 +271,7 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
                 matches!(value, ValueRef::Text(found) if found.eq_ignore_ascii_case(text.as_bytes())),
             )
         };
-        // Names are compared as the database does: the case does not matter.
+        // Compare names regardless of case, as the database does.
         let mut ours = None;
         for table in TABLES {
             ours = if is(1, table)? { Some(table) } else { ours };
@@ -299,7 +302,7 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
     Ok(())
 }
 
-/// What statements may do: read the tables of Flux, and change them if the store is writable.
+/// Permits statements to read the tables of Flux, and to change them if the store is writable.
 fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
     let ours = |table: &str| TABLES.iter().any(|known| table.eq_ignore_ascii_case(known));
     let allowed = match context.action {
@@ -313,11 +316,11 @@ fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
         }
         _ => false,
     };
-    // Nothing is done on behalf of a view or trigger.
+    // Deny everything that a view or trigger does.
     if allowed && context.accessor.is_none() { Authorization::Allow } else { Authorization::Deny }
 }
 
-/// Replaces an LZ4 block by the decoded data.
+/// Replaces an LZ4 block with the decoded data.
 fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     let most = block.len() as u64 * LZ4_RATIO;
@@ -355,7 +358,7 @@ impl BlobStoreMut for SqliteStore {
         )?;
         match statement.execute(params![AsText(blobref.digest()), size, object])? {
             1 => Ok(blobref),
-            _ => Err(StoreError::Damaged("the table objects does not take a blob".to_owned())),
+            _ => Err(StoreError::Damaged("the table `objects` rejected a blob".to_owned())),
         }
     }
 
@@ -369,7 +372,7 @@ impl BlobStoreMut for SqliteStore {
 
     fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
         let connection = self.lock();
-        // Only what has the length of a digest is fetched.
+        // Fetch only values with the length of a digest.
         let mut statement = connection.prepare(
             "SELECT CASE WHEN octet_length(hash) IN (20, 32) THEN hash END FROM objects",
         )?;
@@ -393,7 +396,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::OperationInterrupted) => {
                 Self::Damaged("a row takes too many steps".to_owned())
             }
-            // Without a code, a value of another type.
+            // An error without a code is a value of an unexpected type.
             Some(
                 ErrorCode::AuthorizationForStatementDenied
                 | ErrorCode::DatabaseCorrupt
@@ -406,7 +409,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// The path as a URI that makes the library ignore locks and logs.
+/// Returns the path as a URI that makes the library ignore locks and logs.
 fn immutable_uri(path: &Path) -> io::Result<String> {
     let path = path.canonicalize()?;
     let mut uri = "file:".to_owned();
@@ -427,7 +430,7 @@ mod tests {
     use super::super::suite;
     use super::*;
 
-    /// A database as a version of Flux makes it, with the blobs of the suite.
+    /// Creates a database with the schema of a Flux version, and with the blobs of the suite.
     fn flux_database(path: &Path, schema: &str) -> Vec<BlobRef> {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch(schema).unwrap();
@@ -446,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn databases_of_old_and_new_flux_are_stores() {
+    fn databases_of_old_and_new_flux_pass_the_store_suite() {
         let three = "CREATE TABLE objects(hash CHAR(20) PRIMARY KEY, size INT, object BLOB)";
         for schema in [SCHEMA, three] {
             let folder = tempfile::tempdir().unwrap();
@@ -459,13 +462,13 @@ mod tests {
     }
 
     #[test]
-    fn database_that_we_write_is_a_store() {
+    fn database_that_we_write_passes_the_store_suite() {
         let folder = tempfile::tempdir().unwrap();
         suite::check_writing(&SqliteStore::create(folder.path().join("content.sqlite")).unwrap());
     }
 
     #[test]
-    fn digest_is_written_as_text() {
+    fn digest_is_stored_as_text_as_by_flux() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -478,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn log_of_a_crashed_broker_is_read_and_not_changed() {
+    fn log_of_a_crashed_broker_is_applied_without_changing_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let running = SqliteStore::create(&path).unwrap();
@@ -501,12 +504,12 @@ mod tests {
     }
 
     #[test]
-    fn change_that_was_interrupted_is_not_read_and_its_journal_stays() {
+    fn interrupted_transaction_is_ignored_and_its_journal_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let names = flux_database(&path, SCHEMA);
         let connection = Connection::open(&path).unwrap();
-        // Pages are written before the end of the transaction.
+        // With a small cache, pages are written before the end of the transaction.
         connection.pragma_update(None, "cache_size", 1).unwrap();
         connection.execute_batch("BEGIN; UPDATE objects SET size = 7").unwrap();
         let fill = "INSERT INTO objects(hash, size, object) VALUES (?1, -1, zeroblob(100000))";
@@ -526,7 +529,7 @@ mod tests {
     }
 
     #[test]
-    fn newest_checkpoint_is_first_and_old_tables_are_read() {
+    fn checkpoints_are_read_newest_first_from_new_and_old_tables() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -542,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_sizes_are_damage() {
+    fn wrong_sizes_in_the_database_are_reported_as_damage() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -558,7 +561,7 @@ mod tests {
         assert!(matches!(store.get(&blobref, &mut out), Err(StoreError::TooBig { .. })));
     }
 
-    /// A database with a schema, and why it is not a store.
+    /// Creates a database with a schema, and returns the error from opening it.
     fn refused(schema: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
@@ -569,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_plain_tables_is_rejected_whatever_the_case_of_its_name() {
+    fn views_and_virtual_tables_are_rejected_regardless_of_case() {
         let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
         for objects in ["objects", "Objects", "OBJECTS"] {
             let view = format!(
@@ -615,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_can_do_nothing_but_read_the_tables() {
+    fn other_statements_are_denied_and_endless_queries_stop() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         flux_database(&path, &format!("{SCHEMA} CREATE TABLE secrets(x);"));
@@ -628,12 +631,12 @@ mod tests {
             "PRAGMA writable_schema = 1",
         ] {
             let error = store.lock().prepare(statement).map(drop).unwrap_err();
-            // A function has no code of its own.
+            // A denied function has no error code of its own.
             let denied = Some(ErrorCode::AuthorizationForStatementDenied);
             let function = error.to_string().contains("not authorized to use function");
             assert!(error.sqlite_error_code() == denied || function, "{statement}: {error}");
         }
-        // Without end, and with the permission to run.
+        // With all statements authorised, an endless query must stop at the step limit.
         let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
             SELECT i FROM n WHERE i < 0";
         let connection = store.lock();
@@ -643,7 +646,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_of_another_length_is_not_fetched() {
+    fn blob_row_with_an_unexpected_length_is_not_fetched() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let names = flux_database(&path, SCHEMA);
@@ -659,7 +662,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn fifo_is_not_a_database_and_does_not_block() {
+    fn opening_a_fifo_as_a_database_fails_without_blocking() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let made = std::process::Command::new("mkfifo").arg(&path).status();
@@ -673,7 +676,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_not_a_store() {
+    fn files_that_are_not_a_flux_database_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         assert!(SqliteStore::open(&path).is_err());

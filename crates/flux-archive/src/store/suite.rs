@@ -3,7 +3,7 @@
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// Blobs of all kinds: empty, short, not compressible, compressible.
+/// Returns blobs of all kinds: empty, short, incompressible and compressible.
 pub(crate) fn blobs() -> Vec<Vec<u8>> {
     let mixed = (0..5000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes());
     vec![
@@ -20,7 +20,7 @@ pub(crate) fn blobs() -> Vec<Vec<u8>> {
 pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());
-    let mut out = b"what was there before".to_vec();
+    let mut out = b"previous content".to_vec();
     for (name, blob) in names.iter().zip(&blobs) {
         store.get(name, &mut out).unwrap();
         assert!(out == *blob, "{name}");
@@ -50,7 +50,11 @@ pub(crate) fn check_writing(store: &dyn BlobStoreMut) {
         assert_eq!(names[1], BlobRef::of(hash, b"abc"));
         check_reading(&store, &names);
 
-        assert_eq!(store.put(hash, b"abc").unwrap(), names[1], "a blob twice is one");
+        assert_eq!(
+            store.put(hash, b"abc").unwrap(),
+            names[1],
+            "storing a blob twice keeps one copy"
+        );
         let mut listed = store.list().unwrap();
         listed.sort_unstable();
         let mut expected = names.clone();

@@ -74,7 +74,9 @@ impl<W: Write> Body<'_, '_, W> {
     pub fn finish(mut self) -> Result<u64> {
         let last = mem::take(&mut self.carry);
         match self.encoding {
-            Encoding::Text if !last.is_empty() => return Err(not_text("a character is cut").into()),
+            Encoding::Text if !last.is_empty() => {
+                return Err(not_text("a character is truncated").into());
+            }
             Encoding::Text => {}
             Encoding::Base64 => {
                 STANDARD.encode_append(&last, &mut self.writer.line);

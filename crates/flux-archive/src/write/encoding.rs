@@ -10,7 +10,7 @@ pub enum Encoding {
     Base64,
 }
 
-/// Checks piece by piece if data is text.
+/// Checks data piece by piece for valid text.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
     /// The bytes of an incomplete character.

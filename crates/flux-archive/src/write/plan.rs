@@ -1,4 +1,4 @@
-//! The form of an entry that RFC 37 allows.
+//! Converting an entry to the form that RFC 37 allows.
 
 use std::borrow::Cow;
 
@@ -83,7 +83,7 @@ impl<'e> Plan<'e> {
                 regions.retain(|region| region.size > 0);
                 regions.sort_by_key(|region| region.offset);
                 if regions.windows(2).any(|pair| pair[0].end() > pair[1].offset) {
-                    return refuse(Code::UntidyRegions, "regions overlap".to_owned());
+                    return refuse(Code::UntidyRegions, "the regions overlap".to_owned());
                 }
                 if regions.is_empty() {
                     (None, None)

@@ -1,12 +1,12 @@
-//! The archives of the C implementation of Flux: we read what it extracts, except the cases that are listed
-//! with a reason.
+//! Test archives of the C implementation of Flux: we accept those that it extracts, except for
+//! listed cases.
 
 use std::collections::BTreeMap;
 
 use flux_archive::{Archive, Profile};
 use serde_json::Value;
 
-/// Cases that Flux extracts, and we refuse.
+/// The cases that Flux extracts but we reject, with the reasons.
 const REFUSED: &[(&str, &str)] = &[
     ("type-size--5", "a size cannot be negative; Flux creates an empty file"),
     ("type-size-9223372036854775807", "above the limit; Flux makes an empty file"),
@@ -24,7 +24,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("legacy-v1-blobvec", "Flux makes zeros; the profile legacy reads it"),
 ];
 
-/// Cases in which Flux fails, and whose archive we read.
+/// The cases that we accept but Flux does not extract, with the reasons.
 const READ: &[(&str, &str)] = &[
     ("path-name-256", "how long a name may be is up to the file system"),
     ("file-over-nonempty-dir", "fails at what lies on the disk"),
@@ -38,7 +38,7 @@ const READ: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn archives_that_flux_extracts_are_read_except_those_listed() {
+fn archives_that_flux_extracts_are_accepted_except_listed_ones() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-extract.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,5 @@
-//! The seven examples of RFC 37, unchanged except for missing and surplus commas, which are noted at each.
+//! The seven examples of RFC 37. Only missing and surplus commas are corrected, as noted at each
+//! example.
 
 use flux_archive::{Archive, Content, Entry, FileType, Profile};
 
@@ -9,8 +10,8 @@ fn strict(document: &str) -> Entry<'_> {
 }
 
 #[test]
-fn directory() {
-    // A missing comma after ctime.
+fn directory_of_the_rfc_example_is_parsed() {
+    // Added: the comma after ctime.
     let entry =
         strict(r#"[{"path":"appdata/phase1","mode":16893,"mtime":1677604007,"ctime":1677604007}]"#);
     assert_eq!(entry.path().as_str(), "appdata/phase1");
@@ -20,15 +21,15 @@ fn directory() {
 }
 
 #[test]
-fn symbolic_link() {
-    // A missing comma after data.
+fn symbolic_link_of_the_rfc_example_is_parsed() {
+    // Added: the comma after data.
     let entry = strict(r#"[{"path":"src","mode":41471,"data":"/users/fred/work/project"}]"#);
     assert_eq!((entry.file_type(), entry.mode().permissions()), (FileType::Symlink, 0o777));
     assert!(matches!(entry.content(), Content::Symlink(to) if to == "/users/fred/work/project"));
 }
 
 #[test]
-fn empty_file() {
+fn empty_file_of_the_rfc_example_is_parsed() {
     let entry = strict(
         r#"[{"path":"data/empty","mode":33204,"size":0,"mtime":1677604909,"ctime":1677604909}]"#,
     );
@@ -38,7 +39,7 @@ fn empty_file() {
 }
 
 #[test]
-fn json_content() {
+fn json_content_of_the_rfc_example_is_parsed() {
     let entry = strict(
         r#"[{"path":"config.json","mode":33204,"data":{
       "resource":{
@@ -53,8 +54,8 @@ fn json_content() {
 }
 
 #[test]
-fn text_content() {
-    // A missing comma after size.
+fn text_content_of_the_rfc_example_is_parsed() {
+    // Added: the comma after size.
     let entry = strict(
         r#"[{"path":"data.csv","mode":33204,"encoding":"utf-8","data":"iteration,density\n1,35435.555\n2,356655.332\n3,5454545.500\n","size":57}]"#,
     );
@@ -64,8 +65,8 @@ fn text_content() {
 }
 
 #[test]
-fn literal_binary_content() {
-    // A surplus comma after data, a missing one after size.
+fn literal_binary_content_of_the_rfc_example_is_parsed() {
+    // Removed: a comma after data. Added: the comma after size.
     let entry = strict(
         r#"[{"path":"vectors.dat","mode":33204,"encoding":"base64","data":"MzU0MzUuNTU1CjIsMzU2NjU1LjMzMgozLDU0NTQ1NDUuNTAwCg==","size":37}]"#,
     );
@@ -75,8 +76,8 @@ fn literal_binary_content() {
 }
 
 #[test]
-fn referenced_binary_content() {
-    // A missing comma after data.
+fn referenced_binary_content_of_the_rfc_example_is_parsed() {
+    // Added: the comma after data.
     let entry = strict(
         r#"[{
     "path": "kernel8.img",

@@ -1,4 +1,4 @@
-//! Array, dict, objects, and archives within other documents.
+//! The forms of an archive: array, dict, consecutive objects, and archives within other documents.
 
 use flux_archive::{Archive, Content, Form, OpenOptions, Profile};
 
@@ -7,7 +7,7 @@ fn paths(archive: &Archive<'_>) -> Vec<String> {
 }
 
 #[test]
-fn array_and_dict_have_the_same_entries() {
+fn array_and_dict_parse_to_the_same_entries() {
     let array = br#"[{"path":"a","mode":33188,"size":0},{"path":"d/b","mode":16877}]"#;
     let dict = br#"{"a":{"mode":33188,"size":0},"d\/b":{"mode":16877}}"#;
     let array = Archive::parse(array, Profile::Strict).unwrap();
@@ -18,7 +18,7 @@ fn array_and_dict_have_the_same_entries() {
 }
 
 #[test]
-fn empty_archives() {
+fn empty_arrays_and_dicts_are_archives() {
     for document in ["[]", "{}", " [ ] "] {
         let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
         assert!(archive.entries().is_empty());
@@ -26,7 +26,7 @@ fn empty_archives() {
 }
 
 #[test]
-fn objects_need_no_separator() {
+fn consecutive_objects_need_no_separator() {
     let document = br#"{"mode":33188,"path":"a"}{"path":"b","mode":16877}
         {"path":"c","mode":33188}"#;
     let archive = Archive::parse(document, Profile::Flux).unwrap();
@@ -35,7 +35,7 @@ fn objects_need_no_separator() {
 }
 
 #[test]
-fn files_of_a_jobspec_are_an_archive() {
+fn files_of_a_jobspec_are_parsed_as_an_archive() {
     let jobspec = br##"{"resources":[],"tasks":[],"attributes":{"system":{"files":{
         "script":{"mode":33216,"data":"#!/bin/sh\ntrue\n","encoding":"utf-8"},
         "conf.json":{"mode":33152,"data":{"a":2.50}}}}},"version":1}"##;
@@ -48,7 +48,7 @@ fn files_of_a_jobspec_are_an_archive() {
 }
 
 #[test]
-fn pointer_finds_an_archive_anywhere() {
+fn pointer_selects_an_archive_anywhere_in_a_document() {
     let document = br#"{"x":[0,[{"path":"a","mode":33188,"size":-1}]],"y":5}"#;
     let options = OpenOptions::new().pointer("/x/1");
     assert_eq!(options.lint(document).unwrap()[0].place.pointer.as_deref(), Some("/x/1/0/size"));
@@ -59,7 +59,7 @@ fn pointer_finds_an_archive_anywhere() {
 }
 
 #[test]
-fn json_content_keeps_its_text() {
+fn json_content_is_kept_as_written() {
     for value in ["1e400", "12345678901234567890", "-0.0", "2.50", r#"{"a":1,"a":2}"#, "null"] {
         let document = format!(r#"[{{"path":"f","mode":33188,"data":{value}}}]"#);
         let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
@@ -70,7 +70,7 @@ fn json_content_keeps_its_text() {
 }
 
 #[test]
-fn unknown_members_are_kept() {
+fn unknown_members_of_an_entry_are_kept() {
     let document = br#"[{"path":"f","mode":33188,"size":0,"owner":{"uid": 1},"\u006f":[]}]"#;
     let archive = Archive::parse(document, Profile::Strict).unwrap();
     let extra: Vec<_> = archive.entries()[0]
@@ -82,7 +82,7 @@ fn unknown_members_are_kept() {
 }
 
 #[test]
-fn members_may_be_written_with_escapes() {
+fn member_names_may_contain_escapes() {
     let document =
         br#"[{"p\u0061th":"\u0066","mode":33188,"encoding":"utf\u002d8","data":"x","size":1}]"#;
     let archive = Archive::parse(document, Profile::Strict).unwrap();

@@ -1,4 +1,4 @@
-//! Hostile documents: errors, never a panic, never unbounded memory.
+//! Hostile documents must cause errors, but never a panic or unbounded memory.
 
 use flux_archive::{Archive, Content, ErrorKind, Limits, OpenOptions, Profile};
 
@@ -8,7 +8,7 @@ fn error(document: &[u8]) -> String {
 }
 
 #[test]
-fn errors_of_json_have_an_offset() {
+fn invalid_json_is_reported_with_an_offset() {
     for (document, message) in [
         (&b""[..], "not JSON: expected a value, found the end at offset 0"),
         (b"[", "not JSON: expected a value, found the end at offset 1"),
@@ -26,12 +26,12 @@ fn errors_of_json_have_an_offset() {
 }
 
 #[test]
-fn comma_at_the_end_is_not_json() {
+fn trailing_comma_is_not_json() {
     assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("not JSON"));
 }
 
 #[test]
-fn content_of_any_depth_is_read() {
+fn json_content_of_any_depth_is_parsed() {
     for depth in [200, 2049, 100_000] {
         let json = "[".repeat(depth) + &"]".repeat(depth);
         let document = format!(r#"[{{"path":"f","mode":33188,"data":{json}}}]"#);
@@ -43,7 +43,7 @@ fn content_of_any_depth_is_read() {
 }
 
 #[test]
-fn depth_anywhere_else_is_safe() {
+fn deep_nesting_outside_content_is_handled_without_recursion() {
     let deep = |open: &str, close: &str| open.repeat(100_000) + &close.repeat(100_000);
     for document in [
         deep("[", "]"),
@@ -59,7 +59,7 @@ fn depth_anywhere_else_is_safe() {
 }
 
 #[test]
-fn limits_are_enforced() {
+fn every_parsing_limit_is_enforced() {
     let options = |limits: Limits| OpenOptions::new().limits(limits);
     let default = Limits::default();
     let two = br#"[{"path":"a/b","mode":33188,"size":9},{"path":"b","mode":41471,"data":"tt"}]"#;
@@ -91,7 +91,7 @@ fn limits_are_enforced() {
 }
 
 #[test]
-fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
+fn warnings_beyond_the_limit_are_counted_and_the_archive_is_parsed() {
     let entry = |n| format!(r#"{{"path":"/f{n}","mode":33188,"size":0}}"#);
     let entries: Vec<String> = (0..9).map(entry).collect();
     let limits = Limits::default().max_diagnostics(4);
@@ -100,10 +100,10 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
     let archive = options.parse(document.as_bytes()).unwrap();
     assert_eq!((archive.entries().len(), archive.diagnostics().len()), (9, 4));
     assert_eq!(archive.more_diagnostics(), 5);
-    // lint reports all diagnostics, so too many are an error.
+    // `lint` reports all diagnostics, so too many are an error.
     let error = options.lint(document.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 9 is above the limit of 4");
-    // An error is found after any number of warnings.
+    // An error must be found after any number of warnings.
     let document = format!(r#"[{},{{"path":"..","mode":33188}}]"#, entries.join(","));
     let error = options.parse(document.as_bytes()).unwrap_err();
     assert_eq!(error.diagnostics().len(), 1, "{error}");
@@ -111,7 +111,7 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
 }
 
 #[test]
-fn limit_that_an_entry_exceeds_is_reported_with_its_offset() {
+fn exceeded_limit_of_an_entry_is_reported_with_its_offset() {
     let long = "x".repeat(5000);
     let document =
         format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
@@ -121,14 +121,14 @@ fn limit_that_an_entry_exceeds_is_reported_with_its_offset() {
 }
 
 #[test]
-fn huge_sizes_are_above_the_limit() {
+fn huge_file_sizes_exceed_the_limit() {
     let document = br#"[{"path":"f","mode":33188,"size":9223372036854775807}]"#;
     let error = Archive::parse(document, Profile::Flux).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
 }
 
 #[test]
-fn huge_numbers_of_unknown_members_are_harmless() {
+fn numbers_with_many_digits_are_harmless() {
     let digits = "9".repeat(100_000);
     let document =
         format!(r#"[{{"path":"f","mode":33188,"size":0,"x":{digits}.{digits}e{digits}}}]"#);
@@ -139,7 +139,7 @@ fn huge_numbers_of_unknown_members_are_harmless() {
 }
 
 #[test]
-fn lone_surrogates_make_their_string_invalid() {
+fn a_lone_surrogate_makes_its_string_invalid() {
     let document = r#"[{"path":"f","mode":33188,"size":0,"\ud800":"\ud800","\ud800":1}]"#;
     let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
     assert_eq!(archive.entries().len(), 1);
@@ -148,7 +148,7 @@ fn lone_surrogates_make_their_string_invalid() {
 }
 
 #[test]
-fn long_paths_are_not_copied_for_each_diagnostic() {
+fn overlong_paths_are_not_copied_into_each_diagnostic() {
     let long = "x".repeat(1 << 20);
     let members = r#","a":0"#.repeat(9000);
     for document in [
@@ -161,7 +161,7 @@ fn long_paths_are_not_copied_for_each_diagnostic() {
 }
 
 #[test]
-fn time_for_deep_paths_is_proportional_to_their_length() {
+fn parsing_time_of_deep_paths_is_proportional_to_their_length() {
     let deep = "d/".repeat(999);
     let entries: Vec<String> =
         (0..200).map(|n| format!(r#"{{"path":"{deep}{n}","mode":33188,"size":0}}"#)).collect();

@@ -1,4 +1,4 @@
-//! The format from the outside: documents in, entries and diagnostics out.
+//! Tests of the format through the public interface: documents in, entries and diagnostics out.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;

@@ -1,4 +1,4 @@
-//! Any archive: what is written is strict, and reads as the same archive.
+//! Properties of arbitrary archives: written archives are strict, and parse to the same entries.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -98,7 +98,7 @@ fn write(entries: &[Entry<'_>], form: Form, pretty: bool) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_strict_and_reads_as_the_same(
+    fn written_archives_are_strict_and_parse_to_the_same_entries(
         objects in btree_map(
             "[^/\0.\\\\]{1,8}|[a-z\"\\\\\n😀é]{1,6}",
             (content(), 0_u32..0o10000, any::<(Option<i64>, Option<i64>)>()),
@@ -113,7 +113,7 @@ proptest! {
         let array = write(&entries, Form::Array, pretty);
         let dict = write(&entries, Form::Dict, pretty);
         for (document, form) in [(&array, Form::Array), (&dict, Form::Dict)] {
-            // Any JSON reader accepts it.
+            // Any JSON parser must accept the document.
             prop_assert!(serde_json::from_slice::<Box<RawValue>>(document).is_ok());
             let archive = Archive::parse(document, Profile::Strict).unwrap();
             prop_assert_eq!(archive.diagnostics(), &[]);
@@ -147,14 +147,14 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_parse_or_fail(document: Vec<u8>) {
+    fn arbitrary_bytes_are_parsed_or_rejected_without_panic(document: Vec<u8>) {
         for profile in Profile::ALL {
             let _ = Archive::parse(&document, profile);
         }
     }
 
     #[test]
-    fn any_change_of_an_archive_parses_or_fails(at in 0_usize..400, byte: u8, cut in 0_usize..400) {
+    fn altered_archives_are_parsed_or_rejected_without_panic(at in 0_usize..400, byte: u8, cut in 0_usize..400) {
         let document = br#"[{"path":"a\u00e9","encoding":"utf-8","data":"x\ud83d\ude00\n","size":6,"mode":33188},
             {"path":"b","encoding":"blobvec","data":[[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3"]],"size":4,"mode":33188},
             {"path":"c","encoding":"base64","data":"AAECAw==","size":4,"mtime":-1,"mode":33188}]"#;
@@ -170,7 +170,7 @@ proptest! {
     }
 }
 
-/// Writes entries that have a strict form; fails if the archive is not strict.
+/// Writes the entries that have a strict form. Fails if the archive is not strict.
 fn write_all_that_can_be(entries: &[Entry<'_>]) -> Result<(), flux_archive::Error> {
     let mut writer = Writer::new(Vec::new(), Form::Array);
     for entry in entries {

@@ -1,4 +1,4 @@
-//! The bytes that the writer writes, and the entries that it refuses.
+//! The bytes that the writer produces, and the entries that it rejects.
 
 use std::io::Write;
 
@@ -47,7 +47,7 @@ fn refusal(entry: &Entry<'_>) -> Code {
 }
 
 #[test]
-fn keys_are_in_the_order_of_the_c_writer() {
+fn keys_are_written_in_the_order_of_the_c_writer() {
     let timed = |entry: Entry<'static>| entry.with_mtime(-1).with_ctime(2);
     let text = timed(Entry::new(path("f"), 0o644, Content::Text(Text::new("é/\"\u{b}\n"))));
     assert_eq!(
@@ -75,7 +75,7 @@ fn keys_are_in_the_order_of_the_c_writer() {
 }
 
 #[test]
-fn objects_of_the_c_writer_are_written_again_to_the_byte() {
+fn entries_of_the_c_writer_are_rewritten_byte_for_byte() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-create.json")).unwrap();
     let cases: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -84,7 +84,8 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
         for object in case["reference"]["objects"].as_array().into_iter().flatten() {
             let theirs = object.to_string();
             let document = format!("[{theirs}]");
-            // Where it violates RFC 37: paths that are untidy or have `..`, and text with a NUL.
+            // Skip cases that violate RFC 37: paths that are untidy or have `..`, and text with a
+            // NUL.
             if !OpenOptions::new()
                 .profile(Profile::Strict)
                 .lint(document.as_bytes())
@@ -103,7 +104,7 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
 }
 
 #[test]
-fn forms_differ_in_the_container_only() {
+fn written_forms_differ_only_in_the_container() {
     let entries = [
         Entry::new(path("a"), 0o755, Content::Directory),
         Entry::new(path("é/\"b"), 0o644, Content::Empty),
@@ -126,7 +127,7 @@ fn forms_differ_in_the_container_only() {
 }
 
 #[test]
-fn pretty_has_a_line_for_each_member() {
+fn pretty_output_has_one_line_per_member() {
     let entries = [
         Entry::new(path("a"), 0o755, Content::Directory).with_mtime(1),
         Entry::new(path("b"), 0o644, Content::Text(Text::new("x\n"))),
@@ -161,7 +162,7 @@ fn pretty_has_a_line_for_each_member() {
 }
 
 #[test]
-fn lenient_entries_are_written_strictly() {
+fn untidy_entries_are_written_in_their_strict_form() {
     let nul = Entry::new(path("f"), 0o644, Content::Text(Text::new("a\0")));
     assert_eq!(
         one(&nul),
@@ -177,7 +178,7 @@ fn lenient_entries_are_written_strictly() {
 }
 
 #[test]
-fn entries_without_a_strict_form_are_refused() {
+fn writing_an_entry_without_a_strict_form_fails() {
     let file = |content| Entry::new(path("f"), 0o644, content);
     let text = || Content::Text(Text::new("ab"));
     assert_eq!(refusal(&file(text()).with_size(1)), Code::SizeBelowData);
@@ -196,7 +197,7 @@ fn entries_without_a_strict_form_are_refused() {
 }
 
 #[test]
-fn body_in_pieces_is_written_like_an_entry() {
+fn a_body_in_pieces_produces_the_same_json_as_an_entry() {
     let text = "é\n日\"\\😀 plain ".repeat(9);
     for step in [1, 2, 3, 4, 5, 7, 64, 1000] {
         let meta = Entry::new(path("f"), 0o644, Content::Empty).with_mtime(7);
@@ -218,7 +219,7 @@ fn body_in_pieces_is_written_like_an_entry() {
 }
 
 #[test]
-fn body_without_data_is_an_empty_file() {
+fn a_body_without_data_is_written_as_an_empty_file() {
     let meta = Entry::new(path("f"), 0o644, Content::Empty);
     for encoding in [Encoding::Text, Encoding::Base64] {
         let mut writer = Writer::new(Vec::new(), Form::Dict);
@@ -228,7 +229,7 @@ fn body_without_data_is_an_empty_file() {
 }
 
 #[test]
-fn body_of_text_accepts_text_only() {
+fn a_text_body_rejects_bytes_that_are_not_text() {
     let meta = Entry::new(path("f"), 0o644, Content::Empty);
     for bytes in [&b"a\0"[..], b"\xff", b"\xed\xa0\x80", b"a\xc3("] {
         let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -239,11 +240,11 @@ fn body_of_text_accepts_text_only() {
     let mut body = writer.body(&meta, Encoding::Text).unwrap();
     body.write_all(b"a\xc3").unwrap();
     let error = body.finish().unwrap_err();
-    assert!(error.to_string().contains("a character is cut"), "{error}");
+    assert!(error.to_string().contains("a character is truncated"), "{error}");
 }
 
 #[test]
-fn dropped_body_makes_the_writer_fail() {
+fn dropping_an_unfinished_body_makes_the_writer_fail() {
     let meta = Entry::new(path("f"), 0o644, Content::Empty);
     let mut writer = Writer::new(Vec::new(), Form::Array);
     drop(writer.body(&meta, Encoding::Text).unwrap());
@@ -252,7 +253,7 @@ fn dropped_body_makes_the_writer_fail() {
 }
 
 #[test]
-fn copied_entries_keep_members_values_and_order() {
+fn copied_entries_keep_their_members_values_and_order() {
     let document =
         br#"[{"mode" : 33188, "x":1.50,"data": {"a" : [ 1e400 ]},"path":"a\/b","mtime":1}]"#;
     let copied = |form| {
@@ -273,7 +274,7 @@ fn copied_entries_keep_members_values_and_order() {
 }
 
 #[test]
-fn example_of_the_document_is_read_with_its_commas_repaired() {
+fn example_of_the_rfc_is_parsed_after_repairing_its_commas() {
     let example = br#"[
   {
     "path":"appdata/phase1",

@@ -1,4 +1,4 @@
-//! The golden files on disk: extracted, and created again.
+//! Extracting the golden archives to disk, and creating them again.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use flux_archive::{BlobRef, Form, HashType, OpenOptions, Profile, Writer};
 use rustix::fs::Mode;
 use serde_json::{Map, Value, json};
 
-/// The time of the archives that are created.
+/// The modification time in the created archives, in seconds since 1970.
 const MTIME: i64 = 1_677_604_007;
 
 fn blobs() -> MemoryStore {
@@ -35,7 +35,7 @@ fn extract(case: &testdata::Case, target: &Path) {
     assert!(report.failures.is_empty(), "{}: {:?}", case.name, report.failures);
 }
 
-/// The files below a directory, as recorded; with times if `expected` has them.
+/// Returns the files below a directory in the recorded form, with times if `expected` has them.
 fn tree(root: &Path, expected: &Value) -> Value {
     let (mut nodes, mut pending) = (Map::new(), vec![root.to_owned()]);
     while let Some(directory) = pending.pop() {
@@ -62,9 +62,9 @@ fn tree(root: &Path, expected: &Value) -> Value {
     Value::Object(nodes)
 }
 
-// The umask belongs to the process: one test for everything that depends on it.
+// The umask belongs to the process, so a single test covers everything that depends on it.
 #[test]
-fn extraction_and_creation_match_the_record() {
+fn extracting_and_creating_match_the_recorded_results() {
     rustix::process::umask(Mode::from_raw_mode(0o022));
     let cases = super::cases();
     for case in &cases {

@@ -1,4 +1,4 @@
-//! The golden files: one of each form, and one that is fixed.
+//! The golden files: one of each form, and one to fix.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -15,7 +15,7 @@ fn converted(document: &[u8], form: Form) -> Vec<u8> {
 }
 
 #[test]
-fn array_and_dict_are_strict_and_convert_into_each_other() {
+fn golden_array_and_dict_are_strict_and_convert_into_each_other() {
     let (array, dict) = (read("array.json"), read("dict.json"));
     for document in [&array, &dict] {
         let archive = Archive::parse(document, Profile::Strict).unwrap();
@@ -26,7 +26,7 @@ fn array_and_dict_are_strict_and_convert_into_each_other() {
 }
 
 #[test]
-fn entries_written_again_have_the_same_bytes() {
+fn rewriting_the_golden_array_gives_the_same_bytes() {
     let array = read("array.json");
     let archive = Archive::parse(&array, Profile::Strict).unwrap();
     let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -37,7 +37,7 @@ fn entries_written_again_have_the_same_bytes() {
 }
 
 #[test]
-fn objects_jobspec_and_old_dialect_are_read() {
+fn golden_objects_jobspec_and_old_dialect_are_parsed() {
     for (name, form, profile, count) in [
         ("objects.json", Form::Objects, Profile::Flux, 2),
         ("jobspec.json", Form::Dict, Profile::Flux, 2),
@@ -51,7 +51,7 @@ fn objects_jobspec_and_old_dialect_are_read() {
 }
 
 #[test]
-fn untidy_entries_are_fixed() {
+fn fixing_the_golden_untidy_archive_gives_the_recorded_result() {
     for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
         let document = read(name);
         let options = OpenOptions::new().profile(profile);

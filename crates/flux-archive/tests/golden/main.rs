@@ -1,5 +1,5 @@
-//! The golden files of the format, and what is recorded about them: by hand, and by Python's own json,
-//! base64 and hashlib.
+//! The golden files of the format must match their recorded results, which were made by hand and
+//! with Python's json, base64 and hashlib modules.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 #[cfg(unix)]
@@ -17,7 +17,7 @@ fn cases() -> Vec<testdata::Case> {
 }
 
 #[test]
-fn lint_matches_the_record() {
+fn lint_matches_the_recorded_diagnostics() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
         for profile in Profile::ALL {
@@ -37,7 +37,7 @@ fn lint_matches_the_record() {
 }
 
 #[test]
-fn list_matches_the_record() {
+fn list_matches_the_recorded_lines() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
         let entries = OpenOptions::new().entries(&document).unwrap();

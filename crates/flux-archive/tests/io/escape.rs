@@ -1,5 +1,5 @@
-//! Nothing leaves the target: hostile archives, links on disk, races, and the known escapes of tar. Run once
-//! as the user of the tests, and once as an ordinary user.
+//! Extraction must never leave the target, despite hostile archives, links on disk, races, and
+//! known attacks on tar. The tests run once as the current user, and once as an ordinary user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,8 +16,8 @@ use crate::support::{Node, Sandbox, tree};
 const POLICIES: [Existing; 4] =
     [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer];
 
-/// Extracts with every policy into a target that `prepare` fills. Whatever the result, nothing outside is
-/// touched.
+/// Extracts with every policy into a target that `prepare` fills. Whatever the result, nothing
+/// outside the target may be touched.
 fn assert_contained(json: &str, prepare: impl Fn(&Sandbox)) {
     for existing in POLICIES {
         for preserve in [false, true] {
@@ -50,7 +50,7 @@ fn archive(entries: &[String]) -> String {
 }
 
 #[test]
-fn paths_that_lead_out_are_refused() {
+fn paths_that_leave_the_target_are_rejected() {
     for path in ["../esc/f", "a/../../esc/f", "..", "a/..", "@/esc/f", "/../esc/f", "./../esc/f"] {
         assert_contained(&archive(&[file(path)]), |_| {});
         assert_contained(&archive(&[directory(path)]), |_| {});
@@ -59,7 +59,7 @@ fn paths_that_lead_out_are_refused() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_of_the_archive() {
+fn extraction_never_writes_through_a_link_of_the_archive() {
     for target in ["../esc", "@/esc", "..", ".", "real", "/"] {
         for through in [file("l/f"), directory("l/d"), link("l/k", "t"), file("l")] {
             let link = link("l", target);
@@ -78,7 +78,7 @@ fn nothing_is_written_through_a_link_of_the_archive() {
 }
 
 #[test]
-fn nothing_is_written_through_a_link_on_the_disk() {
+fn extraction_never_writes_through_a_link_on_disk() {
     for entry in [file("l/f"), directory("l/d"), link("l/k", "t"), file("l"), directory("l")] {
         assert_contained(&archive(&[entry]), |sandbox| {
             symlink("../esc", sandbox.out().join("l")).unwrap();
@@ -90,7 +90,7 @@ fn nothing_is_written_through_a_link_on_the_disk() {
 // RUSTSEC-2021-0080 (a directory made through a link), CVE-2026-33056 (a link, then a directory
 // entry: chmod outside).
 #[test]
-fn escapes_of_tar_in_rust_do_not_work() {
+fn known_attacks_on_tar_rs_do_not_leave_the_target() {
     let chmod = [link("l", "../esc"), directory("l")];
     assert_contained(&archive(&chmod), |_| {});
     assert_contained(&archive(&chmod[1..]), |sandbox| {
@@ -110,7 +110,7 @@ fn escapes_of_tar_in_rust_do_not_work() {
 
 // CVE-2025-45582: the first archive creates a link, the second one writes through it.
 #[test]
-fn second_archive_does_not_go_through_links_of_the_first() {
+fn a_second_archive_does_not_write_through_links_of_the_first() {
     for existing in POLICIES {
         let sandbox = Sandbox::new();
         for entries in [vec![link("x", "../esc")], vec![file("x/f"), directory("x"), file("ok")]] {
@@ -121,7 +121,7 @@ fn second_archive_does_not_go_through_links_of_the_first() {
             }
             sandbox.assert_untouched("two archives");
         }
-        // The same without a directory entry, which alone is refused.
+        // Repeat this without the directory entry, which is rejected on its own.
         let json = archive(&[file("x/f"), file("ok2")]);
         let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
         let extractor = Extractor::new(sandbox.out()).unwrap().existing(existing);
@@ -133,7 +133,7 @@ fn second_archive_does_not_go_through_links_of_the_first() {
 
 // libarchive #743 to #746: only the start of long names was checked.
 #[test]
-fn long_and_deep_paths_are_checked_completely() {
+fn long_and_deep_paths_are_checked_to_their_end() {
     let deep = "d/".repeat(400);
     let long = "n".repeat(255);
     for path in [
@@ -144,7 +144,7 @@ fn long_and_deep_paths_are_checked_completely() {
         let above = path.trim_end_matches("/f");
         assert_contained(&archive(&[link(above, "@/esc"), file(&path)]), |_| {});
     }
-    // A path that is too long for a system call is opened by component.
+    // A path too long for a system call is opened by component.
     let sandbox = Sandbox::new();
     let json = archive(&[file(&format!("{}f", "component/".repeat(300)))]);
     let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
@@ -154,7 +154,7 @@ fn long_and_deep_paths_are_checked_completely() {
 
 // libarchive #972: skipped files keep their metadata.
 #[test]
-fn kept_files_keep_their_metadata() {
+fn files_that_are_not_replaced_keep_their_metadata() {
     for existing in [Existing::Error, Existing::Skip, Existing::Newer] {
         let sandbox = Sandbox::new();
         let path = sandbox.out().join("f");
@@ -181,7 +181,7 @@ fn kept_files_keep_their_metadata() {
 }
 
 #[test]
-fn policy_for_links_is_checked_before_anything_is_written() {
+fn the_link_policy_is_checked_before_anything_is_written() {
     for (policy, made) in
         [(LinkPolicy::Keep, 4), (LinkPolicy::RefuseAbsolute, 3), (LinkPolicy::RefuseEscaping, 1)]
     {
@@ -200,7 +200,7 @@ fn policy_for_links_is_checked_before_anything_is_written() {
 }
 
 #[test]
-fn directory_that_is_replaced_by_a_link_is_not_followed() {
+fn a_directory_replaced_by_a_link_during_extraction_is_not_followed() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.out().join("d")).unwrap();
     let entries: Vec<_> = (0..200).map(|n| file(&format!("d/sub{}/f{n}", n % 5))).collect();
@@ -211,7 +211,7 @@ fn directory_that_is_replaced_by_a_link_is_not_followed() {
         scope.spawn(|| {
             let (dir, aside) = (sandbox.out().join("d"), sandbox.out().join("aside"));
             while !done.load(Ordering::Relaxed) {
-                // A directory, a link to the outside, a directory again, as fast as it goes.
+                // Replace the directory with a link to the outside and back, as fast as possible.
                 if fs::rename(&dir, &aside).is_ok() {
                     let _ = symlink("../esc", &dir);
                     let _ = fs::remove_file(&dir);
@@ -229,7 +229,7 @@ fn directory_that_is_replaced_by_a_link_is_not_followed() {
 }
 
 #[test]
-fn sizes_above_the_limits_are_refused_before_anything_is_written() {
+fn sizes_above_the_limits_are_rejected_before_anything_is_written() {
     let blob = "sha1-a9993e364706816aba3e25717850c26c9cd0d89d";
     let many: Vec<_> =
         (0..1000).map(|n| format!(r#"[{},1000000,"{blob}"]"#, n * 1_000_000)).collect();
@@ -250,7 +250,7 @@ fn sizes_above_the_limits_are_refused_before_anything_is_written() {
         assert!(extracted.is_err());
         assert!(tree(&sandbox.out(), 0).is_empty());
     }
-    // One blob, named many times: 66 bytes of archive for each.
+    // Refer to one blob many times, with 66 bytes of archive each.
     let sandbox = Sandbox::new();
     let overlapping: Vec<_> = (0..1000).map(|_| format!(r#"[0,1000000,"{blob}"]"#)).collect();
     let json = format!(
@@ -264,7 +264,7 @@ fn sizes_above_the_limits_are_refused_before_anything_is_written() {
 }
 
 #[test]
-fn failed_entries_leave_nothing_and_stop_nothing() {
+fn failed_entries_leave_no_files_and_do_not_stop_the_extraction() {
     let sandbox = Sandbox::new();
     let blob = "sha1-a9993e364706816aba3e25717850c26c9cd0d89d";
     let missing = format!(
@@ -279,14 +279,14 @@ fn failed_entries_leave_nothing_and_stop_nothing() {
     assert_eq!(paths, ["a", "d", "z"]);
 }
 
-/// Runs the tests of this file again as an ordinary user, if this is a run of root.
+/// Runs the tests of this program again as an ordinary user, if the current user is root.
 #[test]
-fn an_ordinary_user_sees_the_same() {
+fn extraction_tests_pass_as_an_ordinary_user() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: these tests run as an ordinary user already");
         return;
     }
-    // That user must have access to the test program and the temporary files.
+    // The ordinary user must have access to the test program and the temporary files.
     let folder = tempfile::Builder::new().prefix("flux-archive-").tempdir_in("/tmp").unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = folder.path().join("io");

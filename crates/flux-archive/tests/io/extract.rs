@@ -1,4 +1,4 @@
-//! Extraction without attacks: policies, modes, times, concurrency.
+//! Extraction of harmless archives: policies, modes, times, concurrency.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -21,7 +21,7 @@ fn extractor(sandbox: &Sandbox) -> Extractor<'static> {
 }
 
 #[test]
-fn modes_of_directories_are_set_last() {
+fn directory_modes_are_set_after_their_content_is_written() {
     let _umask = Umask::set(0o022);
     for json in [
         r#"[{"path":"d","mode":16704},{"path":"d/f","mode":33060,"size":0}]"#,
@@ -39,7 +39,7 @@ fn modes_of_directories_are_set_last() {
 }
 
 #[test]
-fn set_user_id_is_dropped_and_umask_applies_unless_permissions_are_preserved() {
+fn set_user_id_and_umask_bits_are_removed_unless_permissions_are_preserved() {
     let json = r#"[{"path":"f","mode":36351,"size":0},{"path":"d","mode":17407}]"#;
     for (preserve, file, directory) in [(false, 0o750, 0o750), (true, 0o6777, 0o1777)] {
         let _umask = Umask::set(0o027);
@@ -51,7 +51,7 @@ fn set_user_id_is_dropped_and_umask_applies_unless_permissions_are_preserved() {
 }
 
 #[test]
-fn existing_directory_gets_the_mode_only_when_replaced() {
+fn an_existing_directory_gets_the_mode_only_if_the_policy_replaces_files() {
     let _umask = Umask::set(0o022);
     let json = r#"[{"path":"d","mode":16895,"mtime":5},{"path":"d/f","mode":33188,"size":0}]"#;
     for (existing, mode) in
@@ -69,7 +69,7 @@ fn existing_directory_gets_the_mode_only_when_replaced() {
 }
 
 #[test]
-fn times_are_restored_even_before_1970_and_unless_not_wanted() {
+fn times_even_before_1970_are_restored_unless_disabled() {
     let json = r#"[
         {"path":"d/f","mode":33188,"size":0,"mtime":-100},
         {"path":"d/l","mode":41471,"data":"t","mtime":981173106},
@@ -84,7 +84,7 @@ fn times_are_restored_even_before_1970_and_unless_not_wanted() {
 }
 
 #[test]
-fn policies_are_the_same_for_every_type() {
+fn existing_file_policies_apply_to_files_and_links_alike() {
     let entries = [
         r#"{"path":"p","mode":33188,"encoding":"utf-8","data":"new","size":3,"mtime":2000000000}"#,
         r#"{"path":"p","mode":33188,"size":0,"mtime":2000000000}"#,
@@ -120,7 +120,7 @@ fn policies_are_the_same_for_every_type() {
 }
 
 #[test]
-fn names_that_are_equal_for_the_file_system_are_reported() {
+fn entries_whose_names_the_file_system_treats_as_equal_are_reported() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if !sandbox.path("cas/pROBE").exists() {
@@ -134,7 +134,7 @@ fn names_that_are_equal_for_the_file_system_are_reported() {
         let sandbox = Sandbox::new();
         let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
         assert_eq!((report.files, report.failures.len()), (2, 1), "{existing:?}");
-        assert!(report.failures[0].to_string().contains("takes for this"));
+        assert!(report.failures[0].to_string().contains("treats as equal"));
     }
 }
 
@@ -149,7 +149,7 @@ fn older_entries_do_not_replace_newer_files() {
 }
 
 #[test]
-fn last_entry_of_a_path_is_extracted() {
+fn only_the_last_entry_of_a_path_is_extracted() {
     let json = r#"[
         {"path":"f","mode":33188,"encoding":"utf-8","data":"1","size":1,"mtime":9},
         {"path":"f","mode":33188,"encoding":"utf-8","data":"2","size":1,"mtime":5}]"#;
@@ -162,7 +162,7 @@ fn last_entry_of_a_path_is_extracted() {
 }
 
 #[test]
-fn dry_run_writes_nothing_and_finds_conflicts() {
+fn a_dry_run_finds_conflicts_without_writing() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.out().join("f"), "old").unwrap();
     let json = r#"[{"path":"f","mode":33188,"size":0},{"path":"a/b","mode":33188,"size":0},
@@ -175,7 +175,7 @@ fn dry_run_writes_nothing_and_finds_conflicts() {
 }
 
 #[test]
-fn fail_fast_stops_and_require_hash_refuses() {
+fn fail_fast_stops_at_the_first_failure_and_require_hash_rejects_other_hashes() {
     let sandbox = Sandbox::new();
     let store = MemoryStore::new();
     let blobref = store.put(HashType::Sha1, b"abc").unwrap();
@@ -191,7 +191,7 @@ fn fail_fast_stops_and_require_hash_refuses() {
 }
 
 #[test]
-fn fail_fast_creates_no_directories() {
+fn with_fail_fast_a_conflict_prevents_creating_directories() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
     let extractor = || extractor(&sandbox).links(LinkPolicy::RefuseAbsolute);
@@ -202,14 +202,15 @@ fn fail_fast_creates_no_directories() {
 }
 
 #[test]
-fn names_that_differ_by_case_are_different_on_a_file_system_with_case() {
+fn names_that_differ_only_by_case_are_extracted_separately_if_possible() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if sandbox.path("cas/pROBE").exists() {
         eprintln!("skipped: this file system does not tell case");
         return;
     }
-    // A file system that folds accents may take all of these for the same: each is looked up by its name.
+    // A file system that folds accents may treat all of these as equal, so each is looked up by its
+    // exact name.
     let entries: Vec<_> = (0..3000)
         .map(|n| format!(r#"{{"path":"é{n}","mode":33188,"size":0,"mtime":2000000000}}"#))
         .collect();
@@ -230,7 +231,7 @@ fn names_that_differ_by_case_are_different_on_a_file_system_with_case() {
 }
 
 #[test]
-fn names_that_are_special_on_other_systems_are_ordinary() {
+fn names_that_are_special_on_other_systems_are_extracted() {
     let sandbox = Sandbox::new();
     let names =
         ["CON", "nul.txt ", r"C:\\x", r"a\\..\\b", "...", "-rf", " ", "~", r"a\nb", "$(id)"];
@@ -246,7 +247,7 @@ fn names_that_are_special_on_other_systems_are_ordinary() {
 }
 
 #[test]
-fn component_that_is_too_long_fails_only_its_entry() {
+fn an_overlong_path_component_fails_only_its_entry() {
     let sandbox = Sandbox::new();
     let long = "n".repeat(256);
     let json = format!(
@@ -261,7 +262,7 @@ fn component_that_is_too_long_fails_only_its_entry() {
 }
 
 #[test]
-fn target_directory_may_be_a_link() {
+fn the_target_directory_may_be_a_link() {
     let sandbox = Sandbox::new();
     let link = sandbox.path("cas/link");
     symlink("../root/out", &link).unwrap();
@@ -272,7 +273,7 @@ fn target_directory_may_be_a_link() {
 }
 
 #[test]
-fn directory_never_replaces_a_file() {
+fn a_directory_never_replaces_a_file() {
     for existing in [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer] {
         let sandbox = Sandbox::new();
         fs::write(sandbox.out().join("p"), "kept").unwrap();
@@ -284,20 +285,20 @@ fn directory_never_replaces_a_file() {
 }
 
 #[test]
-fn times_at_both_ends_of_64_bits_are_harmless() {
+fn extreme_64_bit_times_do_not_panic() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"f","mode":33188,"size":0,"mtime":-9223372036854775808},
         {"path":"g","mode":33188,"size":0,"mtime":9223372036854775807},
         {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
         {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
     let report = extractor(&sandbox).run(&parse(json)).unwrap();
-    // File systems differ in what they do with them.
+    // File systems differ in how they store such times.
     let done = report.files + report.links + report.directories;
     assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }
 
 #[test]
-fn several_may_extract_into_one_tree() {
+fn concurrent_extractions_into_one_tree_succeed() {
     let sandbox = Sandbox::new();
     let entries: Vec<_> = (0..300)
         .map(|n| {
@@ -319,7 +320,7 @@ fn several_may_extract_into_one_tree() {
 }
 
 #[test]
-fn files_are_compared_with_the_archive() {
+fn comparing_files_with_the_archive_reports_differences() {
     let _umask = Umask::set(0o022);
     let sandbox = Sandbox::new();
     let store = MemoryStore::new();

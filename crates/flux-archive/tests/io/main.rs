@@ -1,4 +1,4 @@
-//! Archives and files: recorded cases, hostile archives, round trips.
+//! Tests with archives and files on disk: recorded cases, hostile archives, and round trips.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 

@@ -1,4 +1,5 @@
-//! Cases recorded from the C code of Flux. Where we must differ, `diverge` has the reason.
+//! Cases recorded from the C code of Flux. `DIVERGE` lists the cases in which we must differ, with
+//! the reasons.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,8 @@ use serde_json::Value;
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
-/// Cases of extraction in which we differ: name, what we do, what the C code does wrong.
+/// The extractions in which we differ: the name of the case, our result, and the error of the C
+/// code.
 const DIVERGE: &[(&str, &str, &str)] = &[
     ("type-size--5", "refused", "silent size: an empty file and status 0"),
     (
@@ -126,7 +128,7 @@ fn document(case: &Value, sandbox: &Sandbox) -> String {
     document.replace("@SANDBOX@", sandbox.path("").to_str().unwrap().trim_end_matches('/'))
 }
 
-/// The recorded tree, in our form.
+/// Converts the recorded tree to our form.
 fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
     let node = |entry: &Value| {
         let mode = u32::from_str_radix(text(entry, "mode").trim_start_matches("0o"), 8);
@@ -145,7 +147,7 @@ fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
     reference["tree"].as_array().unwrap().iter().map(node).collect()
 }
 
-/// The result of a case: the tree, and whether there was no failure.
+/// Runs a case, and returns the tree and the first failure, if any.
 fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) {
     let sandbox = Sandbox::new();
     put_blobs(&sandbox.path("cas"), blobs);
@@ -190,7 +192,7 @@ fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) 
 }
 
 #[test]
-fn recorded_extractions_are_reproduced_except_those_listed() {
+fn recorded_extractions_are_reproduced_except_listed_ones() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-extract.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -221,7 +223,7 @@ fn recorded_extractions_are_reproduced_except_those_listed() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// Cases of creation in which we differ: name, what we do, what the C code does.
+/// The creations in which we differ: the name of the case, our result, and that of the C code.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),
@@ -236,7 +238,7 @@ const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("tree t/..", "refused", "t/../t: RFC 37 has no such path"),
 ];
 
-/// Errors of the C code: the cases of the lists above that show them, or the tests of those without a case.
+/// The errors of the C code, each with the cases in the lists above or the tests that show it.
 const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "a short read is freed and returned: a small file with a leading hole aborts",
@@ -251,7 +253,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
             "utf8-nul",
             "json-nul",
         ],
-        "cli: append_replaces_and_keeps_the_order_of_the_rest",
+        "cli: append_replaces_an_entry_and_keeps_the_order_of_the_others",
     ),
     (
         "no path, link or digest is checked",
@@ -268,29 +270,29 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
             "symlink-dir-chmod-n",
             "file-over-dir",
         ],
-        "io: policies_are_the_same_for_every_type",
+        "io: existing_file_policies_apply_to_files_and_links_alike",
     ),
-    ("with --overwrite a file becomes a directory", &[], "io: directory_never_replaces_a_file"),
+    ("with --overwrite a file becomes a directory", &[], "io: a_directory_never_replaces_a_file"),
     (
         "a failed entry leaves a file of zeros, and extraction stops",
         &["utf8-size-smaller", "b64-nl", "bv-short-hex"],
-        "io: failed_entries_leave_nothing_and_stop_nothing",
+        "io: failed_entries_leave_no_files_and_do_not_stop_the_extraction",
     ),
     (
         "directories that cannot be read are dropped silently",
         &[],
-        "io: directory_that_cannot_be_read_is_reported_and_written",
+        "io: an_unreadable_directory_is_reported_and_written_without_its_content",
     ),
     (
         "--raw has no separators, -v goes to standard output",
         &[],
-        "cli: list_gives_json_and_raw_entries, every_option_of_create_is_in_the_archive",
+        "cli: list_prints_json_and_raw_entries, every_option_of_create_affects_the_archive",
     ),
-    ("messages are cut at 160 bytes", &[], "cli: messages_are_not_cut"),
+    ("messages are cut at 160 bytes", &[], "cli: long_messages_are_not_truncated"),
 ];
 
 #[test]
-fn every_known_fault_has_a_case_or_a_test() {
+fn every_known_fault_of_flux_has_a_case_or_a_test() {
     let listed = |name: &str| {
         DIVERGE
             .iter()
@@ -345,7 +347,8 @@ fn set_up(root: &Path, setup: &Value) {
     }
 }
 
-/// The archive in the form of the corpus, and the blobs, unless there was a failure.
+/// Creates the archive of a case, and returns it in the form of the corpus, with the blobs. Fails
+/// if a file fails.
 fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     let _ = umask;
     let source = tempfile::tempdir().unwrap();
@@ -376,7 +379,7 @@ fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     Ok((json, stored))
 }
 
-/// Whether the file system of temporary files reports holes like the recorded one.
+/// Returns `true` if the file system of temporary files reports holes like the recorded one.
 fn has_holes() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -387,7 +390,7 @@ fn has_holes() -> bool {
 }
 
 #[test]
-fn recorded_creations_are_reproduced_except_those_listed() {
+fn recorded_creations_are_reproduced_except_listed_ones() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-create.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -410,7 +413,7 @@ fn recorded_creations_are_reproduced_except_those_listed() {
         blobs.sort();
         let theirs = (reference["objects"].clone(), blobs);
         let equal = match &ours {
-            // As text, to compare the order of members.
+            // Compare the text, which includes the order of members.
             Ok(ours) => {
                 format!("{} {:?}", ours.0, ours.1) == format!("{} {:?}", theirs.0, theirs.1)
             }

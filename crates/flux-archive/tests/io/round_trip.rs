@@ -1,4 +1,4 @@
-//! create, extract, create: the second archive equals the first.
+//! Round trips: an archive that is extracted and created again must be equal.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,7 @@ fn extract(json: &[u8], store: &dyn BlobStore, target: &Path) {
     assert!(report.failures.is_empty(), "{:?}", report.failures);
 }
 
-/// The content of a file of a random tree.
+/// The content of a file in a random tree.
 #[derive(Clone, Debug)]
 enum Data {
     Bytes(Vec<u8>),
@@ -49,7 +49,7 @@ fn data() -> impl Strategy<Value = Data> {
 fn make(root: &Path, path: &str, mode: u32, data: &Data) {
     let path = root.join(path);
     let parent = path.parent().unwrap();
-    // A link may lead anywhere: create nothing below it.
+    // Create nothing below a link, because it may lead anywhere.
     let mut above = parent.ancestors().take_while(|above| *above != root);
     if above.any(Path::is_symlink)
         || fs::create_dir_all(parent).is_err()
@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn random_trees_come_back(
+    fn random_trees_are_restored(
         nodes in proptest::collection::vec(("[abé]{1,2}(/[ab]{1,2}){0,3}", 0_u32..0o100, data()), 0..12),
         chunk_size in prop_oneof![Just(0_u64), Just(1000), Just(4096), Just(1 << 20)],
         threshold in prop_oneof![Just(0_u64), Just(1000), Just(1 << 20)],
@@ -105,7 +105,7 @@ proptest! {
         let target = tempfile::tempdir().unwrap();
         extract(&first, &store, target.path());
         prop_assert_eq!(tree(source.path(), u64::MAX), tree(target.path(), u64::MAX));
-        // Blocks of zeros that are written come back as holes, so these are compared as zeros.
+        // Written blocks of zeros are restored as holes, so holes are compared as zeros.
         let has_zeros = nodes
             .iter()
             .any(|(_, _, data)| matches!(data, Data::Blocks(blocks) if blocks.contains(&Some(0))));
@@ -119,7 +119,7 @@ proptest! {
 }
 
 #[test]
-fn file_over_four_gibibytes_keeps_its_holes() {
+fn a_file_larger_than_4_gib_keeps_its_holes() {
     const SIZE: u64 = (5 << 30) + 123;
     let source = tempfile::tempdir().unwrap();
     let file = fs::File::create(source.path().join("big")).unwrap();
@@ -154,7 +154,7 @@ fn file_over_four_gibibytes_keeps_its_holes() {
         extracted.read_exact_at(&mut data, offset).unwrap();
         assert_eq!(data, *b"data");
     }
-    // Holes are restored, if the file system has holes.
+    // Holes must be restored, if the file system supports them.
     let blocks =
         |file: &fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
     assert!(blocks(&extracted) <= blocks(&file) + 64);
@@ -190,7 +190,7 @@ fn large_files_without_a_store_are_streamed() {
 }
 
 #[test]
-fn large_files_of_blobs_are_extracted_in_parallel() {
+fn large_files_in_blobs_are_extracted_in_parallel() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..9_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0x5a).collect();
     fs::write(source.path().join("big"), &bytes).unwrap();
@@ -199,7 +199,7 @@ fn large_files_of_blobs_are_extracted_in_parallel() {
     let target = tempfile::tempdir().unwrap();
     extract(&json, &store, target.path());
     assert!(fs::read(target.path().join("big")).unwrap() == bytes);
-    // With one false blob, no file is left.
+    // If one blob is wrong, no file may be left.
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let Content::Blobvec(regions) = archive.entries()[0].content() else { panic!() };
     store.remove(&regions[5].blobref).unwrap();
@@ -210,13 +210,13 @@ fn large_files_of_blobs_are_extracted_in_parallel() {
 }
 
 #[test]
-fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
+fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("still"), vec![7; 2000]).unwrap();
     for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
         fs::write(source.path().join(name), vec![7; size]).unwrap();
     }
-    // Both change after the first blob of one was read.
+    // Change both files after the first blob of one was read.
     let once = std::sync::Once::new();
     let meddle = |bytes: u64| {
         if bytes < 1 << 20 {
@@ -239,10 +239,10 @@ fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
 }
 
 #[test]
-fn text_that_changes_while_it_is_streamed_is_reported_and_the_archive_is_sound() {
+fn text_that_changes_while_being_streamed_is_reported_and_the_archive_is_valid() {
     const SIZE: usize = 3 << 20;
     let text = "a line é\n".repeat(SIZE / 10);
-    // While the file is written it changes to bytes, shorter text, longer text.
+    // While the file is being written, replace it with bytes, shorter text or longer text.
     let meddle: [(&[u8], u64, Option<u64>); 3] = [
         (b"\xff\0\xc3", 2 << 20, None),
         (b"", 0, Some((2 << 20) + 8)),
@@ -272,7 +272,7 @@ fn text_that_changes_while_it_is_streamed_is_reported_and_the_archive_is_sound()
 }
 
 #[test]
-fn file_that_is_replaced_between_finding_and_reading_it_is_reported() {
+fn a_file_replaced_between_finding_and_reading_it_is_reported() {
     let source = tempfile::tempdir().unwrap();
     for (name, size) in [("small", 100), ("large", 2 << 20), ("still", 10)] {
         fs::write(source.path().join(name), vec![b'x'; size]).unwrap();
@@ -305,7 +305,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
 }
 
 #[test]
-fn left_out_file_is_left_out_by_every_name() {
+fn a_left_out_file_is_omitted_under_every_name() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();
@@ -323,7 +323,7 @@ fn left_out_file_is_left_out_by_every_name() {
 }
 
 #[test]
-fn large_files_of_base64_are_extracted_in_parallel() {
+fn large_files_in_base64_are_extracted_in_parallel() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..6_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0xda).collect();
     fs::write(source.path().join("big"), &bytes).unwrap();
@@ -357,7 +357,7 @@ fn large_text_is_extracted_in_order_on_one_thread_and_on_two() {
 }
 
 #[test]
-fn names_and_targets_that_are_not_utf8_fail_and_the_rest_is_written() {
+fn names_and_link_targets_that_are_not_utf8_are_reported_and_the_rest_is_written() {
     let source = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
     if fs::write(source.path().join(name), "").is_err() {
@@ -375,7 +375,7 @@ fn names_and_targets_that_are_not_utf8_fail_and_the_rest_is_written() {
 }
 
 #[test]
-fn directory_that_cannot_be_read_is_reported_and_written() {
+fn an_unreadable_directory_is_reported_and_written_without_its_content() {
     if rustix::process::geteuid().is_root() {
         eprintln!("skipped: root reads every directory");
         return;
@@ -394,7 +394,7 @@ fn directory_that_cannot_be_read_is_reported_and_written() {
 }
 
 #[test]
-fn files_without_a_size_are_read_to_their_end() {
+fn files_that_report_size_0_are_read_to_their_end() {
     if !Path::new("/proc/version").exists() {
         eprintln!("skipped: no /proc here");
         return;
@@ -409,7 +409,7 @@ fn files_without_a_size_are_read_to_their_end() {
 }
 
 #[test]
-fn excluded_directories_are_not_searched_but_others_are() {
+fn only_excluded_directories_are_not_searched() {
     let source = tempfile::tempdir().unwrap();
     for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
         make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));
@@ -424,7 +424,7 @@ fn excluded_directories_are_not_searched_but_others_are() {
 }
 
 #[test]
-fn children_come_before_their_directory_in_the_order_of_bytes() {
+fn names_are_sorted_by_bytes_and_children_precede_their_directory() {
     let source = tempfile::tempdir().unwrap();
     for path in ["b/z", "b/a", "b.c", "a", "Z"] {
         make(source.path(), path, 0o644, &Data::Bytes(Vec::new()));
@@ -436,7 +436,7 @@ fn children_come_before_their_directory_in_the_order_of_bytes() {
 }
 
 #[test]
-fn absolute_arguments_lose_their_slash() {
+fn leading_slashes_of_arguments_are_removed() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("f"), "x").unwrap();
     let mut writer = Writer::new(Vec::new(), Form::Array);

@@ -1,4 +1,4 @@
-//! The state of a broker: a `content.sqlite` made like that of Flux, and a dump.
+//! The state of a broker: a `content.sqlite` as created by Flux, and a dump.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
 
-/// Tables of flux-core since 0.87, and before 0.77.
+/// The tables of flux-core since 0.87 and before 0.77.
 const NEW: &str = "
     CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB, epoch INT DEFAULT 0);
     CREATE TABLE checkpt_v2(id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);";
@@ -20,7 +20,7 @@ const OLD: &str = "
     CREATE TABLE objects(hash CHAR(20) PRIMARY KEY, size INT, object BLOB);
     CREATE TABLE checkpt(key TEXT UNIQUE, value TEXT);";
 
-/// Flux binds digests as text, whatever bytes they are.
+/// A digest bound as text, as by Flux, although its bytes need not be text.
 struct Text<'d>(&'d [u8]);
 
 impl ToSql for Text<'_> {
@@ -29,7 +29,7 @@ impl ToSql for Text<'_> {
     }
 }
 
-/// Stores a blob as Flux does: compressed if it has 256 bytes or more.
+/// Stores a blob like Flux: compressed if it has 256 bytes or more.
 fn put(database: &Connection, blob: &[u8]) -> String {
     let blobref = BlobRef::of(HashType::Sha1, blob);
     let compressed = (blob.len() >= 256).then(|| lz4_flex::block::compress(blob));
@@ -44,7 +44,7 @@ fn directory(members: &Value) -> Value {
     json!({"ver": 1, "type": "dir", "data": members})
 }
 
-/// The archive, and its one blob.
+/// Returns an archive with a single blob.
 fn archive(content: &[u8], blobref: &str) -> String {
     let size = content.len();
     let file = json!({"path": "a/big", "encoding": "blobvec", "data": [[0, size, blobref]],
@@ -52,7 +52,7 @@ fn archive(content: &[u8], blobref: &str) -> String {
     json!([file]).to_string()
 }
 
-/// A state directory with the archive `main`, and a job with a script.
+/// Creates a state directory with the archive `main`, and a job with a script.
 fn make_state(path: &Path, schema: &str, content: &[u8]) {
     let database = Connection::open(path.join("content.sqlite")).unwrap();
     database.execute_batch(schema).unwrap();
@@ -88,7 +88,7 @@ fn make_state(path: &Path, schema: &str, content: &[u8]) {
 }
 
 #[test]
-fn archive_is_rescued_from_the_database_of_a_broker() {
+fn an_archive_is_rescued_from_the_database_of_a_broker() {
     for schema in [NEW, OLD] {
         let folder = tempfile::tempdir().unwrap();
         let content: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[1]).collect();
@@ -116,7 +116,7 @@ fn archive_is_rescued_from_the_database_of_a_broker() {
 }
 
 #[test]
-fn older_checkpoint_is_read_on_request() {
+fn an_older_checkpoint_is_read_on_request() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"no directory");
     let state = StateDir::open(folder.path()).unwrap();
@@ -127,7 +127,7 @@ fn older_checkpoint_is_read_on_request() {
 }
 
 #[test]
-fn damaged_database_loses_only_what_is_damaged() {
+fn damage_to_a_database_loses_only_the_damaged_parts() {
     let folder = tempfile::tempdir().unwrap();
     let content = vec![7; 5000];
     make_state(folder.path(), NEW, &content);
@@ -157,7 +157,7 @@ fn write_dump(path: &Path, members: &[(&str, &[u8])]) {
 }
 
 #[test]
-fn archive_is_rescued_from_a_dump() {
+fn an_archive_is_rescued_from_a_dump() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.tar");
     let content = vec![7; 5000];
@@ -174,7 +174,7 @@ fn archive_is_rescued_from_a_dump() {
     assert_eq!(fs::read(target.path().join("a/big")).unwrap(), content);
     assert!(matches!(state.archive("other"), Err(KvsError::NotFound(_))));
 
-    // What a truncated dump lacks may have been in it.
+    // A missing key of a truncated dump may have been in the lost part.
     let dump = fs::read(&path).unwrap();
     fs::write(&path, &dump[..1536]).unwrap();
     let state = BrokerState::open(&path).unwrap();
@@ -185,7 +185,7 @@ fn archive_is_rescued_from_a_dump() {
 }
 
 #[test]
-fn jobs_of_a_dump_are_those_with_a_jobspec() {
+fn only_jobs_with_a_jobspec_are_found_in_a_dump() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.tar");
     let job = "job/0000/0004/b200/0000";
@@ -198,7 +198,7 @@ fn jobs_of_a_dump_are_those_with_a_jobspec() {
 }
 
 #[test]
-fn state_is_opened_by_what_it_is() {
+fn a_state_directory_is_opened_and_a_missing_one_reported() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"content");
     assert_eq!(BrokerState::open(folder.path()).unwrap().archives().unwrap(), ["main"]);

@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A target next to a directory that nothing may touch.
+/// A target directory for extraction, next to directories that must not be touched.
 ///
 /// ```text
 /// root/out      where archives are extracted
@@ -36,7 +36,7 @@ impl Sandbox {
         self.path("root/out")
     }
 
-    /// Whether anything was created or changed outside of the target.
+    /// Panics if anything was created or changed outside the target.
     pub(crate) fn assert_untouched(&self, context: &str) {
         let names = |path: &Path| {
             let entries = fs::read_dir(path).unwrap();
@@ -53,7 +53,7 @@ impl Sandbox {
     }
 }
 
-/// The file of a path.
+/// A file, directory or link on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Directory { mode: u32 },
@@ -61,7 +61,7 @@ pub(crate) enum Node {
     Link { target: String },
 }
 
-/// All files below a directory, by path; with content up to `most` bytes.
+/// Returns all files below a directory by path, with content of up to `most` bytes.
 pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     let mut nodes = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
@@ -87,7 +87,8 @@ pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     nodes
 }
 
-/// Sets the umask of the process until it is dropped. Tests of modes run one after the other.
+/// Sets the umask of the process until it is dropped. Only one can exist at a time, so tests of
+/// modes run one after another.
 pub(crate) struct Umask {
     before: rustix::fs::Mode,
     _turn: MutexGuard<'static, ()>,

@@ -1,4 +1,4 @@
-//! The content of a file, as an archive encodes it.
+//! Encoding the content of a file for an archive.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -15,10 +15,11 @@ use crate::write::{Detector, Encoding};
 use super::options::{Creator, Holes};
 use super::walk::Item;
 
-/// Size up to which a file is read into memory; larger files are written while they are read.
+/// The maximum size in bytes of a file that is read into memory. Larger files are written while
+/// they are read.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
-/// Bytes that are read at a time: a multiple of 3, for base64, and of [`BLOCK`].
+/// The number of bytes to read at a time: a multiple of 3, for base64, and of [`BLOCK`].
 const PIECE: usize = 48 << 10;
 
 /// Size of a block that is a hole if all its bytes are zero.
@@ -27,18 +28,19 @@ const BLOCK: usize = 4096;
 /// The content of an entry.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The size, if it is not that of the data.
+    /// The size, if it differs from that of the data.
     pub(super) size: Option<u64>,
     /// Whether the file changed while it was read.
     pub(super) changed: bool,
-    /// Bytes of holes that become zeros.
+    /// The number of bytes in holes that become zeros.
     pub(super) holes: u64,
 }
 
 pub(super) enum Body {
     Content(Content<'static>),
     Text(String),
-    /// A file that is too large for memory, and how many of its bytes were checked.
+    /// A file too large for memory, its encoding, and the number of bytes that were checked to
+    /// determine it.
     Stream(File, Encoding, u64),
 }
 
@@ -50,7 +52,7 @@ pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
         FileType::Symlink => {
             let target = String::from_utf8(item.parent.read_link(name)?).map_err(|error| {
                 let message =
-                    format!("its target {} is not UTF-8", error.as_bytes().escape_ascii());
+                    format!("the link target {} is not UTF-8", error.as_bytes().escape_ascii());
                 let path = item.path.as_str().to_owned();
                 ErrorKind::NotWritable { code: Code::LinkTarget, path, message }
             })?;
@@ -97,7 +99,7 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     Ok(Prepared { holes, ..prepared(Body::Stream(file.try_clone()?, encoding, len)) })
 }
 
-/// The content of a file that stays in the archive.
+/// Prepares a file whose content is stored in the archive itself.
 fn inline(bytes: Vec<u8>) -> Prepared {
     if bytes.is_empty() {
         return Prepared { size: Some(0), ..plain(Content::Empty) };
@@ -109,7 +111,7 @@ fn inline(bytes: Vec<u8>) -> Prepared {
     })
 }
 
-/// Bytes of a file that the file system does not store.
+/// Returns the number of bytes in the holes of a file.
 fn bytes_of_holes(file: &File, size: u64) -> Result<u64> {
     let (mut position, mut data) = (0, 0);
     while let Some((start, end)) = next_data(file, position, size)? {
@@ -139,7 +141,7 @@ fn read_blobs(
         StoreError::check_size(len).map_err(ErrorKind::Store)?;
         blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let read = read_full(file, blob, offset)?;
-        // If the file was truncated meanwhile, zeros replace the missing bytes, as with tar.
+        // If the file was truncated in the meantime, zeros replace the missing bytes, as with tar.
         blob[read..].fill(0);
         let blobref = store.put(creator.chunking.hash, blob).map_err(ErrorKind::Store)?;
         creator.count(len);
@@ -151,7 +153,8 @@ fn read_blobs(
     Ok(Prepared { size: Some(size), changed: cut.contains(&true), ..blobs })
 }
 
-/// The extents of data of a file, as start and end. Without `all`, the first one is enough.
+/// Returns the start and the end of each extent of data in a file, or only of the first one unless
+/// `all` is set.
 fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
     let mut data = Vec::new();
     match holes {
@@ -183,7 +186,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
             Ok(true)
         })?,
     }
-    // Bytes that were appended meanwhile are ignored.
+    // Ignore bytes that were appended in the meantime.
     data.retain(|&(start, _)| start < size);
     if let Some((_, end)) = data.last_mut() {
         *end = (*end).min(size);
@@ -191,7 +194,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
     Ok(data)
 }
 
-/// All bytes of a file, if they fit in [`IN_MEMORY`].
+/// Returns all bytes of a file, if there are at most [`IN_MEMORY`].
 fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut small = true;
@@ -203,8 +206,8 @@ fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     Ok(small.then_some(bytes))
 }
 
-/// Reads a file that is too large for memory once to find its encoding. Returns the number of bytes that
-/// are text; base64 has no such limit.
+/// Reads a file too large for memory to determine its encoding. Also returns the number of bytes to
+/// write: the length of the text, or no limit for base64.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
     for_each_piece(file, |_, piece| {
@@ -217,8 +220,8 @@ fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     })
 }
 
-/// Writes a file that is too large for memory. Returns whether it changed since its encoding was found. Text
-/// stays text: bytes that are not text any more become `?`.
+/// Writes a file too large for memory, and returns `true` if it has changed since its encoding was
+/// determined. Bytes of a text file that are no longer valid text become `?`.
 pub(super) fn stream(
     file: &File,
     encoding: Encoding,
@@ -240,7 +243,7 @@ pub(super) fn stream(
     Ok(text.changed || encoding == Encoding::Text && rest > 0)
 }
 
-/// Replaces bytes that are not text any more.
+/// Replaces bytes that are no longer valid text.
 #[derive(Default)]
 struct Repair {
     /// The bytes of an incomplete character.
@@ -293,7 +296,7 @@ impl Repair {
     }
 }
 
-/// Reads a file from start to end, as long as `take` returns true.
+/// Reads a file from start to end, until `take` returns `false`.
 fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>) -> Result<()> {
     let mut buffer = vec![0; PIECE];
     let mut offset = 0;
@@ -306,7 +309,8 @@ fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>)
     }
 }
 
-/// Fills a buffer from an offset on. Returns fewer bytes only at the end of the file.
+/// Fills a buffer with the bytes at `offset`, and returns their number, which is smaller than the
+/// length of the buffer only at the end of the file.
 fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -320,7 +324,7 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     Ok(filled)
 }
 
-/// Whether a file changed since it was found.
+/// Returns `true` if a file has changed since it was found.
 pub(super) fn has_changed(file: &File, item: &Item) -> Result<bool> {
     Ok(stat(file)?.version() != item.found.version())
 }
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_pieces_of_any_size_is_unchanged() {
+    fn valid_text_passes_unchanged_in_pieces_of_any_size() {
         let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
         for at in 0..=text.len() {
             let (head, tail) = text.split_at(at);
@@ -352,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_any_more_keep_their_number() {
+    fn invalid_bytes_are_replaced_without_changing_the_length() {
         for (pieces, expected) in [
             (&[&b"a\0b"[..]][..], "a?b"),
             (&[b"a\xffb\xfe"], "a?b?"),

@@ -1,4 +1,4 @@
-//! From files to an archive.
+//! Creating an archive from files.
 //!
 //! ```text
 //! walk      by descriptors; names in the order of their bytes, the content of a directory before it

@@ -103,10 +103,10 @@ impl<'o> Creator<'o> {
         /// Sets which times the archive contains.
         times: Times;
 
-        /// Leaves out selected paths and everything below them.
+        /// Excludes selected paths and everything below them.
         exclude: Filter<'o> => Some(exclude);
 
-        /// Takes only selected paths. All directories are searched.
+        /// Includes only selected paths. All directories are searched.
         include: Filter<'o> => Some(include);
     }
 

@@ -1,4 +1,4 @@
-//! The files of a walk, prepared some at a time and written in order.
+//! Preparing the files of a walk, several at a time, and writing them in order.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -17,12 +17,13 @@ use crate::model::{Content, Entry, FileType};
 use crate::parallel::try_map;
 use crate::write::Writer;
 
-/// Files that are prepared at a time, and their size together.
+/// The maximum number of files prepared at a time. Their total size is limited to about
+/// [`WINDOW_BYTES`].
 const WINDOW: usize = 128;
 const WINDOW_BYTES: u64 = 8 << 20;
 
 impl Creator<'_> {
-    /// Writes files to an archive, and directories with their content.
+    /// Writes files, and directories with their content, to an archive.
     ///
     /// A file below two of the paths is written once. Files that cannot be read are in the report, and the others are
     /// written.
@@ -80,7 +81,7 @@ impl Creator<'_> {
     ) -> Result<()> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            // The store is at fault, not the file.
+            // The error is about the store, not about the file.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -133,17 +134,17 @@ impl Creator<'_> {
     }
 }
 
-/// The files so far, by their paths in the archive.
+/// The files written so far, by their paths in the archive.
 #[derive(Default)]
 struct Taken {
     files: HashMap<String, (FileId, FileType)>,
-    /// Directories of these files.
+    /// The directories above these files.
     above: HashSet<String>,
 }
 
 impl Taken {
-    /// Whether a file is new. Fails if another file has its path, or if a path would lead through a link or
-    /// file.
+    /// Adds a file, and returns `false` if it was added before. Fails if another file has the same
+    /// path, or if a path would lead through a file or link.
     fn take(&mut self, item: &Item) -> Result<bool> {
         let (path, id) = (item.path.as_str(), item.found.id());
         if let Some(&(before, _)) = self.files.get(path) {

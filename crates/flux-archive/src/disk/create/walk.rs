@@ -1,4 +1,4 @@
-//! The files below a path, one after the other.
+//! Walking the files below a path, one after another.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -12,22 +12,22 @@ use crate::model::{ArchivePath, FileType};
 use super::options::Creator;
 use super::report::CreateReport;
 
-/// A file, directory or link that goes into the archive.
+/// A file, directory or link to archive.
 pub(super) struct Item {
-    /// Its directory.
+    /// The directory that contains the file.
     pub(super) parent: Dir,
-    /// Its name in the directory.
+    /// The name of the file in the directory.
     pub(super) name: Vec<u8>,
     pub(super) path: ArchivePath,
     pub(super) file_type: FileType,
     pub(super) found: Found,
 }
 
-/// A directory and the rest of its names.
+/// A directory and its remaining names.
 struct Level {
     dir: Dir,
     names: vec::IntoIter<Vec<u8>>,
-    /// The directory itself, which follows them.
+    /// The directory itself, which follows its content.
     item: Option<Item>,
 }
 
@@ -35,7 +35,8 @@ struct Level {
 pub(super) struct Walker<'w> {
     creator: &'w Creator<'w>,
     levels: Vec<Level>,
-    /// The next item, if it is not a directory.
+    /// An item to return before anything else, such as the argument itself if it is not a
+    /// directory.
     first: Option<Item>,
 }
 
@@ -81,7 +82,7 @@ impl<'w> Walker<'w> {
         Ok(())
     }
 
-    /// The next file, directory or link. Failures are added to the report.
+    /// Returns the next file, directory or link. Failures are added to the report.
     pub(super) fn next_item(&mut self, report: &mut CreateReport) -> Option<Item> {
         loop {
             if let Some(item) = self.first.take() {
@@ -131,7 +132,7 @@ impl<'w> Walker<'w> {
         match item.parent.open_dir(std::ffi::OsStr::from_bytes(&item.name)) {
             Ok(dir) => self.enter(dir, Some(item)),
             Err(error) => {
-                // The directory goes into the archive, without its content.
+                // Archive the directory without its content.
                 self.first = Some(item);
                 Err(error.into())
             }
@@ -146,12 +147,12 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// The file of a name; `None` if it was removed meanwhile.
+/// Returns the file with a name, or `None` if it was removed in the meantime.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);
     let Some(file_type) = found.file_type() else {
-        let message = format!("{}: RFC 37 does not have this type", found.type_name());
+        let message = format!("{}: an archive cannot contain this type", found.type_name());
         return Err(refused(Code::FileType, &path, &message));
     };
     let path = ArchivePath::parse(&path)

@@ -1,4 +1,4 @@
-//! The content of an extracted file.
+//! Writing the content of an extracted file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,13 +11,14 @@ use crate::model::{Content, Entry, Region};
 use crate::parallel::{Progress, report, threads, try_map};
 use crate::store::{BlobStore, fetch};
 
-/// Size in bytes from which a file is written by all threads.
+/// The minimum size in bytes of a file that is written by all threads.
 const PARALLEL_FROM: u64 = 4 << 20;
 
-/// Zeros that become a hole, where they begin at a multiple of it in the file: a few blocks of any file system.
+/// The number of zeros that become a hole, at a multiple of this number in the file. It is a few
+/// blocks of any file system.
 const HOLE: usize = 16 << 10;
 
-/// Buffers for blobs, which are used again.
+/// Buffers for blobs, which are reused.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
@@ -31,7 +32,8 @@ impl Buffers {
     }
 }
 
-/// Whether content is large enough for several threads: text, base64, or blobs that do not overlap.
+/// Returns `true` if content is large enough for several threads and is text, base64, or blobs that
+/// do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -69,7 +71,7 @@ impl<'o> ContentWriter<'o> {
             }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
-                // Set first, or else each piece grows the file.
+                // Set the size first, so that the pieces need not enlarge the file one by one.
                 file.set_len(entry.len())?;
                 data.for_each_piece(|position, piece| {
                     report(self.progress, piece.len() as u64);
@@ -83,7 +85,8 @@ impl<'o> ContentWriter<'o> {
                 end = writer.end;
             }
             Content::Blobvec(regions) => {
-                // Set first, so that the file system can refuse the size before anything is written.
+                // Set the size first, so that the file system can reject it before anything is
+                // written.
                 file.set_len(entry.len())?;
                 return self.write_regions(file, regions, is_parallel(content));
             }
@@ -102,7 +105,7 @@ impl<'o> ContentWriter<'o> {
         let write = |region: &Region| {
             self.buffers.with(|blob| {
                 let missing = || {
-                    let (code, message) = (Code::BlobMissing, "no store is given".to_owned());
+                    let (code, message) = (Code::BlobMissing, "no store was given".to_owned());
                     ErrorKind::Blob { code, blobref: region.blobref, message }
                 };
                 let store = self.store.ok_or_else(missing)?;
@@ -110,7 +113,7 @@ impl<'o> ContentWriter<'o> {
                 if apart {
                     write_with_holes(file, blob, region.offset)?;
                 } else {
-                    // Zeros replace what another region has written.
+                    // Write zeros as well, because they replace the bytes of an overlapping region.
                     file.write_all_at(blob, region.offset)?;
                 }
                 report(self.progress, region.size);
@@ -125,13 +128,13 @@ impl<'o> ContentWriter<'o> {
     }
 }
 
-/// Whether regions are in order and do not overlap.
+/// Returns `true` if regions are in order and do not overlap.
 fn are_apart(regions: &[Region]) -> bool {
     regions.windows(2).all(|pair| pair[0].end() <= pair[1].offset)
 }
 
-/// Writes bytes at a position of a new file, without runs of zeros as long as [`HOLE`]. Returns the end of what
-/// was written, or 0.
+/// Writes bytes to a new file at `position`, except for runs of [`HOLE`] zeros. Returns the end of
+/// the last written byte, or 0 if nothing was written.
 fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64> {
     if bytes.len() < HOLE {
         file.write_all_at(bytes, position)?;
@@ -146,7 +149,7 @@ fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64>
         Ok::<_, io::Error>(())
     };
     while at < bytes.len() {
-        // To the next multiple in the file.
+        // Continue to the next multiple of [`HOLE`] in the file.
         let next = HOLE - usize::try_from((position + at as u64) % HOLE as u64).unwrap_or_default();
         let to = (at + next).min(bytes.len());
         if to - at == HOLE && bytes[at..to].iter().all(|&byte| byte == 0) {
@@ -163,7 +166,7 @@ fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64>
 struct WithHoles<'f> {
     file: &'f File,
     position: u64,
-    /// The end of what was written.
+    /// The end of the last written byte.
     end: u64,
 }
 

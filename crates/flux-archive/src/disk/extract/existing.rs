@@ -51,7 +51,7 @@ pub(super) enum Decision {
 }
 
 impl Existing {
-    /// Decides by the existing file of the entry's path.
+    /// Decides how to handle the entry, depending on the existing file with its path.
     pub(super) fn decide(self, parent: &Dir, name: &str, entry: &Entry<'_>) -> Result<Decision> {
         let found = match parent.stat(name) {
             Ok(found) => found,

@@ -1,4 +1,4 @@
-//! Extracting an archive, never outside of the target.
+//! Extracting an archive, never outside the target directory.
 //!
 //! ```text
 //! plan          limits and targets of links: all before anything is written

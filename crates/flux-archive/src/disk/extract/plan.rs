@@ -9,15 +9,16 @@ use binio::check_limit;
 
 use super::options::Extractor;
 
-/// Entries by type, each list in the order of paths.
+/// The entries by type, each list sorted by path.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// Entries that fail whatever files exist.
+    /// The entries that fail regardless of existing files.
     pub(super) failures: Vec<(usize, Error)>,
-    /// Paths that some file system may take for the same: they differ by case, or by how accents are written.
+    /// The paths that some file system may treat as equal, because they differ only by case or by
+    /// the encoding of accents.
     pub(super) twins: HashSet<String>,
 }
 
@@ -55,7 +56,8 @@ impl Plan {
     }
 }
 
-/// The paths that some file system may take for another one of them; too many if in doubt.
+/// Returns the paths that some file system may treat as equal to another one, including doubtful
+/// cases.
 fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();
@@ -102,7 +104,7 @@ mod tests {
     use crate::model::ArchivePath;
 
     #[test]
-    fn twins_are_paths_that_a_file_system_may_take_for_the_same() {
+    fn twins_are_paths_that_a_file_system_may_treat_as_equal() {
         let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
         assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
         assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
@@ -110,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn escaping_targets_are_those_that_can_lead_out() {
+    fn link_targets_that_can_lead_out_of_the_tree_are_escaping() {
         for (path, target, absolute, escaping) in [
             ("l", "t", true, true),
             ("a/b/l", "../../t", true, true),
             ("a/b/l", ".././../t", true, true),
             ("a/l", "../../t", true, false),
             ("l", "..", true, false),
-            // `x` may be a link.
+            // `x` may be a link to anywhere.
             ("a/l", "x/../t", true, false),
             ("l", "/etc/passwd", false, false),
             ("l", "a/...", true, true),

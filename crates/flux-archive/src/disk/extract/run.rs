@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
 
-/// Files that a thread processes at a time.
+/// The number of files that a thread processes at a time.
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
@@ -62,12 +62,12 @@ struct Run<'r, 'a> {
     content: ContentWriter<'r>,
 }
 
-/// Names in directories. Each directory is listed once, not for each of its names.
+/// The names in directories. Each directory is listed once, not for each of its names.
 #[derive(Default)]
 struct Names(Mutex<HashMap<FileId, HashSet<Vec<u8>>>>);
 
 impl Names {
-    /// Whether the directory contains exactly this name.
+    /// Returns `true` if the directory contains exactly this name.
     fn has(&self, parent: &Dir, name: &str) -> Result<bool> {
         let directory = stat(parent)?.id();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -79,14 +79,15 @@ impl Names {
     }
 }
 
-/// The result of the first step.
+/// The result of creating the directories.
 #[derive(Default)]
 struct Made {
-    /// Directories to finish, with their permissions; parents before children.
+    /// The directories whose permissions and times are still to be set, with their permissions;
+    /// parents before children.
     finish: Vec<(usize, u32)>,
-    /// The same directories, for look-up.
+    /// The same directories, as a set.
     ours: HashSet<usize>,
-    /// Files and links whose directory could not be created.
+    /// The files and links whose directory could not be created.
     orphans: Vec<usize>,
 }
 
@@ -144,11 +145,11 @@ impl Run<'_, '_> {
         if matches!(decision, Ok(Decision::Create)) || !self.twins.contains(entry.path().as_str()) {
             return decision;
         }
-        // Something exists, perhaps because the file system takes two names for the same.
+        // A file exists, perhaps because the file system treats two names as equal.
         if self.names.has(parent, name)? {
             return decision;
         }
-        Err(ErrorKind::Exists { found: "an entry whose name is the same for the file system" }
+        Err(ErrorKind::Exists { found: "an entry whose name the file system treats as equal" }
             .into())
     }
 
@@ -234,7 +235,7 @@ impl Run<'_, '_> {
     fn write_files(&self, files: &[usize], made: &Made) {
         let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
         let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
-        // Large files one after the other, each by all threads; the rest in parallel.
+        // Write large files one after another, each on all threads, and the rest in parallel.
         let many = |index: &usize| content::is_parallel(self.entries[*index].content());
         let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
         let mut walk = self.walk();
@@ -264,7 +265,7 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
         let name = name_of(entry.path());
-        // Renaming detects a conflict; a large file is checked before it is written.
+        // Renaming detects a conflict, but check a large file before writing it.
         let much =
             matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
         let late = self.options.existing == Existing::Error && !much;
@@ -292,7 +293,7 @@ impl Run<'_, '_> {
         Ok(decision)
     }
 
-    /// Gives a file or link its final name.
+    /// Renames a file or link to its final name.
     fn put_in_place(
         &self,
         parent: &Dir,
@@ -308,7 +309,7 @@ impl Run<'_, '_> {
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
             Err((error, temporary)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Created meanwhile, or not checked before.
+                // The file was created in the meantime, or was not checked before.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
                     parent.replace(temporary, name)?;
@@ -364,12 +365,12 @@ impl Run<'_, '_> {
     }
 }
 
-/// The permissions that the umask allows for a new file.
+/// Returns the permissions that the umask allows for a new file.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
 
-/// Whether it existed.
+/// Returns `true` if the directory existed.
 fn existing(made: io::Result<()>) -> io::Result<bool> {
     match made {
         Ok(()) => Ok(false),
