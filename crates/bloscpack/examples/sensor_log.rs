@@ -74,7 +74,7 @@ fn show(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Stands for a sensor: little-endian numbers, row by row.
+/// Simulates a sensor, which returns little-endian numbers row by row.
 fn measure(first: u64, rows: u64) -> Vec<u8> {
     let row = |n: u64| {
         let time = n as f64;

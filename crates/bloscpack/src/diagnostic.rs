@@ -61,7 +61,7 @@ binio::codes! {
         // Chunks
         /// A chunk does not decode, or its digest is wrong.
         BadChunk = "BadChunk": Error;
-        /// A change in place is not complete: its journal is beside the file.
+        /// A change in place is not complete: its journal is next to the file.
         Journal = "Journal": Error;
     }
 }

@@ -31,7 +31,7 @@ pub enum ChunkOrder {
     /// Neither: reject the file, because its data is ambiguous.
     #[default]
     Unambiguous,
-    /// The order of the offsets, as the first description of the format says.
+    /// The order of the offsets, as specified in the first description of the format.
     Offsets,
     /// The order of the chunks in the file, in which the original program reads them.
     File,

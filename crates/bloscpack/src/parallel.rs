@@ -9,7 +9,7 @@
 
 use crate::error::Result;
 
-/// The number of threads that stands for all threads of the pool.
+/// The number of threads that means all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
 /// Returns the number of pool threads to use, but no more than `threads`.

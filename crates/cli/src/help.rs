@@ -51,18 +51,18 @@ const HEADINGS: &[(&str, &[&str])] = &[
 
 const EXIT_STATUS: &[&str] = &[
     "0  success",
-    "1  the data are bad, or a check or comparison found something",
-    "2  error: a file cannot be opened or written, or an option is wrong",
+    "1  the data is bad, or a check or comparison found something",
+    "2  error: a file cannot be opened or written, or an option is invalid",
 ];
 
 const EXIT_STATUS_OF_DIFF: &[&str] = &[
     "0  nothing differs",
     "1  something differs",
-    "2  error: a file cannot be read, or an option is wrong",
+    "2  error: a file cannot be read, or an option is invalid",
 ];
 
 /// The exit statuses of the original program.
-const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is wrong"];
+const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is invalid"];
 
 /// Returns the command line, as described by the arguments and the tables in this module.
 pub(crate) fn command() -> Command {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_examples_that_it_takes() {
+    fn every_command_has_examples_that_parse() {
         for (path, described) in all() {
             let help = described.get_after_long_help().unwrap().to_string();
             let examples =
@@ -196,9 +196,9 @@ mod tests {
         }
     }
 
-    /// Users of the original program see the texts of that program.
+    /// Skip `blpk`, which shows users the help of the original program.
     #[test]
-    fn help_fits_a_terminal_of_80_columns() {
+    fn help_fits_a_terminal_with_80_columns() {
         for (path, command) in all() {
             let mut command = command.term_width(80);
             for help in [command.render_help(), command.render_long_help()] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_name_arguments_that_exist() {
+    fn help_headings_list_only_existing_arguments() {
         let leaves = leaves();
         for id in HEADINGS.iter().flat_map(|(_, ids)| *ids) {
             let mut arguments = leaves.iter().flat_map(|(_, command)| command.get_arguments());
@@ -219,10 +219,10 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_words() {
+    fn placeholders_in_help_are_words() {
         for (path, command) in leaves() {
             if path.starts_with("blpk") {
-                continue; // It shows the texts of the original program.
+                continue; // `blpk` shows the help of the original program.
             }
             let takes_value = |argument: &&Arg| argument.get_action().takes_values();
             let arguments = command.get_arguments().filter(takes_value);
@@ -232,13 +232,14 @@ mod tests {
         }
     }
 
-    /// In all commands, a short option stands for the same long option, and a long option takes the same value.
+    /// In all commands, a short option must mean the same long option, and a long option must take
+    /// the same value.
     #[test]
     fn an_option_means_the_same_in_every_command() {
         let (mut shorts, mut longs) = (Vec::new(), Vec::new());
         for (path, command) in leaves() {
             if path.starts_with("blpk") {
-                continue; // It has the short options of the original program.
+                continue; // `blpk` has the short options of the original program.
             }
             for argument in command.get_arguments() {
                 let Some(long) = argument.get_long() else { continue };

@@ -7,7 +7,8 @@ use asdf::ndarray::ArrayError;
 use asdf::tree::ReferenceError;
 use bloscpack::format::MetadataError;
 
-pub(crate) const ASDF_REPAIR: &str = "`scibin asdf repair FILE -o OUT` saves what is left of a damaged file and reports what is lost";
+pub(crate) const ASDF_REPAIR: &str =
+    "`scibin asdf repair FILE -o OUT` salvages a valid file and reports what was lost";
 const ASDF_CHECKSUM: &str =
     "`scibin asdf get --no-verify` prints the data although its checksum is wrong";
 const ASDF_EXTERNAL: &str =
@@ -23,12 +24,12 @@ const BLOSCPACK_METADATA: &str =
     "`scibin bloscpack unpack --ignore-metadata` writes the data without the metadata";
 const BLOSCPACK_GROW: &str =
     "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
-const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` names the layout of the file";
+const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` sets the layout of the file";
 const DUDLEY_STALE: &str = "`scibin dudley index LAYOUT` compiles it again";
-const FLUX_LINT: &str = "`scibin flux lint FILE` lists all differences from RFC 37, and with `--fix` corrects those \
-    that it can";
+const FLUX_LINT: &str =
+    "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
 const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
-const FLUX_STORE: &str = "`--store STORE` names the store that holds the blobs";
+const FLUX_STORE: &str = "`--store STORE` sets the store that contains the blobs";
 
 /// Returns a sentence with the command or option that helps, if there is one.
 pub(crate) fn of(error: &(dyn Error + Send + Sync + 'static)) -> Option<&'static str> {

@@ -47,8 +47,8 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// Runs the program with the arguments of the process. When called as `blpk`, it takes the arguments of that
-/// program.
+/// Runs the program with the arguments of the process. When called as `blpk`, it accepts the
+/// arguments of that program.
 ///
 /// The exit status is 0 on success, 1 if a check found something or the data is bad, and 2 after any other
 /// error, which is printed on standard error.
@@ -144,7 +144,8 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
     }
 }
 
-/// Writes a report on all files as HTML. The report on a file that cannot be read says why.
+/// Writes a report on all files as HTML. The report on a file that cannot be read contains the
+/// reason.
 fn report_as_html(
     files: &[PathBuf],
     format: Option<Format>,
@@ -189,7 +190,8 @@ fn each(
     Ok(worst)
 }
 
-/// Runs a command that reports on a file. If the command fails, the report contains the failure.
+/// Runs a command that reports on a file. If the command fails with `--json`, the report contains
+/// the failure.
 fn report(
     file: &Path,
     output: Output,

@@ -11,7 +11,7 @@ use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::is_standard;
 
-/// The formats that `scibin` knows.
+/// The formats that `scibin` supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// The Advanced Scientific Data Format
@@ -53,10 +53,10 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
 }
 
 fn unknown(head: &[u8]) -> String {
-    let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}, "));
+    let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}: "));
     format!(
-        "{}no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the signature \
-         of Dudley, or JSON, or a layout whose name ends with .dud; --format states the format",
+        "{}unknown format: expected a file that begins with \"#ASDF\", \"blpk\" or the signature \
+         of Dudley, JSON, or a layout whose name ends with .dud; --format sets the format",
         kind.unwrap_or_default()
     )
 }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_decides_the_format() {
+    fn format_is_detected_from_the_content() {
         assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
         assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
         assert_eq!(of_head(b" \n[]"), Some(Format::Flux));
@@ -90,8 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_format_is_named() {
-        assert!(unknown(b"\x1f\x8b\x08").starts_with("this is a gzip file, no format that"));
-        assert!(unknown(b"text").starts_with("no format that"));
+    fn an_unknown_format_is_reported_with_the_kind_of_file() {
+        assert!(unknown(b"\x1f\x8b\x08").starts_with("this is a gzip file: unknown format"));
+        assert!(unknown(b"text").starts_with("unknown format"));
     }
 }

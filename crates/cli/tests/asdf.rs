@@ -1,4 +1,4 @@
-//! ASDF files as their users meet them: damaged, hostile, in parts, and looked at by people.
+//! ASDF files in practice: damaged, hostile, partially read, and inspected by people.
 
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
 
@@ -11,7 +11,7 @@ use program::{Folder, json_of, status, stderr, stdout};
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
      --- !core/asdf-1.1.0\n";
 
-/// A block of these bytes, of which the header may state another size.
+/// Returns a block with this data, whose header states `size` bytes.
 fn block(data: &[u8], size: u64) -> Vec<u8> {
     let mut bytes = b"\xd3BLK\0\x30".to_vec();
     bytes.extend([0; 8]); // flags, compression
@@ -25,7 +25,7 @@ fn whole(data: &[u8]) -> Vec<u8> {
     block(data, data.len() as u64)
 }
 
-/// The tree of arrays of bytes, named by letters, one in each block.
+/// Returns a tree with byte arrays named `a`, `b` and so on, one per block.
 fn tree_of(lengths: &[usize]) -> String {
     let array = |(source, len): (usize, &usize)| {
         let name = char::from(b'a' + u8::try_from(source).unwrap_or(0));
@@ -52,7 +52,7 @@ fn with_index(tree: &str, blocks: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A file of only a tree, in a folder.
+/// Returns a folder with a file that contains only a tree.
 fn tree_file(tree: &str) -> Folder {
     let folder = Folder::new();
     folder.write("a.asdf", file_of(tree, &[]));
@@ -61,7 +61,7 @@ fn tree_file(tree: &str) -> Folder {
 
 // Damage
 
-/// Four arrays of text with line ends of two bytes.
+/// Returns four arrays of text whose line ends have two bytes, and their tree.
 fn lines_of_text() -> (String, Vec<Vec<u8>>) {
     let data: Vec<Vec<u8>> =
         (b'a'..=b'd').map(|letter| [&[letter; 30][..], b"\r\n"].concat().repeat(20)).collect();
@@ -85,7 +85,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn arrays_of_a_file_with_converted_line_ends_are_in_their_own_blocks() {
+fn arrays_keep_their_own_blocks_after_line_end_conversion() {
     let folder = Folder::new();
     let (tree, blocks) = lines_of_text();
     let file = with_index(&tree, &blocks);
@@ -103,7 +103,7 @@ fn arrays_of_a_file_with_converted_line_ends_are_in_their_own_blocks() {
 }
 
 #[test]
-fn the_likely_cause_is_named_once_where_line_ends_were_converted() {
+fn line_end_conversion_is_reported_once_as_the_likely_cause() {
     let folder = Folder::new();
     let (tree, blocks) = lines_of_text();
     folder.write("a.asdf", replaced(&with_index(&tree, &blocks), b"\r\n", b"\n"));
@@ -122,7 +122,7 @@ fn the_likely_cause_is_named_once_where_line_ends_were_converted() {
 }
 
 #[test]
-fn numbers_after_a_gap_without_an_index_are_not_used() {
+fn block_numbers_after_a_gap_are_not_used_without_an_index() {
     let folder = Folder::new();
     let lost = [&b"?"[..]; 100].concat();
     let blocks = [whole(b"one"), lost, whole(b"three")];
@@ -138,7 +138,7 @@ fn numbers_after_a_gap_without_an_index_are_not_used() {
         "{}",
         stderr(&get("/b"))
     );
-    // With an index they are those of the index.
+    // With an index, the numbers are those in the index.
     let blocks = [whole(b"one"), vec![b'?'; 57], whole(b"three")];
     folder.write("a.asdf", with_index(&tree_of(&[3, 3, 5]), &blocks));
     assert_eq!(stdout(&get("/c")), "116 104 114 101 101\n", "{}", stderr(&get("/c")));
@@ -148,7 +148,7 @@ fn numbers_after_a_gap_without_an_index_are_not_used() {
 }
 
 #[test]
-fn rows_of_a_cut_array_that_are_in_the_file_are_salvaged() {
+fn complete_rows_of_a_truncated_array_are_salvaged() {
     let folder = Folder::new();
     let tree =
         "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [5, 4]}\n";
@@ -163,7 +163,7 @@ fn rows_of_a_cut_array_that_are_in_the_file_are_salvaged() {
         let count = if cut == ["--slice", "2:"] { 1 } else { 3 };
         assert_eq!(stdout(&output), "7 7 7 7\n".repeat(count), "{cut:?}: {}", stderr(&output));
         assert_eq!(status(&output), 1, "{cut:?}");
-        assert!(stderr(&output).contains("are in the file"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the file contains only rows"), "{}", stderr(&output));
     }
     let none = get(&["--slice", "4"]);
     assert_eq!((status(&none), stdout(&none)), (1, String::new()), "{}", stderr(&none));
@@ -250,7 +250,7 @@ fn external_files_that_are_missing_are_counted_in_one_line_by_every_command() {
 }
 
 #[test]
-fn bad_data_are_status_1_whatever_the_command() {
+fn bad_data_exits_with_status_1_in_every_asdf_command() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);
@@ -270,7 +270,7 @@ fn bad_data_are_status_1_whatever_the_command() {
 // Attacks
 
 #[test]
-fn merge_keys_cannot_fill_a_disk() {
+fn merge_keys_cannot_expand_to_endless_output() {
     let keys: Vec<String> = (0..1000).map(|n| format!("a_key_of_some_length_{n}: 1")).collect();
     let uses = "- {<<: *b}\n".repeat(6000);
     let folder = tree_file(&format!("b: &b {{{}}}\nuses:\n{uses}", keys.join(", ")));
@@ -280,7 +280,7 @@ fn merge_keys_cannot_fill_a_disk() {
         assert!(output.stdout.len() < 48 << 20, "{arguments:?}: {} bytes", output.stdout.len());
         assert!(stderr(&output).contains("merge keys"), "{arguments:?}: {}", stderr(&output));
     };
-    // Side by side, since each takes seconds.
+    // Run the commands in parallel, because each takes seconds.
     std::thread::scope(|scope| {
         scope.spawn(|| run(&["asdf", "tree", "a.asdf"]));
         scope.spawn(|| run(&["asdf", "tree", "--json", "a.asdf"]));
@@ -290,7 +290,7 @@ fn merge_keys_cannot_fill_a_disk() {
 }
 
 #[test]
-fn search_prints_pointer_and_value_of_nodes() {
+fn search_prints_pointers_and_values_of_matching_nodes() {
     let folder = tree_file(
         "a: {time_start: 1, name: x1, 'b/c': [1, 1.5]}\nd: !core/ndarray-1.1.0 [1, 2]\ntime: true\n",
     );
@@ -356,7 +356,7 @@ fn diff_compares_trees_and_arrays() {
 }
 
 #[test]
-fn diff_finds_a_converted_copy_equal_and_compares_the_library_with_all() {
+fn diff_treats_a_converted_copy_as_equal_unless_all_is_set() {
     let folder = tree_file(
         "asdf_library: !core/software-1.0.0 {name: asdf, version: 4.1.0}\n\
          history:\n  extensions:\n  - !core/extension_metadata-1.0.0\n    extension_class: x\n    \
@@ -374,7 +374,7 @@ fn diff_finds_a_converted_copy_equal_and_compares_the_library_with_all() {
 }
 
 #[test]
-fn long_tags_are_refused() {
+fn overlong_tags_are_rejected() {
     let folder = Folder::new();
     let prefix = "x".repeat(100_000);
     let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{prefix}\n---\n");
@@ -383,7 +383,7 @@ fn long_tags_are_refused() {
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("the tag prefix has 100004 bytes"), "{}", stderr(&output));
 
-    // Many different tags of a prefix that is not too long.
+    // Use many different tags with a prefix within the limit.
     let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{}\n---\n", "x".repeat(4000));
     let tags: String = (0..20_000).map(|n| format!("- !x!{n} 1\n")).collect();
     folder.write("a.asdf", head + "a:\n" + &tags + "...\n");
@@ -393,7 +393,7 @@ fn long_tags_are_refused() {
 }
 
 #[test]
-fn an_array_without_end_is_not_printed() {
+fn an_endless_array_is_not_printed() {
     let folder = Folder::new();
     let tree = "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, \
                 shape: [1000000000000], strides: [0]}\n";
@@ -409,7 +409,7 @@ fn an_array_without_end_is_not_printed() {
 
 // People
 
-/// A file like those of a telescope: much software, much history, a deep tree.
+/// Returns a file like those of telescopes: many software and history entries, and a deep tree.
 fn observation() -> Folder {
     let software = "!core/software-1.0.0 {name: asdf, version: 6.0.0}";
     let extension = format!(
@@ -435,7 +435,7 @@ fn observation() -> Folder {
 }
 
 #[test]
-fn info_shows_the_data_of_a_file_with_much_software() {
+fn info_shows_the_data_despite_many_software_entries() {
     let folder = observation();
     let text = stdout(&folder.done(&["info", "a.asdf"]));
     assert!(text.contains("  software  30 extensions of asdf 6.0.0\n"), "{text}");
@@ -450,12 +450,13 @@ fn info_shows_the_data_of_a_file_with_much_software() {
     assert_eq!(row("/roman/table "), ["/roman/table", "2", "fields", "[2]", "1", "none"]);
     assert!(text.contains("└─roman: {..} 5 keys"), "{text}");
     assert!(text.contains("pair: [2]\n") && text.contains("pairs: [..] 2 items\n"), "{text}");
-    // Level by level: the 5 keys and 60 entries of meta are more than fit.
+    // The outline shows level by level, and the 5 keys and the 60 entries of meta already exceed
+    // it.
     let outline = text.lines().skip_while(|line| !line.contains("  tree  ")).skip(1);
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();
     assert_eq!(shown, 40, "{text}");
-    // 6 + 60 + 60 nodes, and the two lists of one in `pairs`, less those shown.
+    // There are 6 + 60 + 60 nodes and two lists with one item in `pairs`, minus the nodes shown.
     assert!(text.contains("... (88 more nodes; `scibin asdf tree` shows all)"), "{text}");
     let arrays = &json_of(&folder.done(&["info", "--json", "a.asdf"]))["arrays"];
     assert_eq!(
@@ -488,7 +489,7 @@ fn info_counts_the_arrays_among_the_nodes_that_the_outline_omits() {
 }
 
 #[test]
-fn tree_shows_a_part_some_levels_and_yaml() {
+fn tree_shows_a_part_with_limited_depth_or_as_yaml() {
     let folder = observation();
     let text = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman", "--depth", "1"]));
     assert_eq!(text.lines().next(), Some("├─meta: {..} 60 keys"));
@@ -502,7 +503,7 @@ fn tree_shows_a_part_some_levels_and_yaml() {
 }
 
 #[test]
-fn fields_and_masks_are_pointers() {
+fn get_accepts_pointers_to_fields_and_masks() {
     let folder = observation();
     let get = |pointer: &str| folder.run(&["get", "a.asdf", pointer, "--json"]);
     let values = |pointer: &str| json_of(&get(pointer))["values"].clone();
@@ -516,7 +517,7 @@ fn fields_and_masks_are_pointers() {
 }
 
 #[test]
-fn errors_name_the_pointer_and_the_key_that_was_meant() {
+fn errors_contain_the_pointer_and_the_key_probably_meant() {
     let folder = observation();
     let output = folder.run(&["get", "a.asdf", "/roman/dta"]);
     assert_eq!(status(&output), 2);
@@ -538,7 +539,7 @@ fn errors_name_the_pointer_and_the_key_that_was_meant() {
 }
 
 #[test]
-fn diagnostics_have_the_pointer_of_their_node() {
+fn diagnostics_contain_the_pointer_of_their_node() {
     let folder = tree_file("x:\n  y: {k: 1, k: 2}\n");
     let value = json_of(&folder.run(&["info", "--json", "a.asdf"]));
     let found = &value["diagnostics"][0];
@@ -567,7 +568,7 @@ fn info_lists_the_largest_arrays_first_and_counts_the_others() {
     assert_eq!(rows[21].trim(), "... (7 smaller arrays; --json has all)", "{text}");
 }
 
-/// An array of bytes in the tree.
+/// An inline array of bytes.
 #[test]
 fn tree_shows_an_ordered_mapping_as_a_mapping() {
     let folder = tree_file("o: !!omap\n- !!omap {b: {x: 1}}\n- a: 2\n");
@@ -589,7 +590,7 @@ fn info_shows_the_arrays_of_a_mapping_before_its_other_entries() {
     let outline: Vec<&str> = text.lines().skip_while(|line| !line.contains("─roman")).collect();
     assert!(outline[1].contains("─data: uint8 [9]"), "{text}");
     assert!(outline[2].contains("─k0: 1"), "{text}");
-    // The command for the tree keeps the order of the file.
+    // The `tree` command keeps the order of the file.
     let tree = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman"]));
     assert!(tree.lines().last().is_some_and(|line| line.contains("─data: uint8 [9]")), "{tree}");
 }
@@ -600,7 +601,7 @@ fn inline(len: usize) -> String {
 }
 
 #[test]
-fn more_external_files_than_may_be_open_are_read() {
+fn more_external_files_are_read_than_may_be_open_at_a_time() {
     let count = 90;
     let array = |source| {
         format!(
@@ -621,7 +622,7 @@ fn more_external_files_than_may_be_open_are_read() {
     assert_eq!(status(&few), 1, "{}", stderr(&few));
 }
 
-/// A file with a table of astropy: a column, a quantity, a masked column, and coordinates.
+/// Returns a file with an astropy table: a column, a quantity, a masked column, and coordinates.
 fn table() -> Folder {
     tree_file(
         "t: !<tag:astropy.org:astropy/table/table-1.1.0>\n  colnames: [ra, flux, id, sky]\n  columns:\n  \
@@ -633,10 +634,10 @@ fn table() -> Folder {
 }
 
 #[test]
-fn a_table_is_written_with_names_and_units() {
+fn tables_are_written_with_column_names_and_units() {
     let folder = table();
     let output = folder.done(&["get", "a.asdf", "/t", "-o", "t.csv"]);
-    assert!(stderr(&output).contains("the column sky is left out"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("omitted the column sky"), "{}", stderr(&output));
     let csv = "ra [deg],\"flux [Jy, s]\",id\n1.5,\"[1,2]\",\n2.5,\"[3,4]\",8\n";
     assert_eq!(String::from_utf8(folder.read("t.csv")).unwrap(), csv);
     let last = folder.done(&["get", "a.asdf", "/t", "--as", "csv", "--slice", "1:"]);
@@ -644,7 +645,7 @@ fn a_table_is_written_with_names_and_units() {
     let json = json_of(&folder.done(&["get", "a.asdf", "/t", "--as", "json"]));
     assert_eq!(json["columns"][0], json!({"name": "ra", "unit": "deg"}));
     assert_eq!(json["rows"], json!([[1.5, [1, 2], null], [2.5, [3, 4], 8]]));
-    // Without a form, it is a node as any other.
+    // Without --as, a table is printed like any other node.
     assert_eq!(json_of(&folder.done(&["get", "a.asdf", "/t"]))["colnames"][0], "ra");
     let output = folder.run(&["get", "a.asdf", "/t", "-o", "t.npy"]);
     assert_eq!(status(&output), 2);
@@ -653,7 +654,7 @@ fn a_table_is_written_with_names_and_units() {
 }
 
 #[test]
-fn a_column_of_a_table_is_found_by_name() {
+fn a_table_column_is_selected_by_name() {
     let folder = table();
     let get = |pointer: &str| stdout(&folder.done(&["get", "a.asdf", pointer]));
     assert_eq!(get("/t/ra"), "1.5 2.5\n");
@@ -664,7 +665,7 @@ fn a_column_of_a_table_is_found_by_name() {
 }
 
 #[test]
-fn columns_of_different_lengths_are_an_error() {
+fn table_columns_of_different_lengths_are_an_error() {
     let folder = tree_file(
         "t: !core/table-1.0.0\n  columns:\n  - {name: a, data: !core/ndarray-1.0.0 [1, 2]}\n  \
          - {name: b, data: !core/ndarray-1.0.0 [1]}\n",

@@ -1,4 +1,4 @@
-//! ASDF files that are changed as a user changes them.
+//! Editing ASDF files with the commands for users.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -20,7 +20,7 @@ fn npy(elements: u16) -> Vec<u8> {
     npy
 }
 
-/// A folder with `a.asdf`: a tree with comments and an array in a block.
+/// Returns a folder with `a.asdf`: a tree with comments, and an array in a block.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("x.npy", npy(4));
@@ -45,7 +45,7 @@ fn is_fine(folder: &Folder) {
 }
 
 #[test]
-fn set_rm_and_mv_change_what_they_name_and_keep_comments() {
+fn set_rm_and_mv_change_only_their_node_and_keep_comments() {
     let folder = folder();
     let array = tree(&folder).replace(TREE, "");
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3.5"]);
@@ -62,7 +62,7 @@ fn set_rm_and_mv_change_what_they_name_and_keep_comments() {
 }
 
 #[test]
-fn a_mistyped_pointer_is_an_error_unless_parents_are_wanted() {
+fn a_pointer_with_missing_parents_is_an_error_unless_parents_is_set() {
     let folder = folder();
     let before = folder.read("a.asdf");
     for pointer in ["/mata/gian", "/mata/gain/unit", "/mata/list/-"] {
@@ -78,7 +78,7 @@ fn a_mistyped_pointer_is_an_error_unless_parents_are_wanted() {
 }
 
 #[test]
-fn an_item_of_a_list_that_does_not_exist_creates_the_list() {
+fn setting_an_item_of_a_missing_list_creates_the_list() {
     let folder = folder();
     folder.done(&["asdf", "set", "a.asdf", "/meta/filters/-", "F110W"]);
     folder.done(&["asdf", "set", "a.asdf", "/meta/filters/-", "F160W"]);
@@ -98,7 +98,7 @@ fn an_item_of_a_list_that_does_not_exist_creates_the_list() {
 }
 
 #[test]
-fn mv_takes_a_pointer_in_the_same_mapping() {
+fn mv_accepts_a_pointer_in_the_same_mapping() {
     let folder = folder();
     folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "/meta/full~1name"]);
     assert!(tree(&folder).contains("  full/name: x\n"), "{}", tree(&folder));
@@ -150,7 +150,7 @@ fn import_adds_and_replaces_arrays() {
 }
 
 #[test]
-fn an_output_leaves_the_file_as_it_is() {
+fn editing_to_an_output_leaves_the_file_unchanged() {
     let folder = folder();
     let before = folder.read("a.asdf");
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3", "-o", "b.asdf"]);
@@ -169,7 +169,7 @@ fn an_output_leaves_the_file_as_it_is() {
 }
 
 #[test]
-fn a_dry_run_changes_nothing_and_reports_the_same() {
+fn a_dry_run_of_an_edit_changes_nothing_but_reports_the_same() {
     let folder = folder();
     let before = folder.read("a.asdf");
     let long = "long word ".repeat(700);
@@ -194,7 +194,7 @@ fn a_dry_run_changes_nothing_and_reports_the_same() {
 }
 
 #[test]
-fn in_place_changes_the_file_itself() {
+fn editing_in_place_changes_the_file_itself() {
     let folder = folder();
     folder.done(&["asdf", "convert", "a.asdf", "-o", "b.asdf", "--pad-tree", "16384"]);
     let before = folder.read("b.asdf");
@@ -217,7 +217,7 @@ fn in_place_changes_the_file_itself() {
 }
 
 #[test]
-fn a_read_only_file_is_changed_by_force() {
+fn a_read_only_file_is_changed_only_with_force() {
     let folder = folder();
     let path = folder.path("a.asdf");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
@@ -230,7 +230,7 @@ fn a_read_only_file_is_changed_by_force() {
 }
 
 #[test]
-fn what_cannot_be_done_is_an_error_and_changes_nothing() {
+fn an_impossible_edit_is_an_error_and_changes_nothing() {
     let folder = folder();
     let before = folder.read("a.asdf");
     for (command, want) in [
@@ -249,9 +249,9 @@ fn what_cannot_be_done_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn a_writer_that_waits_too_long_names_the_holder() {
+fn waiting_too_long_for_a_lock_reports_its_holder() {
     let folder = folder();
-    // An editor that does not end holds the lock.
+    // An editor that keeps running holds the lock.
     let mut holder = folder
         .command(&["asdf", "edit", "a.asdf"])
         .env("EDITOR", "touch started; sleep 14; true")
@@ -273,7 +273,7 @@ fn a_writer_that_waits_too_long_names_the_holder() {
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
 }
 
-/// Runs `edit` with an editor that is a script of the shell, and answers to what it asks.
+/// Runs `edit` with a shell script as the editor, and with answers to its questions.
 fn edit(folder: &Folder, script: &str, answers: &str) -> Output {
     edit_with(folder, &[], script, answers)
 }
@@ -305,7 +305,7 @@ fn texts(folder: &Folder) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn edit_opens_the_tree_and_writes_what_was_changed() {
+fn edit_opens_the_tree_in_an_editor_and_writes_the_changes() {
     let folder = folder();
     let before = folder.read("a.asdf");
     let output = edit(&folder, "true", "");
@@ -319,7 +319,7 @@ fn edit_opens_the_tree_and_writes_what_was_changed() {
 }
 
 #[test]
-fn a_dry_run_of_edit_changes_nothing_and_keeps_the_text() {
+fn a_dry_run_of_edit_changes_nothing_but_keeps_the_edited_text() {
     let folder = folder();
     let before = folder.read("a.asdf");
     let output = edit_with(&folder, &["--dry-run"], "sed -i 's/2.5/4.5/' \"$1\"", "");
@@ -333,10 +333,10 @@ fn a_dry_run_of_edit_changes_nothing_and_keeps_the_text() {
 }
 
 #[test]
-fn a_broken_text_is_shown_and_may_be_mended_dropped_or_kept() {
+fn invalid_edited_text_can_be_corrected_discarded_or_kept() {
     let folder = folder();
     let before = folder.read("a.asdf");
-    // Broken the first time, mended the second.
+    // The script makes the text invalid the first time, and valid the second time.
     let script = "if grep -q '\\[9' \"$1\"; then sed -i 's/\\[9/9/' \"$1\"; \
                   else sed -i 's/2.5/[9/' \"$1\"; fi";
     let output = edit(&folder, script, "x\ne\n");
@@ -359,17 +359,17 @@ fn a_broken_text_is_shown_and_may_be_mended_dropped_or_kept() {
         assert_eq!(folder.read("a.asdf"), before);
         std::fs::remove_file(text).unwrap();
     }
-    // An editor that cannot be started has written nothing.
+    // If the editor cannot be started, it has written nothing.
     let output = edit(&folder, "exit 127", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 0));
-    // An editor that fails has perhaps written something.
+    // An editor that fails may have written something.
     let output = edit(&folder, "sed -i 's/2.5/7/' \"$1\"; exit 3", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 1));
     assert_eq!(folder.read("a.asdf"), before);
 }
 
 #[test]
-fn edit_mends_a_tree_that_no_other_command_can_change() {
+fn edit_can_repair_a_tree_that_no_other_command_can_change() {
     let folder = Folder::new();
     folder.write("a.asdf", "#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\n...\n");
     let output = folder.run(&["asdf", "set", "a.asdf", "/a", "1"]);
@@ -380,7 +380,7 @@ fn edit_mends_a_tree_that_no_other_command_can_change() {
 }
 
 #[test]
-fn a_value_that_is_not_exactly_one_document_is_refused_and_changes_nothing() {
+fn a_value_that_is_not_a_single_yaml_document_is_rejected() {
     let folder = folder();
     let before = folder.read("a.asdf");
     for value in ["5\n...\ny: 1", "5\n--- 6", "", " \n", "# only a comment"] {
@@ -392,8 +392,8 @@ fn a_value_that_is_not_exactly_one_document_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn edit_refuses_a_file_that_another_program_changed_and_keeps_the_text() {
-    // In place with its old length and time, by replacing the file, and by removing it.
+fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
+    // Change the file in place with its old length and time, replace the file, and remove it.
     let ways = [
         "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
         "cp a.asdf b.asdf; mv b.asdf a.asdf",
@@ -424,7 +424,7 @@ fn edit_refuses_a_file_that_another_program_changed_and_keeps_the_text() {
 }
 
 #[test]
-fn change_of_a_pipe_is_rejected_without_waiting() {
+fn changing_a_pipe_is_rejected_without_waiting() {
     let folder = folder();
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status();
     assert!(made.is_ok_and(|status| status.success()));
@@ -439,7 +439,7 @@ fn change_of_a_pipe_is_rejected_without_waiting() {
     ] {
         let mut child =
             folder.command(command).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        // Nothing has to be waited for, but a machine may be slow.
+        // The command need not wait for anything, but the machine may be slow.
         let ended = (0..400).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(25));
             child.try_wait().unwrap().is_some()
@@ -471,7 +471,7 @@ fn history_prints_entries_and_software_and_adds_an_entry() {
 }
 
 #[test]
-fn history_adds_to_the_list_of_old_standards_and_to_what_exists() {
+fn history_adds_to_existing_entries_and_in_the_form_of_old_standards() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

@@ -1,4 +1,4 @@
-//! ASDF files that are written: new ones, and copies in another form.
+//! Writing ASDF files: new files, and copies in another form.
 
 mod asdf_tools;
 mod program;
@@ -16,7 +16,7 @@ fn npy(elements: u16) -> Vec<u8> {
     npy
 }
 
-/// A folder with `a.asdf`: a tree, a small and a large array.
+/// Returns a folder with `a.asdf`: a tree with a small and a large array.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("tree.yaml", TREE);
@@ -57,14 +57,14 @@ fn same_tree(folder: &Folder, one: &str, other: &str) {
 }
 
 #[test]
-fn new_makes_a_file_of_a_tree_and_arrays() {
+fn new_creates_a_file_from_a_tree_and_arrays() {
     let folder = folder();
     assert_eq!(status(&folder.run(&["asdf", "verify", "a.asdf"])), 0);
     assert_eq!(stdout(&folder.done(&["asdf", "get", "a.asdf", "/meta/name"])), "yes\n");
     let tree = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
     assert_eq!(tree["meta"]["when"], "2026-11-20T23:24:27+00:00");
     assert_eq!(tree["z"], json!({"$complex": [1.0, 2.0]}));
-    // An integer beyond 64 bits is a node of its own.
+    // An integer beyond 64 bits is kept as a node.
     assert_eq!(
         stdout(&folder.done(&["asdf", "get", "a.asdf", "/big/string"])),
         "18446744073709551616\n"
@@ -75,7 +75,7 @@ fn new_makes_a_file_of_a_tree_and_arrays() {
 }
 
 #[test]
-fn new_takes_directives_a_tree_from_standard_input_and_no_tree() {
+fn new_accepts_directives_a_tree_on_standard_input_or_no_tree() {
     let folder = Folder::new();
     let tree = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1j\n...\n";
     let arguments = ["asdf", "new", "a.asdf", "--tree", "-"];
@@ -89,7 +89,7 @@ fn new_takes_directives_a_tree_from_standard_input_and_no_tree() {
 }
 
 #[test]
-fn new_creates_parents_of_arrays_without_a_tree_and_else_on_request() {
+fn new_creates_missing_parents_only_without_a_tree_or_on_request() {
     let folder = folder();
     folder.done(&["asdf", "new", "b.asdf", "--array", "/a/b/-=y.npy"]);
     assert_eq!(
@@ -106,7 +106,7 @@ fn new_creates_parents_of_arrays_without_a_tree_and_else_on_request() {
 }
 
 #[test]
-fn new_names_the_array_that_the_standard_has_no_type_for() {
+fn new_reports_the_array_whose_type_the_standard_lacks() {
     let folder = folder();
     folder.write("half.npy", [program::npy_header("<f2", &[1]), vec![0, 0]].concat());
     let half = "/half=half.npy";
@@ -122,7 +122,7 @@ fn new_names_the_array_that_the_standard_has_no_type_for() {
 }
 
 #[test]
-fn new_chooses_compression_alignment_and_standard() {
+fn new_applies_compression_alignment_and_standard() {
     let folder = folder();
     folder.done(&[
         "asdf",
@@ -161,7 +161,7 @@ fn new_chooses_compression_alignment_and_standard() {
 }
 
 #[test]
-fn a_broken_tree_is_bad_data_with_its_place() {
+fn an_invalid_tree_is_bad_data_with_its_position() {
     let folder = Folder::new();
     folder.write("tree.yaml", "a: 1\nb: [1, {\n");
     let output = folder.run(&["asdf", "new", "a.asdf", "--tree", "tree.yaml"]);
@@ -174,7 +174,7 @@ fn a_broken_tree_is_bad_data_with_its_place() {
 }
 
 #[test]
-fn an_existing_file_is_replaced_only_by_force() {
+fn an_existing_asdf_file_is_replaced_only_with_force() {
     let folder = folder();
     folder.write("old", "old");
     for command in [
@@ -195,7 +195,7 @@ fn an_existing_file_is_replaced_only_by_force() {
 }
 
 #[test]
-fn a_dry_run_writes_nothing_and_reports_the_same() {
+fn a_dry_run_of_a_writing_command_writes_nothing_but_reports_the_same() {
     let folder = folder();
     let names = folder.names();
     for command in [
@@ -218,7 +218,7 @@ fn a_dry_run_writes_nothing_and_reports_the_same() {
 }
 
 #[test]
-fn convert_keeps_each_codec_unless_it_is_told_another() {
+fn convert_keeps_the_codec_of_each_block_unless_compress_is_set() {
     let folder = folder();
     folder.done(&["asdf", "convert", "a.asdf", "-o", "z.asdf", "--compress", "zlib"]);
     assert_eq!(codecs(&folder, "z.asdf"), ["zlib", "zlib"]);
@@ -237,7 +237,7 @@ fn convert_keeps_each_codec_unless_it_is_told_another() {
 }
 
 #[test]
-fn convert_moves_small_arrays_into_the_tree_and_pads_it() {
+fn convert_moves_small_arrays_inline_and_pads_the_tree() {
     let folder = folder();
     folder.done(&[
         "asdf",
@@ -258,7 +258,7 @@ fn convert_moves_small_arrays_into_the_tree_and_pads_it() {
 }
 
 #[test]
-fn a_damaged_block_is_bad_data_and_nothing_is_written() {
+fn copying_a_damaged_block_is_bad_data_and_writes_nothing() {
     let folder = folder();
     let mut bytes = folder.read("a.asdf");
     let at = bytes.windows(4).rposition(|four| four == b"\xd3BLK").expect("a block");
@@ -271,7 +271,7 @@ fn a_damaged_block_is_bad_data_and_nothing_is_written() {
 }
 
 #[test]
-fn to_yaml_has_all_arrays_inline() {
+fn to_yaml_writes_all_arrays_inline() {
     let folder = folder();
     let text = stdout(&folder.done(&["asdf", "to-yaml", "a.asdf"]));
     assert!(text.starts_with("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n"), "{text}");
@@ -287,13 +287,13 @@ fn to_yaml_has_all_arrays_inline() {
     assert!(stdout(&output).ends_with(" would be written\n"), "{}", stdout(&output));
     assert!(!folder.names().contains(&"b.yaml".to_owned()));
     assert_eq!(status(&folder.run(&["asdf", "to-yaml", "a.asdf", "--dry-run"])), 2);
-    // A tree of its own again.
+    // The YAML can be read as a tree again.
     folder.done(&["asdf", "new", "b.asdf", "--tree", "a.yaml"]);
     same_tree(&folder, "a.asdf", "b.asdf");
 }
 
 #[test]
-fn explode_and_implode_are_inverse() {
+fn implode_restores_an_exploded_file() {
     let folder = folder();
     let report = json_of(&folder.done(&["asdf", "explode", "a.asdf", "-o", "e.asdf", "--json"]));
     assert_eq!(report["files"], json!(["e0000.asdf", "e0001.asdf"]));
@@ -302,7 +302,7 @@ fn explode_and_implode_are_inverse() {
     folder.done(&["asdf", "implode", "e.asdf", "-o", "i.asdf"]);
     same_tree(&folder, "a.asdf", "i.asdf");
     assert_eq!(codecs(&folder, "i.asdf").len(), 2);
-    // An existing part is replaced by force only.
+    // An existing block file is replaced only with --force.
     folder.remove("e.asdf");
     let output = folder.run(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
     assert_eq!(status(&output), 2);
@@ -312,7 +312,7 @@ fn explode_and_implode_are_inverse() {
 }
 
 #[test]
-fn implode_opens_other_files_as_the_policy_allows() {
+fn implode_opens_external_files_only_if_the_policy_allows() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
     let output = folder.run(&["asdf", "implode", "e.asdf", "-o", "i.asdf", "--external", "deny"]);
@@ -322,7 +322,7 @@ fn implode_opens_other_files_as_the_policy_allows() {
 }
 
 #[test]
-fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_named() {
+fn data_with_a_wrong_checksum_is_copied_and_reported_only_with_ignore_checksums() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "parts.asdf"]);
     let flip = |name: &str, from_end: usize| {
@@ -358,7 +358,7 @@ fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_name
 }
 
 #[test]
-fn names_of_other_files_lead_from_another_folder_to_where_they_led_before() {
+fn relative_names_of_external_files_are_adapted_to_the_folder_of_the_copy() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "base.asdf"]);
     folder.done(&["asdf", "set", "base.asdf", "/ref", "{$ref: 'a.asdf#/y'}"]);
@@ -397,7 +397,7 @@ fn names_of_other_files_lead_from_another_folder_to_where_they_led_before() {
     assert!(stderr(&output).contains("expected relocate or keep"), "{}", stderr(&output));
 }
 
-/// A tree with scalars of every style and tag, in blocks and in brackets.
+/// Returns a tree with scalars of every style and tag, in block and in flow style.
 fn scalars() -> String {
     let texts = [
         "5",
@@ -432,7 +432,7 @@ fn scalars() -> String {
 }
 
 #[test]
-fn every_writing_command_keeps_the_scalars_that_it_does_not_name() {
+fn every_writing_command_keeps_unrelated_scalars_unchanged() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
     folder.write("s.asdf", format!("{head}--- !core/asdf-1.1.0\n{}...\n", scalars()));
@@ -445,7 +445,7 @@ fn every_writing_command_keeps_the_scalars_that_it_does_not_name() {
             .entries()
             .filter(|(key, _)| key.text().is_some_and(|key| key.starts_with('k')));
         let describe = |node: asdf::yaml::YamlNode<'_>| {
-            // In brackets, a time is written with the tag that it has anyway.
+            // In flow style, a time is written with the tag that it has implicitly.
             let tag = node.tag().filter(|tag| *tag != "tag:yaml.org,2002:timestamp");
             (node.kind(), tag.map(str::to_owned), node.text().map(str::to_owned))
         };
@@ -483,7 +483,7 @@ fn every_writing_command_keeps_the_scalars_that_it_does_not_name() {
 }
 
 #[test]
-fn tags_that_a_standard_lacks_are_kept_in_a_copy_and_float16_needs_a_newer_one() {
+fn copies_keep_tags_that_their_standard_lacks_but_float16_requires_a_newer_standard() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.2.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     let external =

@@ -1,4 +1,4 @@
-//! The options of the original program, under its own name and as `scibin blpk`.
+//! The options of the original program, when called as `blpk` and as `scibin blpk`.
 
 mod program;
 
@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn files_are_named_and_replaced_as_by_the_original() {
+fn output_files_are_named_and_protected_as_in_the_original() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
@@ -65,7 +65,7 @@ fn files_are_named_and_replaced_as_by_the_original() {
 }
 
 #[test]
-fn every_option_goes_both_ways() {
+fn files_with_every_option_are_packed_and_unpacked() {
     let folder = folder();
     folder.write("m.json", r#"{"b": [1, null], "a": "x"}"#);
     for arguments in [
@@ -86,7 +86,7 @@ fn every_option_goes_both_ways() {
         &["--no-offsets"],
         &["-m", "m.json"],
         &["--metadata", "m.json"],
-        // A word may be cut, as in the original.
+        // Options may be abbreviated, as in the original.
         &["--clev", "1", "--chunk", "1M"],
         &["-s", "-o", "-l9", "-clz4hc", "-z10K"],
     ] {
@@ -98,12 +98,12 @@ fn every_option_goes_both_ways() {
         let expected = "blpk: Metadata:\nblpk: {'a': 'x', 'b': [1, None]}\n";
         assert_eq!(stdout(&output), if has_metadata { expected } else { "" });
     }
-    // Options after the file, too.
+    // Options may also follow the files.
     done(&folder, &["-f", "c", "a", "c.blp", "-z", "10K"]);
 }
 
 #[test]
-fn wrong_values_are_status_1_and_wrong_usage_status_2() {
+fn invalid_values_exit_with_status_1_and_invalid_usage_with_status_2() {
     let folder = folder();
     folder.write("bad.json", "{nope");
     for (arguments, expected) in [
@@ -139,9 +139,9 @@ fn wrong_values_are_status_1_and_wrong_usage_status_2() {
     }
 }
 
-/// What release 0.16.0 prints on Python 3.11, which knows no snappy.
+/// The expected messages were printed by release 0.16.0 on Python 3.11, without snappy.
 #[test]
-fn wrong_usage_is_said_in_the_words_of_the_original() {
+fn invalid_usage_is_reported_in_the_words_of_the_original() {
     let folder = folder();
     let program = "usage: blpk [-h] [--version] [-v | -d] [-f] [-n [1, 256]]  ...\nblpk: error: ";
     let c = "usage: blpk c [-h] [-t <size>] [-l [0, 9]] [-s] [-c <codec>] [-z <size>]\n              \
@@ -200,7 +200,7 @@ fn wrong_usage_is_said_in_the_words_of_the_original() {
 }
 
 #[test]
-fn data_are_appended_as_by_the_original() {
+fn data_is_appended_as_by_the_original() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);
@@ -214,13 +214,13 @@ fn data_are_appended_as_by_the_original() {
     assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {'v': 2}\n");
     folder.copy(&folder.path("a.blp"), "other");
     done(&folder, &["a", "-e", "other", "b"]);
-    // An empty file, without a division by its length.
+    // An empty file must not cause a division by its length.
     folder.write("empty", "");
     done(&folder, &["-v", "a", "a.blp", "empty"]);
 }
 
 #[test]
-fn json_says_what_was_done() {
+fn json_output_reports_the_result() {
     let folder = folder();
     let of = |arguments: &[&str]| json_of(&folder.done(&[&["blpk", "--json"], arguments].concat()));
     assert_eq!(of(&["c", "a"])["nbytes"], 240_000);
@@ -228,9 +228,9 @@ fn json_says_what_was_done() {
     assert_eq!(of(&["a", "a.blp", "a"])["nbytes"], 480_000);
 }
 
-/// What the original prints of the same files.
+/// The expected lines were printed by the original for the same files.
 #[test]
-fn info_prints_the_lines_of_the_original() {
+fn blpk_info_prints_the_lines_of_the_original() {
     let folder = folder();
     folder.write("m.json", r#"{"dtype": "float64"}"#);
     done(&folder, &["c", "-z", "100000", "-m", "m.json", "a"]);
@@ -283,7 +283,7 @@ fn info_prints_the_lines_of_the_original() {
 }
 
 #[test]
-fn verbose_says_what_is_done() {
+fn verbose_prints_the_lines_of_the_original() {
     let folder = folder();
     let output = done(&folder, &["-v", "-n", "1", "c", "-z", "100000", "a"]);
     assert_eq!(stdout(&output), "");
@@ -307,13 +307,13 @@ fn verbose_says_what_is_done() {
     assert!(text.contains("blpk: overwriting existing file: 'a'\n"), "{text}");
     let text = stderr(&done(&folder, &["-v", "a", "a.blp", "a"]));
     assert!(text.contains("blpk: new file size: 234.38K (240000B)\n"), "{text}");
-    // The original's `--debug` has these lines too, and many about its own variables.
+    // With `--debug`, the original prints these lines and many about its own variables.
     let verbose = stderr(&done(&folder, &["-v", "i", "a.blp"]));
     assert_eq!(stderr(&done(&folder, &["--debug", "i", "a.blp"])), verbose);
 }
 
 #[test]
-fn arrays_are_bytes_to_the_original() {
+fn blpk_treats_arrays_as_bytes() {
     let folder = Folder::new();
     let mut npy = npy_header("|u1", &[3]);
     npy.extend([1, 2, 3]);
@@ -326,7 +326,7 @@ fn arrays_are_bytes_to_the_original() {
 
 #[test]
 #[cfg(unix)]
-fn the_name_of_the_program_says_whose_options_it_takes() {
+fn the_program_name_selects_the_options() {
     let folder = folder();
     let program = folder.path("blpk");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), &program).unwrap();

@@ -1,4 +1,4 @@
-//! The program as a user runs it: output, status, messages.
+//! Tests of the program from the outside: output, status, messages.
 
 mod program;
 
@@ -19,7 +19,7 @@ fn on(command: &[&str], file: &str, rest: &[&str]) -> Output {
 }
 
 #[test]
-fn info_recognises_the_format_by_content_not_by_name() {
+fn info_detects_the_format_by_content_not_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let renamed = folder.path().join("observation.txt");
     std::fs::copy(golden("science"), &renamed).unwrap();
@@ -35,18 +35,18 @@ fn info_recognises_the_format_by_content_not_by_name() {
     let output = scibin(&["info", other.to_str().unwrap()]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: "), "{}", stderr(&output));
-    assert!(stderr(&output).contains("picture.asdf: no format that scibin knows"));
+    assert!(stderr(&output).contains("picture.asdf: unknown format"));
 
     std::fs::write(&other, b"\x1f\x8b\x08\0").unwrap();
     let path = other.to_str().unwrap();
     let error = stderr(&scibin(&["info", path]));
-    assert!(error.contains("picture.asdf: this is a gzip file, no format that"), "{error}");
+    assert!(error.contains("picture.asdf: this is a gzip file: unknown format"), "{error}");
     let error = stderr(&scibin(&["asdf", "info", path]));
     assert!(error.contains("not an ASDF file: this is a gzip file; expected"), "{error}");
 }
 
 #[test]
-fn info_of_several_files_goes_on_after_one_that_fails() {
+fn info_continues_after_a_file_that_fails() {
     let (one, two) = (golden("science"), golden("streamed"));
     let output = scibin(&["info", one.to_str().unwrap(), "/no/such/file", two.to_str().unwrap()]);
     assert_eq!(status(&output), 2);
@@ -55,7 +55,7 @@ fn info_of_several_files_goes_on_after_one_that_fails() {
 }
 
 #[test]
-fn info_json_is_one_object_a_file() {
+fn info_json_prints_one_object_per_file() {
     let output = on(&["info", "--json"], "science", &[]);
     let value = json_of(&output);
     assert_eq!(value["format"], "asdf");
@@ -65,7 +65,7 @@ fn info_json_is_one_object_a_file() {
 }
 
 #[test]
-fn verify_is_0_for_a_whole_file_and_1_for_a_damaged_one() {
+fn verify_exits_with_0_for_an_intact_and_1_for_a_damaged_file() {
     for fine in [
         "science",
         "compressed_zlib",
@@ -88,7 +88,7 @@ fn verify_is_0_for_a_whole_file_and_1_for_a_damaged_one() {
 }
 
 #[test]
-fn verify_json_names_problem_and_place() {
+fn verify_json_contains_the_problem_and_its_offset() {
     let value = json_of(&on(&["asdf", "verify", "--json"], "checksum_mismatch", &[]));
     assert_eq!(value["ok"], false);
     assert_eq!(value["diagnostics"][0]["code"], "ChecksumMismatch");
@@ -101,7 +101,7 @@ fn verify_json_names_problem_and_place() {
 }
 
 #[test]
-fn verify_json_has_the_pointer_of_a_bad_node() {
+fn verify_json_contains_the_pointer_of_a_bad_node() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), "a: [1, {b/c: !core/complex-1.0.0 foo}]", 0, b"");
     let value = json_of(&scibin(&["verify", "--json", &file]));
@@ -111,7 +111,7 @@ fn verify_json_has_the_pointer_of_a_bad_node() {
 }
 
 #[test]
-fn get_verifies_blocks_that_it_reads_as_a_whole() {
+fn get_verifies_blocks_that_it_reads_completely() {
     let whole = on(&["get"], "checksum_mismatch", &["/b"]);
     assert_eq!(status(&whole), 1, "{}", stderr(&whole));
     assert!(stderr(&whole).contains("checksum"), "{}", stderr(&whole));
@@ -159,7 +159,7 @@ fn get_writes_npy_to_a_file_and_to_standard_output() {
 }
 
 #[test]
-fn get_of_nothing_is_an_error_that_says_where_the_path_ends() {
+fn get_of_a_missing_node_reports_the_missing_part_of_the_pointer() {
     let output = on(&["get"], "science", &["/meta/nothing/here"]);
     assert_eq!((status(&output), stdout(&output)), (2, String::new()));
     assert!(stderr(&output).contains("nothing"), "{}", stderr(&output));
@@ -187,7 +187,7 @@ fn tree_json_is_the_resolved_tree() {
 }
 
 #[test]
-fn blocks_lists_the_header_of_each() {
+fn blocks_lists_the_header_of_each_block() {
     let value = json_of(&on(&["asdf", "blocks", "--json"], "compressed_lz4", &[]));
     assert_eq!(value[0]["compression"], "lz4");
     assert_eq!(value[0]["index"], 0);
@@ -196,20 +196,20 @@ fn blocks_lists_the_header_of_each() {
 }
 
 #[test]
-fn salvage_finds_the_block_after_a_gap() {
+fn salvage_finds_a_block_after_a_gap() {
     let count = |arguments: &[&str]| json_of(&on(arguments, "gap", &[])).as_array().unwrap().len();
     assert_eq!(count(&["asdf", "blocks", "--json"]), 1);
     assert_eq!(count(&["asdf", "blocks", "--json", "--salvage"]), 2);
 }
 
 #[test]
-fn quiet_leaves_out_remarks() {
+fn quiet_suppresses_remarks() {
     assert!(stderr(&on(&["asdf", "blocks"], "index_stale", &[])).contains("IndexStale"));
     assert_eq!(stderr(&on(&["asdf", "blocks", "--quiet"], "index_stale", &[])), "");
 }
 
 #[test]
-fn the_policy_for_external_files_holds() {
+fn external_files_are_read_only_if_the_policy_allows() {
     assert_eq!(status(&on(&["asdf", "get"], "exploded", &["/data"])), 0);
     let output = on(&["asdf", "get", "--external", "deny"], "exploded", &["/data"]);
     assert_eq!(status(&output), 2);
@@ -217,7 +217,7 @@ fn the_policy_for_external_files_holds() {
 }
 
 #[test]
-fn wrong_arguments_are_status_2() {
+fn invalid_arguments_exit_with_status_2() {
     assert_eq!(status(&scibin(&["asdf", "nonsense"])), 2);
     assert_eq!(status(&scibin::<&str>(&[])), 2);
     assert_eq!(status(&scibin(&["--help"])), 0);
@@ -226,7 +226,7 @@ fn wrong_arguments_are_status_2() {
 const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
      --- !core/asdf-1.1.0\n";
 
-/// A file of this tree and of one block, of which only the header and the data are there.
+/// Writes a file with a tree and one block, whose data may be shorter than its header states.
 fn written(folder: &Path, tree: &str, used_size: u64, data: &[u8]) -> String {
     let mut bytes = format!("{HEAD}{tree}\n...\n").into_bytes();
     bytes.extend(b"\xd3BLK\0\x30");
@@ -240,7 +240,7 @@ fn written(folder: &Path, tree: &str, used_size: u64, data: &[u8]) -> String {
 }
 
 #[test]
-fn verify_finds_a_cut_block_that_no_array_uses_and_has_no_checksum() {
+fn verify_detects_a_truncated_block_without_array_and_checksum() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), "a: 1", 100, b"0123456789");
     let output = scibin(&["verify", &file]);
@@ -249,7 +249,7 @@ fn verify_finds_a_cut_block_that_no_array_uses_and_has_no_checksum() {
 }
 
 #[test]
-fn verify_finds_what_is_not_a_complex_number_or_an_integer() {
+fn verify_detects_invalid_complex_numbers_and_integers() {
     let folder = tempfile::tempdir().unwrap();
     for bad in [
         "!core/complex-1.0.0 foo",
@@ -263,7 +263,7 @@ fn verify_finds_what_is_not_a_complex_number_or_an_integer() {
 }
 
 #[test]
-fn get_prints_elements_without_bytes() {
+fn get_prints_elements_of_size_0() {
     let folder = tempfile::tempdir().unwrap();
     let tree =
         "a: !core/ndarray-1.1.0 {source: 0, datatype: [ascii, 0], byteorder: big, shape: [3]}";
@@ -273,12 +273,12 @@ fn get_prints_elements_without_bytes() {
 }
 
 #[test]
-fn keys_cannot_break_lines_or_colour_the_outline() {
+fn keys_cannot_add_line_breaks_or_colours_to_the_outline() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert_eq!(stdout(&output), "└─a  [31mb: 1\n");
-    // A key that occurs twice is named in a message.
+    // The key occurs twice, so it appears in a message.
     let file = written(folder.path(), "\"a\\n\\e[31mb\": 1\n\"a\\n\\e[31mb\": 2", 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert!(stderr(&output).contains("DuplicateKey"), "{}", stderr(&output));
@@ -287,15 +287,15 @@ fn keys_cannot_break_lines_or_colour_the_outline() {
 }
 
 #[test]
-fn an_array_written_without_its_mask_is_remarked() {
+fn writing_an_array_without_its_mask_prints_a_remark() {
     let output = on(&["get"], "masked", &["/image", "-o", "-"]);
-    assert!(stderr(&output).contains("no masks"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("does not support masks"), "{}", stderr(&output));
     assert_eq!(stderr(&on(&["get", "-q"], "masked", &["/image", "-o", "-"])), "");
 }
 
 #[test]
 #[cfg(unix)]
-fn a_reader_that_closes_the_pipe_is_not_a_failure() {
+fn closing_the_output_pipe_is_not_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let tree = format!(
         "list: [{}]\na: !core/ndarray-1.1.0 \
@@ -324,7 +324,7 @@ fn a_reader_that_closes_the_pipe_is_not_a_failure() {
 
 #[test]
 #[cfg(unix)]
-fn messages_that_nobody_reads_do_not_change_the_status() {
+fn closed_standard_error_does_not_change_the_status() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_scibin"))
         .args(["verify", "/no/such/file", "/no/other/file"])
         .stderr(Stdio::piped())
@@ -336,7 +336,7 @@ fn messages_that_nobody_reads_do_not_change_the_status() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_is_rejected_at_once_and_named_once() {
+fn a_pipe_is_rejected_without_waiting_and_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.asdf");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -349,7 +349,7 @@ fn a_pipe_is_rejected_at_once_and_named_once() {
 }
 
 #[test]
-fn an_output_that_exists_is_replaced_only_by_force() {
+fn an_existing_array_output_is_replaced_only_with_force() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("part.npy");
     std::fs::write(&goal, b"old").unwrap();
@@ -363,7 +363,7 @@ fn an_output_that_exists_is_replaced_only_by_force() {
 }
 
 #[test]
-fn get_without_a_pointer_gives_the_tree() {
+fn get_without_a_pointer_prints_the_tree() {
     let whole = stdout(&on(&["get", "--json"], "tree", &[]));
     assert_eq!(stdout(&on(&["get", "--json"], "tree", &[""])), whole);
 }

@@ -1,4 +1,5 @@
-//! Commands that a signal ends: they leave nothing behind, and end by that signal.
+//! Commands ended by a signal leave nothing behind, and report that signal as the cause of their
+//! end.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -18,8 +19,8 @@ const INT: i32 = 2;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
 
-/// The command with the signals' default meaning: what is started in the background of a shell inherits
-/// that an interrupt is ignored, and the program keeps that.
+/// Returns the command with default signal handling. Background commands of a shell inherit an
+/// ignored interrupt signal, which the program respects.
 fn with_default_signals(command: &Command) -> Command {
     let mut outer = Command::new("env");
     outer.arg("--default-signal=HUP,INT,TERM").arg(command.get_program()).args(command.get_args());
@@ -35,13 +36,14 @@ fn with_default_signals(command: &Command) -> Command {
     outer
 }
 
-/// Runs a command that waits for more on its standard input, sends it a signal, and returns the
-/// signal that ended it.
+/// Runs a command that waits for more standard input, sends it a signal, and returns the signal
+/// that ended it.
 fn interrupted(command: &Command, signal: i32) -> Option<i32> {
     let mut command = with_default_signals(command);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // More than the pipe and the program's buffers hold, so that the program has begun to write.
+    // Write more than fits into the pipe and the buffers of the program, so that the program has
+    // begun to write.
     stdin.write_all(&vec![7; 4 << 20]).unwrap();
     send(signal, &child);
     child.wait().unwrap().signal()
@@ -53,7 +55,7 @@ fn send(signal: i32, child: &Child) {
 }
 
 #[test]
-fn interrupted_commands_leave_nothing() {
+fn interrupted_commands_leave_no_files() {
     for signal in [HUP, INT, TERM, KILL] {
         for name in ["new", "old"] {
             let folder = Folder::new();
@@ -66,10 +68,10 @@ fn interrupted_commands_leave_nothing() {
     }
 }
 
-/// Without `/proc` a file without a name cannot get one, so the program has to use files that have
-/// temporary names.
+/// Without `/proc`, an unnamed file cannot get a name, so the program must use named temporary
+/// files.
 #[test]
-fn temporary_files_with_a_name_are_removed_on_a_signal() {
+fn named_temporary_files_are_removed_on_a_signal() {
     let script = "mount -t tmpfs none /proc && exec \"$0\" \"$@\"";
     let unshare = |arguments: &[&str]| {
         let mut command = Command::new("unshare");
@@ -91,8 +93,8 @@ fn temporary_files_with_a_name_are_removed_on_a_signal() {
     }
 }
 
-/// A folder with a database of blobs that a broker left with its log, and an archive of a file that no pipe
-/// holds. `extra` zeros follow the database, so that it takes time to copy.
+/// Returns a folder with the database and the log of a crashed broker, and an archive of a file
+/// larger than a pipe. `extra` zeros follow the database, so that copying it takes time.
 fn crashed_broker(extra: u64) -> Folder {
     let folder = Folder::new();
     let running = SqliteStore::create(folder.path("running.sqlite")).unwrap();
@@ -111,8 +113,8 @@ fn crashed_broker(extra: u64) -> Folder {
     folder
 }
 
-/// The command that reads the archive of [`crashed_broker`] with its database, and waits for somebody who reads
-/// its output.
+/// Returns a command that reads the archive of [`crashed_broker`] with its database, and waits
+/// until its output is read.
 fn cat_with_database(folder: &Folder) -> Command {
     let mut command = folder.command(&["flux", "cat", "a.json", "f", "--store", "content.sqlite"]);
     command.env("TMPDIR", folder.path("temporary")).stdout(Stdio::piped());
@@ -124,10 +126,10 @@ fn temporaries(folder: &Folder) -> usize {
 }
 
 #[test]
-fn copy_of_a_database_has_no_name_while_it_is_read() {
+fn the_temporary_copy_of_a_database_is_unlinked_while_it_is_read() {
     let folder = crashed_broker(0);
     let mut child = cat_with_database(&folder).spawn().unwrap();
-    // The first byte is written when the store is open.
+    // The first byte is written once the store is open.
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0]).unwrap();
     assert_eq!(temporaries(&folder), 0);
@@ -137,7 +139,7 @@ fn copy_of_a_database_has_no_name_while_it_is_read() {
 }
 
 #[test]
-fn copy_of_a_database_is_removed_if_a_signal_ends_the_copying() {
+fn the_temporary_copy_of_a_database_is_removed_if_a_signal_ends_the_copying() {
     for signal in [HUP, INT, TERM] {
         let seen_at_last = (0..20).any(|_| {
             let folder = crashed_broker(64 << 20);

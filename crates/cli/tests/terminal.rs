@@ -1,4 +1,4 @@
-//! Output on a terminal: lines that are cut, names without control characters, and progress.
+//! Output on a terminal: truncated lines, escaped control characters, and progress.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -19,7 +19,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use program::{Folder, status, stderr, stdout};
 
-/// A terminal of 200 columns: the end of the user, and that of the program.
+/// Opens a terminal with 200 columns, and returns the ends of the user and of the program.
 fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -31,13 +31,13 @@ fn terminal() -> (File, File) {
     (master.into(), program)
 }
 
-/// Runs a program on a terminal. Returns what is shown there.
+/// Runs a program on a terminal, and returns the text shown there.
 fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     let (mut person, program) = terminal();
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
     let mut child = command.spawn().unwrap();
-    // The command has its end open too: the terminal ends when both are closed.
+    // Close the copy in the command as well, because the terminal ends when all copies are closed.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
@@ -57,7 +57,7 @@ fn lines_on_a_terminal(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn long_lines_are_cut_on_a_terminal_only() {
+fn long_lines_are_truncated_only_on_a_terminal() {
     let folder = Folder::new();
     let name = "é".repeat(120);
     folder.write("a.json", format!(r#"[{{"path":"{name}","mode":33188,"size":2048}}]"#));
@@ -74,9 +74,9 @@ fn long_lines_are_cut_on_a_terminal_only() {
 }
 
 #[test]
-fn names_cannot_move_the_cursor() {
+fn names_with_escape_sequences_cannot_move_the_cursor() {
     let folder = Folder::new();
-    // Escaped in JSON, and unescaped where JSON allows it.
+    // Use characters that are escaped in JSON, and unescaped ones that JSON allows.
     let evil = &(r"\u001b]0;title\u0007\u001b[2J\u009b31m\rf\ng".to_owned() + "\u{9b}2J\u{7f}");
     folder.write("a.json", format!(r#"[{{"path":"{evil}","mode":33188,"size":0}}]"#));
     folder.write(
@@ -122,7 +122,7 @@ fn info_draws_the_largest_image_on_a_terminal() {
     let seen = lines_on_a_terminal(&folder, &info);
     let place = seen.iter().position(|line| line == "  /image/data").unwrap();
     let image = &seen[place + 1..];
-    // 10 lines, each with two rows of pixels, and a line about the values.
+    // There are 10 lines with two rows of pixels each, and a line about the values.
     assert_eq!(image.len(), 11, "{seen:?}");
     assert!(image[0].matches('▀').count() > 10 && image[0].ends_with("\x1b[0m"), "{image:?}");
     assert!(image[10].contains("elements along each axis; dark "), "{image:?}");
@@ -131,7 +131,7 @@ fn info_draws_the_largest_image_on_a_terminal() {
     assert!(!stdout(&folder.done(&info)).contains('▀'));
 }
 
-/// An archive of blobs and its store, large enough to take some time.
+/// Returns a folder with an archive of blobs and its store, which take some time to extract.
 fn much_work() -> Folder {
     let folder = Folder::new();
     let store = DirStore::create(folder.path("blobs")).unwrap();
@@ -152,10 +152,12 @@ fn much_work() -> Folder {
     folder
 }
 
-/// Stops a program for more than a second while it extracts. Returns whether it was still at work.
+/// Stops a program for more than a second during an extraction. Returns `true` if it was still
+/// extracting.
 fn interrupt(folder: &Folder, child: &mut Child) -> bool {
     let pid = Pid::from_child(child);
-    // The file has no name before it is complete, so the open files of the program show it.
+    // The file has no name until it is complete, so look for it among the open files of the
+    // program.
     let (files, out) = (format!("/proc/{}/fd", child.id()), folder.path("out"));
     let begun = || {
         let mut links = std::fs::read_dir(&files).into_iter().flatten().flatten();
@@ -178,7 +180,7 @@ fn interrupt(folder: &Folder, child: &mut Child) -> bool {
 }
 
 #[test]
-fn progress_is_shown_on_a_terminal_only() {
+fn progress_is_shown_only_on_a_terminal() {
     let folder = much_work();
     let arguments = ["flux", "extract", "--store", "blobs", "-C", "out", "a.json"];
     let fresh = || {
@@ -206,7 +208,7 @@ fn progress_is_shown_on_a_terminal_only() {
             "the work was done before it could be stopped, in all twenty attempts"
         );
     }
-    // No progress is shown for short work, and without a terminal.
+    // No progress is shown for short tasks, or without a terminal.
     fresh();
     let mut command = folder.command(&arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -220,7 +222,7 @@ fn progress_is_shown_on_a_terminal_only() {
 }
 
 #[test]
-fn values_cannot_move_the_cursor() {
+fn values_with_escape_sequences_cannot_move_the_cursor() {
     let folder = Folder::new();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     folder.write("a.asdf", format!("{head}a: \"x\\e[2Jy\\x9bz\\n\"\n...\n"));
@@ -228,13 +230,13 @@ fn values_cannot_move_the_cursor() {
     for arguments in [&["get", "a.asdf", "/a"][..], &["get", "a.json", "/0/path"]] {
         let shown = lines_on_a_terminal(&folder, arguments);
         assert_eq!(shown, [r"x\u001b[2Jy\u009bz", ""], "{arguments:?}");
-        // Elsewhere the value is printed as it is.
+        // If the output is not a terminal, the value is printed unchanged.
         assert_eq!(stdout(&folder.done(arguments)), "x\u{1b}[2Jy\u{9b}z\n\n", "{arguments:?}");
     }
 }
 
 #[test]
-fn a_large_array_is_summarised_on_a_terminal_only() {
+fn a_large_array_is_summarised_only_on_a_terminal() {
     let folder = Folder::new();
     let data: Vec<u8> = [0, 1, 2, 3].repeat(500);
     folder.write("a.npy", [program::npy_header("|u1", &[2000]), data.clone()].concat());

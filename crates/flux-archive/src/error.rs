@@ -296,7 +296,7 @@ pub enum KvsError {
     Invalid {
         /// The key.
         key: String,
-        /// What is wrong with the object.
+        /// The error in the object.
         message: String,
     },
     /// A blob on the path to the key cannot be read.

@@ -351,7 +351,7 @@ impl Header {
         let room = stored_count("max_app_chunks", 24, self.max_app_chunks)?;
         out[24..].copy_from_slice(&room.to_le_bytes());
         if is_v3 {
-            // Do not write what reading rejects.
+            // Do not write a header that reading rejects.
             self.clone().check_v3(true, &mut Vec::new())?;
         }
         Ok(out)

@@ -5,8 +5,8 @@
 //!         version 3, if any   if any         data                                after appending
 //! ```
 //!
-//! A layout describes what was found, not what the header claims: the size of a chunk is that in its Blosc header, and
-//! its offset was compared with the table and with the chunks next to it.
+//! A layout describes the actual file, not the claims of the header: the size of a chunk is that in
+//! its Blosc header, and its offset was compared with the table and with the chunks next to it.
 
 use std::ops::Range;
 

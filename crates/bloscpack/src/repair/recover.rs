@@ -1,6 +1,6 @@
 //! Salvaging a valid file from a damaged one.
 //!
-//! | damage | what is kept |
+//! | damage | recovered |
 //! |---|---|
 //! | a killed writer: offsets of -1, and a truncated end | the complete chunks |
 //! | a truncated download | the complete chunks |

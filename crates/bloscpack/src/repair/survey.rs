@@ -1,7 +1,7 @@
 //! Finding the intact chunks of a damaged file, and the holes between them.
 //!
-//! The valid numbers of the header are trusted, and a table entry only if there is an intact chunk at its offset. If
-//! neither tells where the next chunk is, every byte is a candidate.
+//! The valid numbers of the header are trusted, and a table entry only if there is an intact chunk
+//! at its offset. If neither determines the offset of the next chunk, every byte is a candidate.
 
 use std::ops::Range;
 
@@ -23,7 +23,8 @@ use crate::read::unversioned;
 
 /// The first bytes of a Blosc buffer.
 const BLOSC: &[u8] = &[2, 1];
-/// How many times the length of the file may be read in vain, for candidates that are not chunks.
+/// The maximum number of bytes read in vain for candidates that are not chunks, as a multiple of
+/// the length of the file.
 const MAX_EFFORT: u64 = 16;
 
 /// A chunk or a hole, in the order of the file.

@@ -113,7 +113,7 @@ impl ContainerWriter<AtomicFile> {
     }
 }
 
-/// Copies a range of a file, within the kernel where the system supports it.
+/// Copies a range of a file, within the kernel if the system supports this.
 pub(crate) fn copy(mut source: &File, range: Range<u64>, sink: &mut AtomicFile) -> Result<()> {
     source.seek(SeekFrom::Start(range.start))?;
     let needed = range.end - range.start;

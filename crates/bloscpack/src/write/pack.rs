@@ -150,8 +150,9 @@ pub fn pack_file(
 /// Packs everything that a reader, such as a pipe, returns to a file, which appears under its name when it is
 /// complete. `progress` is called with the number of bytes read.
 ///
-/// The length of the table of offsets is known only at the end. Therefore the chunks are first written to a temporary
-/// file, and then copied after the table, within the kernel where the system supports it.
+/// The length of the table of offsets is known only at the end. Therefore the chunks are first
+/// written to a temporary file, and then copied after the table, within the kernel if the system
+/// supports this.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_reader};

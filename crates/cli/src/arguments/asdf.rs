@@ -220,7 +220,8 @@ pub(crate) struct SearchRequest {
     /// Tag or its last parts, such as wcs-1.2.0 or gwcs/*; the version may be omitted
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
-    /// Pattern of the pointer, such as /meta/**/time_*: "*" stands for any characters of a key, "**" for any keys
+    /// Pattern for the pointer, such as /meta/**/time_*: "*" matches any characters of a key, "**"
+    /// any keys
     #[arg(long = "pointer", value_name = "PATTERN")]
     pub(crate) pointers: Option<String>,
     #[command(flatten)]
@@ -239,8 +240,8 @@ pub(crate) struct Diff {
     /// Numbers are equal if they differ by at most this amount
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) atol: f64,
-    /// Ignore a node and its descendants: a pointer, or a pattern such as /history or /**/date; "*" stands for
-    /// any characters of a key, "**" for any keys
+    /// Ignore a node and its descendants: a pointer, or a pattern such as /history or /**/date: "*"
+    /// matches any characters of a key, "**" any keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
     /// Also compare the metadata that a library records about itself: its name and version, and its extensions
@@ -256,7 +257,7 @@ pub(crate) struct Diff {
 
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
-    number.ok_or_else(|| format!("expected a number that is not negative, found {text:?}"))
+    number.ok_or_else(|| format!("expected a nonnegative number, found {text:?}"))
 }
 
 #[derive(Debug, Args)]
@@ -267,7 +268,7 @@ pub(crate) struct New {
     /// The tree, or "-" for standard input; directives may be omitted [default: an empty tree]
     #[arg(long, value_name = "TREE.yaml")]
     pub(crate) tree: Option<PathBuf>,
-    /// Put the array of a .npy file at a pointer in the tree, such as /image/data=image.npy
+    /// Insert the array of a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
     /// Create missing mappings and lists on the path of --array. Without this option, they are an error,
@@ -310,7 +311,8 @@ impl FromStr for NamedArray {
 pub(crate) struct Set {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the value. "-" as the last part adds to a list, and creates it if it does not exist
+    /// JSON Pointer to the value. "-" as the last part appends to a list, which is created if it
+    /// does not exist
     pub(crate) pointer: String,
     /// The value as YAML, such as 2.5, [1, 2] or '"yes"'
     #[arg(value_name = "YAML", allow_hyphen_values = true)]
@@ -325,7 +327,7 @@ pub(crate) struct Set {
 pub(crate) struct Rm {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the entry or item to remove
+    /// JSON Pointer to the entry or item to remove
     pub(crate) pointer: String,
     #[command(flatten)]
     pub(crate) changing: Changing,
@@ -335,7 +337,7 @@ pub(crate) struct Rm {
 pub(crate) struct Mv {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the entry
+    /// JSON Pointer to the entry
     pub(crate) pointer: String,
     /// The new key, or a JSON Pointer with the new key in the same mapping, such as /meta/gain
     #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
@@ -348,7 +350,8 @@ pub(crate) struct Mv {
 pub(crate) struct Import {
     /// The file, or with -o "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the array. "-" as the last part adds to a list, and creates it if it does not exist
+    /// JSON Pointer to the array. "-" as the last part appends to a list, which is created if it
+    /// does not exist
     pub(crate) pointer: String,
     /// The array
     #[arg(value_name = "X.npy")]
@@ -372,7 +375,7 @@ pub(crate) struct Edit {
     /// Change the file even if it is read-only
     #[arg(long, short)]
     pub(crate) force: bool,
-    /// Leave the file unchanged, but report what would be written and where the edited text is
+    /// Leave the file unchanged, but report what would be written and the path of the edited text
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Change the file in place under a journal, instead of replacing it with a new one
@@ -426,7 +429,7 @@ pub(crate) struct Convert {
     /// Store arrays with fewer elements inline in the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
-    /// Leave this many spaces after the tree, for later changes
+    /// Add this many spaces after the tree, as space for later changes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) pad_tree: u64,
 }
@@ -462,7 +465,7 @@ pub(crate) struct Validate {
     pub(crate) reading: Reading,
 }
 
-/// The information from the schemas of nodes that is printed.
+/// The information from schemas to print about nodes.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Describing {
     /// Print the title and unit of each node in the outline, according to its schemas

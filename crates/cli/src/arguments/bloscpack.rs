@@ -21,7 +21,7 @@ pub(crate) enum BloscpackCommand {
     /// Pack a file, or an array of a .npy file
     #[command(visible_aliases = ["compress", "c"])]
     #[command(mut_arg("typesize", |argument| {
-        argument.help("Bytes of an element, 1 to 255 [default: 8, or that of the array]")
+        argument.help("Size of an element in bytes, 1 to 255 [default: 8, or that of the array]")
     }))]
     #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
@@ -73,7 +73,7 @@ pub(crate) enum BloscpackCommand {
     },
     /// Print or extract the array, a part of it, or a value of the metadata
     #[command(mut_arg("pointer", |argument| {
-        argument.help("JSON Pointer into the metadata, such as /unit; \"\" is all of them [default: the array]")
+        argument.help("JSON Pointer into the metadata, such as /unit; \"\" selects all metadata [default: the array]")
     }))]
     #[command(after_long_help = examples(&[
         "scibin bloscpack get data.npy.blp --slice 0:10",
@@ -103,14 +103,15 @@ pub(crate) enum BloscpackCommand {
         #[command(subcommand)]
         command: MetaCommand,
     },
-    /// Rewrite a file in another version of the format; chunks are copied unchanged
+    /// Rewrite a file in another version of the format or with another checksum; chunks are copied
+    /// unchanged
     #[command(after_long_help = examples(&[
         "scibin bloscpack convert old.blp -o new.blp",
         "scibin bloscpack convert a.blp -k crc32 -o b.blp",
     ]))]
     Convert(Convert),
     /// Try each codec on a sample of a file, and print the resulting sizes
-    #[command(mut_arg("typesize", |argument| argument.help("Bytes of an element, 1 to 255 [default: 8]")))]
+    #[command(mut_arg("typesize", |argument| argument.help("Size of an element in bytes, 1 to 255 [default: 8]")))]
     #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
     #[command(after_long_help = examples(&["scibin bloscpack estimate data.bin"]))]
@@ -126,7 +127,7 @@ impl BloscpackCommand {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Pack {
-    /// The file, or "-" for standard input. A .npy file, also from a pipe, is packed as an array
+    /// The file, or "-" for standard input. A .npy file, even from a pipe, is packed as an array
     pub(crate) input: PathBuf,
     /// The packed file, or "-" for standard output [default: INPUT.blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
@@ -163,7 +164,8 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// Options for compressing chunks. Missing options have default values, which come from the file when appending.
+/// Options for compressing chunks. If an option is missing, its default value is used, or that of
+/// the file when appending.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Size of an element in bytes, 1 to 255 [default: that of the file]
@@ -260,7 +262,10 @@ pub(crate) struct Verifying {
 }
 
 #[derive(Debug, Default, Args)]
-#[allow(clippy::struct_excessive_bools, reason = "a command line has flags")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag is a separate option of the command line"
+)]
 pub(crate) struct Append {
     /// The packed file
     #[arg(value_name = "FILE")]
@@ -316,7 +321,7 @@ pub(crate) enum MetaCommand {
     Get {
         /// The file
         file: PathBuf,
-        /// JSON Pointer of the value; "" is all
+        /// JSON Pointer to the value; "" refers to all metadata
         #[arg(default_value = "")]
         pointer: String,
     },
@@ -328,7 +333,8 @@ pub(crate) enum MetaCommand {
     Set {
         /// The file
         file: PathBuf,
-        /// JSON Pointer of the value; "" is all. The last key may be new, "-" appends to a list
+        /// JSON Pointer to the value; "" refers to all metadata. The last key may be new, and "-"
+        /// appends to a list
         pointer: String,
         /// The value as JSON
         #[arg(required_unless_present = "metadata", allow_hyphen_values = true)]
@@ -345,7 +351,7 @@ pub(crate) enum MetaCommand {
     Rm {
         /// The file
         file: PathBuf,
-        /// JSON Pointer of the value; "" is all
+        /// JSON Pointer to the value; "" refers to all metadata
         pointer: String,
         /// Rewrite the file if needed, for example to remove all metadata
         #[arg(long)]
@@ -365,7 +371,7 @@ pub(crate) struct Convert {
     /// Version of the format
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub(crate) format: u8,
-    /// Drop the metadata, which version 2 cannot hold
+    /// Remove the metadata, which version 2 does not support
     #[arg(long)]
     pub(crate) no_metadata: bool,
     /// Checksum of the chunks [default: that of the file]
@@ -386,7 +392,7 @@ pub(crate) struct Estimate {
     pub(crate) chunk_size: Option<ChunkSize>,
 }
 
-/// The files that are accepted.
+/// Options for accepting files.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Opening {
     /// Reject files that break a rule of the format, even if their data can be read
@@ -446,7 +452,7 @@ impl FromStr for Span {
         let start = if start.is_empty() { 0 } else { number(start)? };
         let end = if end.is_empty() { None } else { Some(number(end)?) };
         if end.is_some_and(|end| end < start) {
-            return Err(format!("{text:?}, whose end is before its start"));
+            return Err(format!("{text:?}, but its end is before its start"));
         }
         Ok(Self { start, end })
     }
@@ -457,7 +463,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_of_a_range_may_be_left_out() {
+    fn ends_of_a_range_may_be_omitted() {
         let span = |start, end| Ok(Span { start, end });
         assert_eq!("3..7".parse(), span(3, Some(7)));
         assert_eq!("3..".parse(), span(3, None));

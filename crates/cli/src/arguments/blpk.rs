@@ -1,4 +1,5 @@
-//! The arguments of the program `blpk`, which scibin can replace: the same options, words and positions.
+//! The arguments of the program `blpk`, which scibin can replace: it has the same options, commands
+//! and operands.
 
 use std::path::PathBuf;
 
@@ -11,10 +12,10 @@ use super::examples;
 #[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
 #[command(subcommand_required = true, infer_subcommands = false)]
 pub(crate) struct Blpk {
-    /// Say what is done
+    /// Print what is done
     #[arg(long, short, conflicts_with = "debug")]
     pub(crate) verbose: bool,
-    /// Say what is done, as with --verbose
+    /// Print what is done, as with --verbose
     #[arg(long, short)]
     pub(crate) debug: bool,
     /// Replace existing files
@@ -49,7 +50,7 @@ pub(crate) enum BlpkCommand {
         "blpk d -e packed data.bin",
     ]))]
     Decompress {
-        /// Do not ask for the extension .blp; the output must then be named
+        /// Do not require the extension .blp; the output must then be given
         #[arg(long, short = 'e')]
         no_check_extension: bool,
         /// The file to decompress
@@ -63,7 +64,7 @@ pub(crate) enum BlpkCommand {
     Append {
         #[command(flatten)]
         blosc: Blosc,
-        /// Do not ask for the extension .blp
+        /// Do not require the extension .blp
         #[arg(long, short = 'e')]
         no_check_extension: bool,
         /// File with new metadata as JSON
@@ -101,13 +102,13 @@ pub(crate) struct Compress {
     pub(crate) metadata: Option<PathBuf>,
     /// The file to compress
     pub(crate) in_file: PathBuf,
-    /// The file to compress to [default: the input and .blp]
+    /// The file to compress to [default: the input with .blp]
     pub(crate) out_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Blosc {
-    /// Bytes of an element, 1 to 255 [default: 8]
+    /// Size of an element in bytes, 1 to 255 [default: 8]
     #[arg(long, short, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) typesize: Option<i64>,
     /// Compression level, 0 to 9 [default: 7]

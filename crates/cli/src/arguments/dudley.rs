@@ -14,7 +14,7 @@ pub(crate) struct Dudley {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DudleyCommand {
-    /// Report what is wrong with layouts
+    /// Report errors in layouts
     #[command(after_long_help = examples(&[
         "scibin dudley check run.dud",
         "scibin dudley check --deny notes --json *.dud",
@@ -72,7 +72,8 @@ pub(crate) enum DudleyCommand {
     /// Show what a byte of a file belongs to
     #[command(after_long_help = examples(&["scibin dudley explain run.bd 0x428 --layout run.dud"]))]
     Explain(Explain),
-    /// Describe a .npy, .npz, netCDF-3 or HDF5 file with a layout, so that its arrays can be read in place
+    /// Create a layout for a .npy, .npz, netCDF-3 or HDF5 file, so that its arrays can be read in
+    /// place
     #[command(after_long_help = examples(&[
         "scibin dudley import ocean.nc -o ocean.dud",
         "scibin dudley get ocean.nc /temperature --layout ocean.dud --slice 0",
@@ -108,7 +109,7 @@ pub(crate) enum DudleyCommand {
         "scibin dudley codegen run.dud --native --lang python > run.py",
     ]))]
     Codegen(Codegen),
-    /// Compare two layouts, and tell whether the second can read files of the first
+    /// Compare two layouts, and report whether the second can read files of the first
     #[command(after_long_help = examples(&[
         "scibin dudley diff old.dud new.dud",
         "scibin dudley diff old.dud new.dud --param N=100",
@@ -161,7 +162,8 @@ pub(crate) struct Fmt {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Params {
-    /// Value of all stored parameters with a name, or of a single one with a path such as /grid/N
+    /// Value for every stored parameter with this name; a path such as /grid/N sets only that
+    /// parameter
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
     pub(crate) params: Vec<(String, i64)>,
 }
@@ -240,7 +242,8 @@ impl Dump {
 pub(crate) struct Given {
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The data of an array, struct or member, from a .npy file. Everything without data becomes zeros
+    /// The data for an array, struct or member, from a .npy file. Everything without data is filled
+    /// with zeros
     #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
     pub(crate) set: Vec<(String, PathBuf)>,
 }
@@ -260,7 +263,7 @@ pub(crate) struct New {
     /// Do not append the layout to the file
     #[arg(long)]
     pub(crate) apart: bool,
-    /// Fail if there is anything without data
+    /// Fail if any array has no data
     #[arg(long)]
     pub(crate) strict: bool,
     /// Replace the file if it exists

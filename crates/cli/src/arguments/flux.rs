@@ -59,7 +59,7 @@ pub(crate) enum FluxCommand {
         "scibin flux diff archive.json -C folder",
     ]))]
     Diff(Diff),
-    /// List the differences between an archive and RFC 37, and fix them
+    /// List the deviations of an archive from RFC 37, or fix them
     #[command(mut_arg("profile", |argument| {
         argument.help("How much an archive may differ from RFC 37 [default: strict]")
     }))]
@@ -103,7 +103,7 @@ pub(crate) enum FluxCommand {
         "scibin flux rescue /var/lib/flux --job f23XyZ -C found",
     ]))]
     Rescue(Rescue),
-    /// Put an archive and its blobs into a running instance of Flux, using the program `flux`
+    /// Store an archive and its blobs in a running instance of Flux, using the program `flux`
     #[command(after_long_help = examples(&[
         "scibin flux put archive.json --store blobs --name input",
     ]))]
@@ -133,7 +133,7 @@ pub(crate) struct State {
 }
 
 fn job(text: &str) -> Result<JobId, String> {
-    JobId::parse(text).ok_or_else(|| format!("{text:?} is not a job id"))
+    JobId::parse(text).ok_or_else(|| format!("{text:?} is not a job ID"))
 }
 
 /// Options for reading an archive.
@@ -184,7 +184,7 @@ pub(crate) struct Chunking {
     pub(crate) hash: Option<HashType>,
 }
 
-/// The files to put into an archive, and how.
+/// The files to archive, and the options for archiving them.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Collecting {
     /// Files and directories
@@ -296,7 +296,7 @@ pub(crate) struct One {
 }
 
 impl One {
-    /// Returns the archive in a file, with the options of Flux.
+    /// Selects the archive in a file, with the default options.
     pub(crate) fn of(file: &Path) -> Self {
         Self { archive: Some(file.to_owned()), ..Self::default() }
     }
@@ -315,13 +315,16 @@ pub(crate) struct List {
     /// Print type, permissions, size and path
     #[arg(long, short)]
     pub(crate) long: bool,
-    /// Print the JSON of each entry as it is in the archive
+    /// Print the JSON of each entry as written in the archive
     #[arg(long, conflicts_with = "long")]
     pub(crate) raw: bool,
 }
 
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools, reason = "a command line has flags")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag is a separate option of the command line"
+)]
 pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) selection: Selection,
@@ -384,15 +387,15 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input; with --statedir, this is also a path
+    /// The archive, or "-" for standard input; with --statedir, this is another path
     pub(crate) archive: PathBuf,
-    /// Paths of files, or patterns; a directory stands for the files below it
+    /// Paths of files, or patterns; a directory selects the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]
     pub(crate) paths: Vec<String>,
     /// Omit paths that match a pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
-    /// Only these bytes of each file: START..END; both are optional
+    /// Only these bytes of each file: START..END, either of which may be omitted
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -572,8 +575,8 @@ pub(crate) struct Gc {
 pub(crate) struct Rescue {
     /// State directory of a broker that is not running, or a file of `flux dump`
     pub(crate) statedir: PathBuf,
-    /// Extract into this directory, with a subdirectory for each archive, named after it, and for each job,
-    /// named after its id. Without this option, archives and jobs are listed
+    /// Extract into this directory, with a subdirectory for each archive, named after it, and for
+    /// each job, named after its ID. Without this option, archives and jobs are listed
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Only this archive
@@ -669,7 +672,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_those_of_flux() {
+    fn sizes_are_parsed_as_by_flux() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),

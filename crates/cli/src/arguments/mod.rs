@@ -136,7 +136,7 @@ pub(crate) enum Command {
         "scibin flux extract archive.json -C folder",
     ]))]
     Flux(flux::Flux),
-    /// The options of the program blpk, which scibin also takes when called by that name
+    /// The options of the program blpk, which scibin also accepts when called by that name
     #[command(after_long_help = examples(&[
         "scibin blpk compress data.bin",
         "scibin blpk decompress data.bin.blp",
@@ -168,7 +168,7 @@ pub(crate) struct Files {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// How an overview is shown.
+/// Options for showing an overview.
 #[derive(Debug, Args)]
 pub(crate) struct Showing {
     /// On a terminal, do not draw the largest image
@@ -186,7 +186,8 @@ pub(crate) struct Showing {
 /// The format, if it should not be detected.
 #[derive(Debug, Args)]
 pub(crate) struct Stated {
-    /// The format, if content and name do not show it, as for a Dudley layout on standard input
+    /// The format, if it cannot be detected from the content and the name, as for a Dudley layout
+    /// on standard input
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
@@ -195,8 +196,9 @@ pub(crate) struct Stated {
 pub(crate) struct GetRequest {
     /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
-    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is all of it [default:
-    /// the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive]
+    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" selects
+    /// everything [default: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an
+    /// archive]
     pub(crate) pointer: Option<String>,
     #[command(flatten)]
     pub(crate) array: ArrayOutput,

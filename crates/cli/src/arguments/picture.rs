@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use binio::picture::{ColorMap, Range, Scale, Stretch};
 use clap::{Args, ValueEnum};
 
-/// What an array looks like as a picture.
+/// Options for drawing an array as a picture.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct Picture {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_is_two_values_or_two_percentiles() {
+    fn a_picture_range_is_two_values_or_two_percentiles() {
         assert_eq!(range("-1,2e3"), Ok(Range::Values(-1.0, 2000.0)));
         assert_eq!(range("0.5%, 99.5%"), Ok(Range::Percentiles(0.5, 99.5)));
         for text in ["", "1", "1,x", "1%,2", "2,1", "1,1", "nan,1", "0,inf", "-1%,50%", "50%,101%"]

@@ -1,8 +1,8 @@
-//! The program `blpk` in ours: its arguments, default names, statuses and words of messages, on the
-//! commands of `scibin bloscpack`.
+//! The program `blpk`: its arguments, default names, exit statuses and messages, implemented with
+//! the commands of `scibin bloscpack`.
 //!
-//! Other than there, messages go to standard error, so that standard output has results only: what
-//! `info` prints, and the metadata that `decompress` finds.
+//! Unlike the original, we print messages on standard error, so that standard output contains only
+//! results: the output of `info`, and the metadata found by `decompress`.
 
 mod original;
 mod python;
@@ -31,7 +31,7 @@ use original::{double_pretty, pretty};
 
 pub(crate) use usage::explain;
 
-/// Runs the program on the process's arguments, called by the name `blpk`.
+/// Runs the program with the arguments of the process, which was called as `blpk`.
 pub(crate) fn main() -> ExitCode {
     let output = Output { program: "blpk", json: false, quiet: false };
     match Blpk::try_parse() {
@@ -43,13 +43,13 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Whether the program was called as `scibin blpk`.
+/// Returns `true` if the program was called as `scibin blpk`.
 pub(crate) fn is_called() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "blpk")
 }
 
-/// Runs a command. Whatever goes wrong is status 1, as in the original; an error is only that
-/// standard output was closed.
+/// Runs a command. Like the original, returns status 1 for every failure. The only `Err` is a
+/// closed standard output.
 pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> {
     let output = Output { program: "blpk", ..output };
     let program = Program { arguments, output };
@@ -69,9 +69,9 @@ pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> 
     }
 }
 
-/// Why a command ended.
+/// The reason why a command failed.
 enum Wrong {
-    /// In the original's words.
+    /// A message in the words of the original program.
     Usage(String),
     Failure(Failure),
 }
@@ -269,7 +269,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Says in the original's words which file is missing or there already.
+    /// Reports a missing input or an existing output in the words of the original program.
     fn check_files(&self, in_file: &Path, out_file: &Path) -> Result<(), Wrong> {
         let (input, output) = (in_file.display(), out_file.display());
         if !in_file.exists() {
@@ -291,7 +291,7 @@ impl Program<'_> {
     }
 }
 
-/// Says in the original's words that a file is none of Bloscpack.
+/// Reports a file that is not a Bloscpack file, in the words of the original program.
 fn check_header(path: &Path) -> Result<(), Wrong> {
     const LEN: usize = 32;
 
@@ -311,7 +311,7 @@ fn check_header(path: &Path) -> Result<(), Wrong> {
     Err(Wrong::Usage(format!("{reason}\nThis might not be a bloscpack compressed file.")))
 }
 
-/// What a script of Python takes for true.
+/// Returns `true` if Python considers the value true.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -327,12 +327,12 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Why a number of threads is refused.
+/// Returns the message for an invalid number of threads.
 fn threads_message() -> String {
     format!("{} must be 1 <= n <= 256", usage::written("-n", "--nthreads"))
 }
 
-/// A chunk size; what is wrong with it is said in Python's words.
+/// Parses a chunk size. Errors are in the words of Python.
 fn chunk_size(text: &str) -> Result<ChunkSize, Wrong> {
     text.parse().map_err(|error: ::bloscpack::Error| {
         let option = usage::written("-z", "--chunk-size");

@@ -1,4 +1,4 @@
-//! What is in a file, in the lines that the original program prints.
+//! Printing the content of a file in the lines of the original program.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::formats::bloscpack;
 use crate::output::one_line;
 
-/// How many offsets are shown.
+/// The number of offsets shown.
 const OFFSETS: usize = 5;
-/// The widest line of metadata.
+/// The maximum width of a line of metadata.
 const WIDTH: usize = 90;
 
 pub(super) fn print_info(path: &Path) -> Result<(), Failure> {
@@ -49,14 +49,14 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
         ("byte_shuffle", is(blosc::Shuffle::Byte)),
         ("pure_memcpy", truth(first.is_memcpyed())),
         ("bit_shuffle", is(blosc::Shuffle::Bit)),
-        // The bit says that blocks are not split, and the original prints it under this name.
+        // The bit means that blocks are not split, but the original prints it under this name.
         ("split_blocks", truth(!first.is_split_allowed())),
         ("codec", format!("'{}'", first.codec().name())),
     ]));
     lines
 }
 
-/// The lines about metadata.
+/// Returns the lines about metadata.
 pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
     let value = value.map_or_else(|error| error.to_string(), |value| pformat(&value, WIDTH));
     let lines = value.lines().filter(|line| !line.is_empty()).map(str::to_owned);
@@ -115,7 +115,7 @@ fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| format!("    {name}: {value}"))
 }
 
-/// As Python shows a dictionary that keeps its order.
+/// Formats fields like an ordered dictionary in Python.
 fn ordered(fields: &[Field]) -> String {
     let pairs: Vec<String> =
         fields.iter().map(|(name, value)| format!("('{name}', {value})")).collect();
@@ -126,12 +126,12 @@ fn truth(value: bool) -> String {
     if value { "True" } else { "False" }.to_owned()
 }
 
-/// A size in its largest unit, with at most two decimals, and in bytes.
+/// Formats a size in its largest unit, with at most two decimals, and in bytes.
 pub(super) fn double_pretty(bytes: u64) -> String {
     format!("{} ({bytes}B)", pretty(bytes))
 }
 
-/// A size in its largest unit, with at most two decimals.
+/// Formats a size in its largest unit, with at most two decimals.
 pub(super) fn pretty(bytes: u64) -> String {
     const UNITS: [(&str, u32); 5] = [("T", 40), ("G", 30), ("M", 20), ("K", 10), ("B", 0)];
     let unit = UNITS.into_iter().find(|&(_, shift)| bytes >> shift > 0);

@@ -1,10 +1,10 @@
-//! Values as Python prints them: `repr`, and `pprint.pformat`, which breaks what is too wide.
+//! Formatting values like Python: `repr`, and `pprint.pformat`, which wraps wide values.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Number, Value};
 
-/// A value as Python's `repr` prints it; the keys of objects are sorted, as `pprint` has them.
+/// Formats a value like Python's `repr`, with the keys of objects sorted as by `pprint`.
 fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -47,7 +47,8 @@ fn number_repr(number: &Number) -> String {
     }
 }
 
-/// A text in the quotes that need fewer escapes, single ones if both do.
+/// Formats text in the kind of quotes that needs fewer escapes, or in single quotes if both need
+/// the same number.
 fn text_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -68,7 +69,7 @@ fn text_repr(text: &str) -> String {
     out
 }
 
-/// Bytes as Python's `repr` prints them.
+/// Formats bytes like Python's `repr`.
 pub(super) fn bytes_repr(bytes: &[u8]) -> String {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     let mut out = format!("b{quote}");
@@ -87,8 +88,8 @@ pub(super) fn bytes_repr(bytes: &[u8]) -> String {
     out
 }
 
-/// A value as `pprint.pformat` prints it: on one line if it is not wider than `width`, else with an item
-/// of it on a line.
+/// Formats a value like `pprint.pformat`: on one line if it fits into `width`, otherwise with one
+/// item per line.
 pub(super) fn pformat(value: &Value, width: usize) -> String {
     let mut out = String::new();
     Printer { out: &mut out, width }.value(value, 0, 0, 1);
@@ -133,7 +134,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Begins another item, and returns how many characters follow it.
+    /// Begins another item, and returns the number of characters that follow it.
     fn separate(&mut self, number: usize, count: usize, indent: usize, allowance: usize) -> usize {
         if number > 0 {
             self.out.push(',');
@@ -147,7 +148,7 @@ impl Printer<'_> {
         self.out.extend(std::iter::repeat_n(' ', indent));
     }
 
-    /// Prints a text in pieces: its lines, and if those are too wide some words of each.
+    /// Prints text in pieces: its lines or, if these are too wide, groups of words.
     fn text(&mut self, text: &str, indent: usize, allowance: usize, level: usize) {
         let outer = usize::from(level == 1);
         let (indent, allowance) = (indent + outer, allowance + outer);
@@ -188,7 +189,7 @@ impl Printer<'_> {
     }
 }
 
-/// The words of a line, each with the white space after it.
+/// Returns the words of a line, each with the whitespace after it.
 fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;
@@ -209,9 +210,9 @@ mod tests {
 
     use super::*;
 
-    /// Printed by `pprint.pformat(value, width=90)` of Python 3.11.
+    /// The expected lines were printed by `pprint.pformat(value, width=90)` in Python 3.11.
     #[test]
-    fn wide_values_are_broken_as_by_python() {
+    fn wide_values_are_wrapped_as_by_python() {
         let short =
             json!({"shape": [3], "dtype": "<f8", "a'b": null, "t": true, "x": 1e16, "y": 0.5});
         assert_eq!(

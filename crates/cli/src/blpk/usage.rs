@@ -1,4 +1,4 @@
-//! What the original prints about its arguments: help, version, and wrong usage.
+//! Printing help, version and usage errors like the original program.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// The widest line of a usage.
+/// The maximum width of a line of the usage.
 const WIDTH: usize = 78;
 
-/// The program's own help, with the number of processors to be filled in.
+/// The help of the program itself. NCORES is replaced with the number of processors.
 const HELP: &str = "\
 usage: blpk [-h] [--version] [-v | -d] [-f] [-n [1, 256]]  ...
 
@@ -60,7 +60,7 @@ const METADATA: &str = "  \
                         file containing the metadata, must contain valid JSON
 ";
 
-/// A command: its names, its options and positions for the usage, and its help without the usage.
+/// A command: its names, the options and operands in its usage, and its help without the usage.
 struct Subcommand {
     names: [&'static str; 2],
     options: &'static [&'static str],
@@ -166,7 +166,7 @@ options:
 ];
 
 impl Subcommand {
-    /// The usage, wrapped as Python's `argparse` does on a terminal of 80 columns.
+    /// Returns the usage, wrapped like Python's `argparse` on a terminal with 80 columns.
     fn usage(&self, name: &str) -> String {
         let begin = format!("usage: blpk {name}");
         let one_line = format!("{begin} {} {}\n", self.options.join(" "), self.positions);
@@ -188,7 +188,7 @@ impl Subcommand {
     }
 }
 
-/// The command that the arguments name, and the name.
+/// Returns the name of the command in the arguments, and the index of the command.
 fn named() -> Option<(&'static str, usize)> {
     let words = || std::env::args_os().skip(1);
     let find = |name: &&'static str| words().position(|word| word == OsStr::new(name));
@@ -198,7 +198,7 @@ fn named() -> Option<(&'static str, usize)> {
     names.min_by_key(|(place, _)| *place).map(|(_, found)| found)
 }
 
-/// An option as it was written: in its long form if that is among the arguments, even cut.
+/// Returns an option as typed: in its long form if the arguments contain it, even abbreviated.
 pub(super) fn written(short: &'static str, long: &'static str) -> &'static str {
     let is_long = |word: std::ffi::OsString| {
         let word = word.to_string_lossy();
@@ -208,7 +208,7 @@ pub(super) fn written(short: &'static str, long: &'static str) -> &'static str {
     if std::env::args_os().any(is_long) { long } else { short }
 }
 
-/// Prints help or version, or what is wrong with the arguments.
+/// Prints help, the version, or the error in the arguments.
 pub(crate) fn explain(error: &clap::Error) -> ExitCode {
     let command = named().map(|(name, at)| (name, &SUBCOMMANDS[at]));
     let (usage, program) = match command {
@@ -224,7 +224,7 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
             print(&help)
         }
         ErrorKind::DisplayVersion => print(&format!(
-            // The release whose options these are.
+            // The release that has these options.
             "bloscpack: '0.16.0' python-blosc: 'scibin {0}' blosc: 'scibin {0}'\n",
             env!("CARGO_PKG_VERSION")
         )),
@@ -233,8 +233,8 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
                 return fail(&format!("blpk: error: {threads}\n"), 1);
             }
             let message = message(error, kind);
-            // Options of the program itself are refused before a command is looked at, and
-            // arguments that are left over after it.
+            // The original rejects invalid options of the program itself before it parses the
+            // command, and unknown arguments after it.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");
@@ -250,7 +250,7 @@ fn first_line(text: &str) -> String {
 }
 
 fn print(text: &str) -> ExitCode {
-    // If nobody reads it, there is nobody to tell.
+    // If nobody reads the output, there is nobody to tell.
     let _ = io::stdout().lock().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }
@@ -268,7 +268,8 @@ fn context(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-/// The refusal of a number of threads, which is status 1.
+/// Returns the message for an invalid number of threads, which is the only usage error with status
+/// 1.
 fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
@@ -276,11 +277,11 @@ fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     is_number.then(super::threads_message)
 }
 
-/// The reason in the words of Python's `argparse`.
+/// Returns the reason in the words of Python's `argparse`.
 fn message(error: &clap::Error, kind: ErrorKind) -> String {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
-    // `--codec <CODEC>` is `-c/--codec`.
+    // `--codec <CODEC>` is printed as `-c/--codec`.
     let option = argument.split([' ', '=']).next().unwrap_or_default();
     let option = match option {
         "--typesize" => "-t/--typesize",

@@ -1,5 +1,6 @@
-//! What the original prints with `--verbose` about chunks and metadata. `--debug` prints the same lines: those that
-//! the original adds show its own variables and the bytes that it reads.
+//! The lines about chunks and metadata that the original program prints with `--verbose`. Our
+//! `--debug` prints the same lines, because the lines that the original adds show its variables and
+//! the bytes that it reads.
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ fn open(path: &Path) -> Result<Reader, Failure> {
     opened.map_err(|error| Failure::bloscpack(path, error))
 }
 
-/// The line about the metadata of a file, if it has any.
+/// Returns the line about the metadata of a file, if there is any.
 pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
     let line = |meta: &bloscpack::format::MetaHeader| {
         let how = if meta.codec_name() == Some("None") { "uncompressed" } else { "compressed" };
@@ -23,7 +24,7 @@ pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
     Ok(open(path)?.meta_header().map(line))
 }
 
-/// The lines about `len` bytes of data that are divided into chunks. No data have none.
+/// Returns the lines about `len` bytes of data divided into chunks, or none if there is no data.
 pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     let chunking = Chunking::of(len, chunk_size).ok().filter(|_| len > 0);
     let Some(Chunking { nchunks, chunk_size: used, last_chunk, .. }) = chunking else {
@@ -33,7 +34,7 @@ pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     [smaller(asked, len)].into_iter().flatten().chain(chunks(nchunks, used, last_chunk)).collect()
 }
 
-/// The lines about the `new` chunks at the end of a file.
+/// Returns the lines about the `new` chunks at the end of a file.
 pub(super) fn appended(path: &Path, new: u64) -> Result<Vec<String>, Failure> {
     let file = open(path)?;
     let start = file.chunks().len().saturating_sub(usize::try_from(new).unwrap_or(usize::MAX));
@@ -55,7 +56,7 @@ fn chunks(nchunks: u64, chunk_size: u32, last_chunk: u32) -> [String; 3] {
     ]
 }
 
-/// The remark about data that are smaller than a chunk.
+/// Returns the remark about data smaller than a chunk.
 fn smaller(asked: u32, len: u64) -> Option<String> {
     let is_smaller = u64::from(asked) > len && len > 0;
     let (asked, used) = (double_pretty(asked.into()), double_pretty(len));

@@ -26,7 +26,7 @@ enum Kind {
 }
 
 impl OutputFile {
-    /// Begins a file. Fails if the file exists, unless it is to be replaced.
+    /// Begins a file. Fails if the file exists and `replace` is false.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
         let file = if is_stream(path) {
@@ -84,7 +84,7 @@ fn exists(path: &Path) -> Failure {
     Failure::other(path.display(), "exists already; --force replaces it")
 }
 
-/// Fails if a file exists, unless it is to be replaced.
+/// Fails if a file exists and `replace` is false.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
     if !replace && !is_stream(path) && path.symlink_metadata().is_ok() {
         return Err(exists(path));
@@ -95,9 +95,9 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
 /// The maximum time to wait for another process that is changing a file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Locks an existing file that the command will replace, and undoes an interrupted change of it. Acquire the
-/// lock before the inputs are read, and hold it until the output is in place. If the output is also one of the
-/// inputs, no change made by another process is lost.
+/// Locks an existing file that the command will replace, and rolls back an interrupted change of
+/// it. Acquire the lock before the inputs are read, and hold it until the output is in place. If
+/// the output is also one of the inputs, no change made by another process is lost.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
     // Anything but a file is rejected later, and so is a file that must not be replaced.
     if !replace || is_standard(path) || !path.is_file() {
@@ -179,7 +179,7 @@ pub(crate) fn write_file<T, E>(
     Ok(value)
 }
 
-/// Returns `true` if a path stands for standard input or output.
+/// Returns `true` if a path means standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
 }

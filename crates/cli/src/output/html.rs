@@ -95,7 +95,8 @@ impl Report {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { info, verification, tree, pictures } = self;
-        let (class, verdict) = if self.is_fine() { ("ok", "fine") } else { ("bad", "not fine") };
+        let (class, verdict) =
+            if self.is_fine() { ("ok", "fine") } else { ("bad", "problems found") };
         writeln!(
             out,
             "<article>\n<h1>{}</h1>",
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_objects_are_tables_with_all_keys() {
+    fn lists_of_objects_become_tables_with_all_keys() {
         assert_eq!(
             html(&json!([{"a": 1}, {"a": [1, 2], "<b>": "x&y"}])),
             "<table>\n<tr><th>a</th><th>&lt;b&gt;</th></tr>\n\
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_folded() {
+    fn long_lists_are_folded_in_html() {
         assert!(html(&json!(vec![0; 21])).starts_with("<details><summary>21 items</summary>"));
     }
 }

@@ -213,7 +213,7 @@ impl<W: Write> Sink<W> {
         self.inner
     }
 
-    /// Takes the error of the output, if there was one.
+    /// Returns the error of the output, if there was one.
     pub(crate) fn failed(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_one_decimal_from_a_kibibyte_up() {
+    fn sizes_from_1_kib_have_one_decimal() {
         assert_eq!(
             [size(0), size(1023), size(1024), size(1_572_864)],
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_with_one_code_are_one_line_and_errors_are_not() {
+    fn notes_with_the_same_code_share_a_line_but_errors_do_not() {
         use asdf::diagnostic::{Code, Diagnostic, Place};
         let at = |code, message: &str| Diagnostic::new(code, Place::default(), message);
         let found = [

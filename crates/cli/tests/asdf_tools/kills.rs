@@ -1,4 +1,4 @@
-//! A command that is killed at any moment leaves the old file, the new one, or none.
+//! Killing commands at any moment, which leaves the old file, the new one, or none.
 
 use std::process::{Child, Stdio};
 use std::thread;
@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use crate::program::{Folder, npy_header, stdout};
 
-/// Moments at which a command is killed, besides the end.
+/// The number of moments at which a command is killed.
 const MOMENTS: u32 = 8;
 
-/// A folder with `a.asdf`, `b.asdf` and `exploded.asdf`, whose arrays take a while to be compressed.
+/// Returns a folder with `a.asdf`, `b.asdf` and `exploded.asdf`, whose arrays take a while to
+/// compress.
 fn folder() -> Folder {
     let folder = Folder::new();
     for (name, factor) in [("x", 3_u32), ("y", 5)] {
@@ -28,7 +29,7 @@ fn start(folder: &Folder, command: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
 }
 
-/// Kills a command at some moments of the time that it takes, and looks at what each leaves.
+/// Kills a command at several moments during its run time, and calls `look` after each.
 fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     let begin = Instant::now();
     assert!(start(folder, command).wait().expect("the program").success(), "{command:?}");
@@ -37,14 +38,14 @@ fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
         look();
         let mut child = start(folder, command);
         thread::sleep(time * moment / (MOMENTS - 1));
-        // It may have ended.
+        // The child may have ended.
         let _ = child.kill();
         child.wait().expect("the program");
     }
     look();
 }
 
-/// The names of the files, but for a new one that was about to take the place of an old one.
+/// Returns the names of the files, except for temporary files that have not replaced an old one.
 fn names(folder: &Folder) -> Vec<String> {
     let mut names = folder.names();
     names.retain(|name| !name.starts_with(".atomic-"));
@@ -52,7 +53,7 @@ fn names(folder: &Folder) -> Vec<String> {
 }
 
 #[test]
-fn commands_that_write_one_file_leave_the_old_or_the_new_one() {
+fn killed_commands_leave_the_old_or_the_new_file() {
     let folder = folder();
     let mut before = names(&folder);
     before.push("out.asdf".to_owned());
@@ -82,7 +83,7 @@ fn commands_that_write_one_file_leave_the_old_or_the_new_one() {
 }
 
 #[test]
-fn a_new_file_is_whole_or_missing() {
+fn a_killed_command_leaves_a_complete_new_file_or_none() {
     let folder = folder();
     let command = ["asdf", "convert", "a.asdf", "-qo", "out.asdf", "--compress", "zlib"];
     let before = names(&folder);
@@ -100,7 +101,7 @@ fn a_new_file_is_whole_or_missing() {
 }
 
 #[test]
-fn exploding_over_an_exploded_file_leaves_the_old_or_the_new_one() {
+fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_one() {
     let folder = folder();
     let values = |file: &str| {
         ["/a", "/b"].map(|pointer| stdout(&folder.done(&["get", file, pointer, "--slice", "-1"])))
@@ -114,7 +115,8 @@ fn exploding_over_an_exploded_file_leaves_the_old_or_the_new_one() {
         let found = values("out.asdf");
         assert!(found == old || found == new, "{found:?}");
         *if found == new { &mut new_ones } else { &mut old_ones } += 1;
-        // Block files of a killed run are replaced, and those of the old tree removed.
+        // Another run replaces the block files of the killed run, and removes those of the old
+        // tree.
         folder.done(&["asdf", "explode", "b.asdf", "-qfo", "out.asdf"]);
         let blocks = names(&folder).into_iter().filter(|name| name.starts_with("out0"));
         assert!(blocks.count() <= 4);
@@ -129,7 +131,7 @@ fn explode_keeps_the_old_files_if_the_disk_is_full() {
     let content =
         || names(&folder).into_iter().map(|name| (folder.read(&name), name)).collect::<Vec<_>>();
     let before = content();
-    // No file may be longer than 512 KiB, which the tree is below and the blocks are above.
+    // The tree is below the limit of 512 KiB per file, and the blocks are above it.
     let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" asdf explode a.asdf -qfo out.asdf";
     let program = crate::program::program().get_program().to_owned();
     let mut command = std::process::Command::new("sh");
@@ -140,7 +142,7 @@ fn explode_keeps_the_old_files_if_the_disk_is_full() {
 }
 
 #[test]
-fn explode_does_not_write_through_links_in_the_place_of_block_files() {
+fn explode_does_not_write_through_links_named_like_block_files() {
     let folder = folder();
     folder.write("precious", b"precious");
     std::os::unix::fs::symlink("precious", folder.path("out0000.asdf")).expect("a link");
@@ -156,7 +158,7 @@ fn explode_does_not_write_through_links_in_the_place_of_block_files() {
 }
 
 #[test]
-fn changes_of_others_are_not_lost_while_a_file_is_converted_over_itself() {
+fn converting_a_file_over_itself_loses_no_concurrent_changes() {
     let folder = folder();
     for round in 0..6_u64 {
         let convert = [

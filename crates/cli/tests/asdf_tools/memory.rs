@@ -1,14 +1,14 @@
-//! Large files take little memory.
+//! Commands on large files need little memory.
 
 use std::fs::File;
 use std::time::Duration;
 
 use crate::program::{Folder, npy_header};
 
-/// What a large file may take more than one without data, in KiB.
+/// The maximum memory in KiB that a large file may need in addition to a small one.
 const EXTRA: u64 = 64 << 10;
 
-/// The most memory that the program has had, in KiB, as far as it was looked at while it ran.
+/// Returns the peak memory of the program in KiB, sampled while it runs.
 fn peak_of(folder: &Folder, arguments: &[&str]) -> u64 {
     let mut child = folder.command(arguments).spawn().expect("the program starts");
     let status_file = format!("/proc/{}/status", child.id());
@@ -24,7 +24,7 @@ fn peak_of(folder: &Folder, arguments: &[&str]) -> u64 {
     peak
 }
 
-/// Runs a command on the files of each size, and compares what it takes.
+/// Runs a command on a small and a large file, and compares the memory that it needs.
 fn compare(folder: &Folder, what: &str, command: impl Fn(&str) -> Vec<String>) {
     let [small, large] = ["small", "large"].map(|name| {
         let command = command(name);
@@ -37,7 +37,8 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A folder with an array of a few bytes and a large one, all zeros: a hole takes no room on the disk.
+/// Returns a folder with a small and a large array of zeros, which are holes and take no space on
+/// disk.
 fn folder(large: u64) -> Folder {
     let folder = Folder::new();
     for (name, len) in [("small", 8), ("large", large)] {
@@ -51,14 +52,14 @@ fn folder(large: u64) -> Folder {
 }
 
 #[test]
-fn writing_a_gibibyte_takes_little_memory() {
+fn writing_1_gib_takes_little_memory() {
     let folder = folder(1 << 30);
     for codec in ["zlib:1", "lz4"] {
         compare(&folder, codec, |name| {
             words(&format!("asdf new {name}.asdf -qf --array /x={name}.npy --compress {codec}"))
         });
     }
-    // A repair decodes what it checks, and keeps none of it.
+    // A repair decodes the blocks that it checks, without keeping the data.
     compare(&folder, "repair", |name| {
         words(&format!("asdf repair {name}.asdf -qfo repaired.asdf"))
     });
@@ -70,7 +71,7 @@ fn writing_a_gibibyte_takes_little_memory() {
 }
 
 #[test]
-fn another_compression_and_verify_take_little_memory() {
+fn recompressing_and_verifying_take_little_memory() {
     let folder = folder(256 << 20);
     for name in ["small", "large"] {
         let array = format!("/x={name}.npy");

@@ -1,4 +1,4 @@
-//! Repairing files, checking them against schemas, what a kill leaves, and memory.
+//! Repairing files, checking them against schemas, killed commands, and memory.
 
 #[cfg(target_os = "linux")]
 mod kills;
@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::program::{Folder, json_of, npy_header, status, stderr, stdout};
 
-/// A folder with `a.asdf`, which has two arrays, and the places of its blocks and its index.
+/// Returns a folder with `a.asdf`, which has two arrays, and the offsets of its blocks and its
+/// index.
 fn folder() -> (Folder, Vec<usize>, usize) {
     let folder = Folder::new();
     let mut npy = npy_header("<u2", &[500]);
@@ -26,7 +27,7 @@ fn folder() -> (Folder, Vec<usize>, usize) {
 }
 
 #[test]
-fn repair_of_what_can_be_recovered_has_status_0() {
+fn complete_repair_exits_with_status_0() {
     let (folder, _, index) = folder();
     let good = folder.read("a.asdf");
     folder.write("bad.asdf", [&good[..index], b"rubbish"].concat());
@@ -34,10 +35,10 @@ fn repair_of_what_can_be_recovered_has_status_0() {
     assert_eq!(stdout(&output).lines().count(), 1, "{}", stdout(&output));
     assert!(stdout(&output).ends_with(", 2 blocks kept\n"), "{}", stdout(&output));
     let remarks = stderr(&output);
-    let left_out = format!("scibin: bad.asdf: left out bytes {index}..{}", index + 7);
+    let left_out = format!("scibin: bad.asdf: omitted bytes {index}..{}", index + 7);
     assert!(remarks.contains(&left_out), "{remarks}");
     assert_eq!(folder.read("good.asdf"), good);
-    // Not again over the file, unless forced, and nothing with --dry-run.
+    // An existing file is replaced only with --force, and --dry-run writes nothing.
     assert_eq!(status(&folder.run(&["asdf", "repair", "bad.asdf", "-o", "good.asdf"])), 2);
     folder.done(&["asdf", "repair", "bad.asdf", "-o", "good.asdf", "--force"]);
     let output = folder.done(&["asdf", "repair", "bad.asdf", "-o", "b.asdf", "--dry-run"]);
@@ -48,7 +49,7 @@ fn repair_of_what_can_be_recovered_has_status_0() {
 }
 
 #[test]
-fn repair_names_what_is_lost_and_has_status_1() {
+fn repair_with_losses_reports_them_and_exits_with_status_1() {
     let (folder, blocks, _) = folder();
     let mut bytes = folder.read("a.asdf");
     bytes[blocks[0]] = b'x';
@@ -72,7 +73,7 @@ fn repair_names_what_is_lost_and_has_status_1() {
     assert_eq!(report["lost"][0]["pointers"], json!(["/x"]));
     assert_eq!(report["lost"][0]["bytes"], json!([blocks[0], blocks[1]]));
     assert_eq!((&report["blocks"], &report["dry_run"]), (&json!(1), &json!(false)));
-    // A file that is not ASDF is bad, and leaves nothing.
+    // A file that is not ASDF is bad data, and nothing is written.
     folder.write("none.asdf", "none");
     let output = folder.run(&["asdf", "repair", "none.asdf", "-o", "c.asdf"]);
     assert_eq!(status(&output), 1);
@@ -80,7 +81,7 @@ fn repair_names_what_is_lost_and_has_status_1() {
     assert_eq!(status(&folder.run(&["asdf", "repair", "missing.asdf", "-o", "c.asdf"])), 2);
 }
 
-/// A folder with a file that is valid, and one that is not.
+/// Returns a folder with a valid and an invalid file.
 fn observations() -> (Folder, String) {
     let folder = Folder::new();
     for (name, exposure) in [("good", "5"), ("bad", "long")] {
@@ -96,7 +97,7 @@ fn observations() -> (Folder, String) {
 }
 
 #[test]
-fn validate_names_pointer_line_and_keyword() {
+fn validate_reports_pointer_line_and_keyword() {
     let (folder, schemas) = observations();
     let output = folder.run(&["asdf", "validate", "good.asdf", "bad.asdf", "--schemas", &schemas]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));
@@ -112,13 +113,13 @@ fn validate_names_pointer_line_and_keyword() {
     let keyword = "asdf://scibin.example/schemas/observation-1.0.0#/properties/exposure/type";
     assert_eq!(found["schema"], keyword);
     folder.done(&["asdf", "validate", "good.asdf", "--schemas", &schemas]);
-    // Without schemas there is nothing to validate by.
+    // Without schemas, nothing can be validated.
     assert_eq!(status(&folder.run(&["asdf", "validate", "good.asdf", "--schemas", "."])), 2);
     assert_eq!(status(&folder.run(&["asdf", "validate", "good.asdf"])), 2);
 }
 
 #[test]
-fn info_describes_nodes() {
+fn info_describes_nodes_from_their_schemas() {
     let (folder, schemas) = observations();
     for command in [&["info"][..], &["asdf", "info"]] {
         let describe = [command, &["good.asdf", "--describe", "--schemas", &schemas]].concat();

@@ -1,4 +1,4 @@
-//! Changing files: appending, recovering, metadata, conversion.
+//! Changing files: appending, recovering, editing metadata, converting.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::program::{Folder, json_of, npy_header, scibin, status, stderr, stdout
 use crate::{golden, info, noise, npy, numbers, packed};
 
 #[test]
-fn append_adds_files_and_pipes() {
+fn append_accepts_files_and_pipes() {
     let folder = packed();
     folder.write("b", "more");
     folder.write("c", numbers(2000));
@@ -21,7 +21,7 @@ fn append_adds_files_and_pipes() {
     assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, expected);
     folder.done(&["verify", "a.blp"]);
     assert_eq!(folder.names(), ["a", "a.blp", "b", "c"], "no journal is left");
-    // Nothing to append changes nothing.
+    // Appending an empty file changes nothing.
     let before = folder.read("a.blp");
     folder.write("b", "");
     folder.done(&["bloscpack", "append", "a.blp", "b"]);
@@ -29,7 +29,7 @@ fn append_adds_files_and_pipes() {
 }
 
 #[test]
-fn a_file_is_appended_to_itself_only_by_way_of_another() {
+fn a_file_can_be_appended_to_itself_but_not_in_place() {
     let folder = packed();
     let before = folder.read("a.blp");
     let output = folder.run(&["bloscpack", "append", "--in-place", "a.blp", "./a.blp"]);
@@ -42,7 +42,7 @@ fn a_file_is_appended_to_itself_only_by_way_of_another() {
 }
 
 #[test]
-fn append_takes_the_options_of_the_file_unless_told() {
+fn append_uses_the_options_of_the_file_by_default() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-c", "zstd", "--shuffle", "bit", "-t", "4"]);
@@ -56,7 +56,7 @@ fn append_takes_the_options_of_the_file_unless_told() {
         (&kind(&folder)["shuffle"], &kind(&folder)["typesize"]),
         (&json!("none"), &json!(2))
     );
-    // An empty file has no size of chunks yet.
+    // An empty file has no chunk size yet.
     folder.write("b", "");
     folder.done(&["bloscpack", "pack", "b"]);
     folder.done(&["bloscpack", "append", "b.blp", "a", "-z", "1000"]);
@@ -64,7 +64,7 @@ fn append_takes_the_options_of_the_file_unless_told() {
 }
 
 #[test]
-fn append_grows_the_table_and_scans_streams_only_when_told() {
+fn append_grows_the_table_and_scans_streams_only_on_request() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));
     folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);
@@ -94,7 +94,7 @@ fn append_adds_rows_to_an_array() {
     folder.write("row", [7, 0, 0, 0].repeat(3));
     folder.done(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"]);
     assert_eq!(stdout(&folder.done(&["get", "x.npy.blp", "--slice", "-1"])), "7 7 7\n");
-    // Half a row, and rows of another type.
+    // Half a row and rows of another type are rejected.
     folder.write("row", [7, 0, 0, 0]);
     assert_eq!(status(&folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"])), 2);
     let mut other = npy_header("<f4", &[1, 3]);
@@ -107,7 +107,7 @@ fn append_adds_rows_to_an_array() {
 }
 
 #[test]
-fn append_may_replace_the_metadata() {
+fn append_can_replace_the_metadata() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("m.json", r#"{"unit": "K"}"#);
@@ -124,7 +124,7 @@ fn append_may_replace_the_metadata() {
 }
 
 #[test]
-fn recover_keeps_what_holds() {
+fn recover_keeps_intact_chunks() {
     let folder = packed();
     let bytes = folder.read("a.blp");
     folder.write("cut.blp", &bytes[..bytes.len() - 100]);
@@ -134,7 +134,7 @@ fn recover_keeps_what_holds() {
     assert!(stdout(&output).contains("whole.blp: 2 chunks kept"), "{}", stdout(&output));
     folder.done(&["verify", "whole.blp"]);
     assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, numbers(2500));
-    // A hole in the middle.
+    // Damage a chunk in the middle.
     let chunks = json_of(&folder.done(&["bloscpack", "info", "--json", "--chunks", "a.blp"]));
     let at = usize::try_from(chunks["chunks"][1]["offset"].as_u64().unwrap()).unwrap();
     let mut hole = bytes.clone();
@@ -151,15 +151,15 @@ fn recover_keeps_what_holds() {
         assert_eq!(json_of(&output)["lost"][0]["chunks"][0], 1, "{options:?}");
         assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, expected);
     }
-    // Nothing is lost.
+    // Nothing is lost from an intact file.
     folder.done(&["bloscpack", "recover", "a.blp", "-f", "-o", "whole.blp"]);
     folder.remove("whole.blp");
     assert_ne!(status(&folder.run(&["bloscpack", "recover", "a", "-o", "whole.blp"])), 0);
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
 }
 
-/// A folder with `a.blp`, which has the data of `a` and is being changed in place by a process that was
-/// killed.
+/// Returns a folder with `a.blp`, which contains the data of `a` and the journal of an in-place
+/// change that was killed.
 #[cfg(unix)]
 fn killed_append() -> Folder {
     let folder = Folder::new();
@@ -169,7 +169,7 @@ fn killed_append() -> Folder {
     folder.write("b", data.repeat(4));
     folder.done(&["bloscpack", "pack", "-l", "0", "-z", "64K", "-m", "m.json", "a"]);
     folder.copy(&folder.path("a.blp"), "before");
-    // The system kills who writes a file that is too long.
+    // The system kills a process that exceeds the limit on file sizes.
     let script =
         "ulimit -c 0; ulimit -f 4096; exec \"$0\" bloscpack append --in-place -l 0 a.blp b";
     let killed = std::process::Command::new("sh")
@@ -186,13 +186,13 @@ fn killed_append() -> Folder {
 
 #[test]
 #[cfg(unix)]
-fn an_append_that_was_killed_is_undone() {
+fn a_killed_append_is_rolled_back() {
     let folder = killed_append();
     let output = folder.run(&["verify", "a.blp"]);
     assert_eq!(status(&output), 1);
     assert!(stdout(&output).contains("Journal"), "{}", stdout(&output));
     let output = folder.done(&["bloscpack", "recover", "a.blp", "-o", "c.blp"]);
-    assert!(stderr(&output).contains("was undone"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("rolled back an interrupted change"), "{}", stderr(&output));
     assert_eq!(folder.read("a.blp"), folder.read("before"));
     assert_eq!(folder.names(), ["a", "a.blp", "before", "c.blp", "m.json"]);
     assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, folder.read("a"));
@@ -200,7 +200,7 @@ fn an_append_that_was_killed_is_undone() {
 
 #[test]
 #[cfg(unix)]
-fn readers_see_the_data_from_before_an_append_that_was_killed() {
+fn readers_see_the_data_from_before_a_killed_append() {
     let folder = killed_append();
     let data = folder.read("a");
     let remedy =
@@ -222,7 +222,7 @@ fn readers_see_the_data_from_before_an_append_that_was_killed() {
         assert_eq!(status(&output), 1, "{arguments:?}");
         assert!(stdout(&output).contains(remedy), "{}", stdout(&output));
     }
-    // A journal that is not of this file, and one that was not written to its end.
+    // Test a journal of another file, and an incomplete journal.
     let journal = folder.read("a.blp.undo-journal");
     folder.write("other.blp", &folder.read("before")[..32]);
     folder.done(&["bloscpack", "pack", "-f", "m.json", "-o", "other.blp"]);
@@ -238,7 +238,7 @@ fn readers_see_the_data_from_before_an_append_that_was_killed() {
 
 #[test]
 #[cfg(unix)]
-fn commands_for_metadata_undo_an_append_that_was_killed() {
+fn metadata_commands_roll_back_a_killed_append() {
     for (arguments, expected) in [
         (&["get", "a.blp", "/unit"][..], r#"{"unit":"K"}"#),
         (&["set", "a.blp", "/unit", "7"], r#"{"unit":7}"#),
@@ -246,7 +246,11 @@ fn commands_for_metadata_undo_an_append_that_was_killed() {
     ] {
         let folder = killed_append();
         let output = folder.done(&[&["bloscpack", "meta"], arguments].concat());
-        assert!(stderr(&output).contains("was undone"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("rolled back an interrupted change"),
+            "{}",
+            stderr(&output)
+        );
         assert_eq!(folder.names(), ["a", "a.blp", "before", "m.json"]);
         folder.done(&["verify", "a.blp"]);
         assert!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout == folder.read("a"));
@@ -256,7 +260,7 @@ fn commands_for_metadata_undo_an_append_that_was_killed() {
 }
 
 #[test]
-fn metadata_are_edited() {
+fn metadata_is_edited_at_pointers() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2]}"#);
@@ -298,7 +302,7 @@ fn metadata_are_edited() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(stdout(&meta(&["get", "a.blp", "/unit"])), format!("{}\n", noise(1000)));
     assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, b"data");
-    // All of them, and the first.
+    // Remove all metadata, and set it again.
     assert_eq!(status(&meta(&["rm", "--grow", "a.blp", ""])), 0);
     assert_eq!(info(&folder, "a.blp")["metadata"], json!(null));
     assert_ne!(status(&meta(&["get", "a.blp"])), 0);
@@ -308,7 +312,7 @@ fn metadata_are_edited() {
 }
 
 #[test]
-fn convert_rewrites_old_files_and_keeps_their_chunks() {
+fn convert_rewrites_old_versions_without_changing_chunks() {
     let folder = packed();
     let chunk = |file: &str| {
         let path = folder.path(file);

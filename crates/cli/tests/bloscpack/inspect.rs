@@ -6,7 +6,7 @@ use crate::program::{Folder, json_of, npy_header, scibin, status, stderr, stdout
 use crate::{golden, npy, packed};
 
 #[test]
-fn get_gives_elements_and_parts_of_the_array() {
+fn get_prints_the_array_and_parts_of_it() {
     let folder = Folder::new();
     folder.write("x.npy", npy());
     folder.done(&["bloscpack", "pack", "x.npy"]);
@@ -33,7 +33,7 @@ fn get_gives_elements_and_parts_of_the_array() {
 }
 
 #[test]
-fn get_with_a_pointer_gives_metadata() {
+fn get_with_a_pointer_prints_metadata() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("m.json", r#"{"unit": "K", "list": [1, {"x": null}]}"#);
@@ -65,7 +65,7 @@ fn info_shows_header_chunks_codecs_and_metadata() {
         "23.4 KiB in 3 chunks of 10000 B, the last of 4000 B",
         "3 blosclz, shuffle byte, typesize 8",
         "checksum adler32",
-        "room for 30 more chunks",
+        "space for 30 more chunks",
         "metadata  none",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -93,7 +93,7 @@ fn info_shows_header_chunks_codecs_and_metadata() {
 }
 
 #[test]
-fn info_knows_every_version() {
+fn info_supports_every_version_of_the_format() {
     for (name, version, text) in [
         ("v0/chunks_3", 0, "without version"),
         ("v1/chunks_3", 1, "version 1"),
@@ -110,7 +110,7 @@ fn info_knows_every_version() {
 }
 
 #[test]
-fn verify_is_0_for_a_whole_file_1_for_a_damaged_one_and_2_for_none() {
+fn verify_exits_with_0_if_intact_1_if_damaged_and_2_without_a_file() {
     let folder = packed();
     let output = folder.done(&["verify", "a.blp"]);
     assert_eq!(stdout(&output), "a.blp: fine, 3 chunks of 23.4 KiB checked\n");
@@ -143,7 +143,7 @@ fn verify_is_0_for_a_whole_file_1_for_a_damaged_one_and_2_for_none() {
 }
 
 #[test]
-fn countless_elements_without_bytes_are_not_printed() {
+fn countless_elements_of_size_0_are_not_printed() {
     let folder = Folder::new();
     let file = npy_header("<i4", &[1 << 40, 0]);
     folder.write("a.npy", &file);
@@ -156,7 +156,7 @@ fn countless_elements_without_bytes_are_not_printed() {
 }
 
 #[test]
-fn what_is_no_file_is_named() {
+fn unreadable_paths_are_reported_by_name() {
     let folder = packed();
     for arguments in [
         &["bloscpack", "pack", "missing"][..],

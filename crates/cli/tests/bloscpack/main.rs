@@ -1,4 +1,4 @@
-//! `scibin bloscpack` as a user runs it: output, status, messages, what is left behind.
+//! Tests of `scibin bloscpack` from the outside: output, status, messages, remaining files.
 
 mod change;
 mod inspect;
@@ -18,26 +18,27 @@ fn golden(name: &str) -> PathBuf {
     testdata::path(&format!("bloscpack/{name}.blp"))
 }
 
-/// Little-endian floats 0, 0.5, 1, 1.5 and so on.
+/// Returns the little-endian floats 0, 0.5, 1, 1.5 and so on.
 fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
 }
 
-/// Text that zlib does not make much smaller.
+/// Returns text that zlib hardly compresses.
 fn noise(len: u32) -> String {
     let letter =
         |n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] % 26);
     (0..len).map(letter).collect()
 }
 
-/// A `.npy` file of shape (4, 3) with 0 to 11, little-endian.
+/// Returns a `.npy` file of shape (4, 3) with the little-endian numbers 0 to 11.
 fn npy() -> Vec<u8> {
     let mut file = npy_header("<i4", &[4, 3]);
     file.extend((0..12_i32).flat_map(i32::to_le_bytes));
     file
 }
 
-/// A folder with `a`, 3000 numbers of eight bytes, packed to `a.blp` in three chunks.
+/// Returns a folder with `a`, which contains 3000 numbers of eight bytes, packed to `a.blp` in
+/// three chunks.
 fn packed() -> Folder {
     let folder = Folder::new();
     folder.write("a", numbers(3000));

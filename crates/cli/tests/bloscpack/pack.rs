@@ -6,7 +6,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{info, npy, numbers, packed};
 
 #[test]
-fn pack_and_unpack_name_the_files_that_are_not_named() {
+fn pack_and_unpack_choose_default_output_names() {
     let folder = packed();
     assert_eq!(folder.names(), ["a", "a.blp"]);
     folder.remove("a");
@@ -21,7 +21,7 @@ fn pack_and_unpack_name_the_files_that_are_not_named() {
 }
 
 #[test]
-fn every_option_of_pack_is_in_the_file() {
+fn every_option_of_pack_affects_the_file() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);
@@ -58,7 +58,7 @@ fn every_option_of_pack_is_in_the_file() {
 }
 
 #[test]
-fn options_that_cannot_be_leave_no_file() {
+fn invalid_options_of_pack_leave_no_file() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("bad.json", "{nope");
@@ -96,7 +96,7 @@ fn options_that_cannot_be_leave_no_file() {
 }
 
 #[test]
-fn existing_output_is_replaced_only_by_force() {
+fn existing_output_is_replaced_only_with_force() {
     let folder = packed();
     for command in [
         &["bloscpack", "pack", "a"][..],
@@ -116,43 +116,44 @@ fn existing_output_is_replaced_only_by_force() {
     folder.done(&["bloscpack", "pack", "-f", "a"]);
 }
 
-/// `pack` with the chunks of `packed`.
+/// Returns a `pack` command with the same chunk size as in `packed`.
 fn pack<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     [&["bloscpack", "pack", "-z", "10000"], arguments].concat()
 }
 
 #[test]
-fn standard_input_and_output_are_dashes() {
+fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
     let folder = Folder::new();
     let data = numbers(3000);
     folder.write("a", &data);
-    // A pipe to a file: as if it had been a file.
+    // Packing a pipe to a file gives the same result as packing a file.
     let output = folder.feed(&pack(&["-", "-o", "pipe.blp"]), &data);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
     assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
-    // A file to a pipe: all numbers are known, but the offsets cannot be written later.
+    // When packing a file to a pipe, all numbers are known, but the offsets cannot be written
+    // later.
     let output = folder.done(&pack(&["a", "-o", "-"]));
     assert_eq!(stderr(&output), "");
     folder.done(&pack(&["a", "--no-offsets", "-o", "b.blp"]));
     assert_eq!(output.stdout, folder.read("b.blp"));
-    // A pipe to a pipe.
+    // When packing a pipe to a pipe, the number of chunks is unknown.
     let output = folder.feed(&pack(&["-"]), &data);
     assert_eq!(status(&output), 0);
-    assert!(stderr(&output).contains("take the packed file for an empty one"));
+    assert!(stderr(&output).contains("treat the packed file as empty"));
     folder.write("stream.blp", &output.stdout);
     assert_eq!(info(&folder, "stream.blp")["header"]["nchunks"], json!(null));
     let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
     assert_eq!((status(&output), output.stdout), (0, data.clone()), "{:?}", output.stderr);
     assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, data);
-    // Nothing at all.
+    // Empty standard input gives an empty chunk.
     let output = folder.feed(&["bloscpack", "pack", "-q", "-"], b"");
     let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
     assert_eq!((status(&output), output.stdout), (0, Vec::new()));
 }
 
 #[test]
-fn empty_file_is_one_empty_chunk() {
+fn packing_an_empty_file_gives_one_empty_chunk() {
     let folder = Folder::new();
     folder.write("a", "");
     folder.done(&["bloscpack", "pack", "a"]);
@@ -192,7 +193,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
 }
 
 #[test]
-fn piped_npy_is_packed_as_the_array_that_it_is() {
+fn a_piped_npy_file_is_packed_as_an_array() {
     let folder = Folder::new();
     folder.write("x.npy", npy());
     folder.done(&["bloscpack", "pack", "x.npy", "-o", "file.blp"]);
@@ -205,11 +206,12 @@ fn piped_npy_is_packed_as_the_array_that_it_is() {
     assert_eq!(info(&folder, "pipe.blp")["array"]["shape"], json!([4, 3]));
     folder.done(&["bloscpack", "unpack", "pipe.blp", "-o", "y.npy"]);
     assert_eq!(folder.read("y.npy"), npy());
-    // Rows from a pipe.
+    // Rows can be appended from a pipe.
     let output = folder.feed(&["bloscpack", "append", "--axis0", "file.blp", "-"], &npy());
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(info(&folder, "file.blp")["array"]["shape"], json!([8, 3]));
-    // Bytes, if that is asked for; and what only begins so is refused, not stored as something else.
+    // With --raw, a .npy file is packed as bytes. An incomplete .npy file is rejected, not packed
+    // as bytes.
     let output = folder.feed(&["bloscpack", "pack", "--raw", "-"], &npy());
     folder.write("raw.blp", &output.stdout);
     assert_eq!(folder.done(&["bloscpack", "cat", "raw.blp"]).stdout, npy());
@@ -218,7 +220,7 @@ fn piped_npy_is_packed_as_the_array_that_it_is() {
 }
 
 #[test]
-fn integers_that_would_be_rounded_are_not_written() {
+fn metadata_integers_that_would_be_rounded_are_rejected() {
     let folder = Folder::new();
     folder.write("a", "data");
     let (number, placeholder) = ("18446744073709551616", "18446744073709551615");
@@ -227,7 +229,7 @@ fn integers_that_would_be_rounded_are_not_written() {
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains(number), "{}", stderr(&output));
     assert_eq!(folder.names(), ["a", "m.json"]);
-    // A file that has one, as Python writes it.
+    // Create a file with such an integer, as Python writes it.
     folder.write("m.json", format!("{{\"id\":{placeholder}}}"));
     folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
     let mut file = folder.read("a.blp");
@@ -249,7 +251,7 @@ fn integers_that_would_be_rounded_are_not_written() {
 }
 
 #[test]
-fn estimate_tries_codecs_and_shuffles() {
+fn estimate_tries_all_codecs_and_shuffles() {
     let folder = packed();
     let value = json_of(&folder.done(&["bloscpack", "estimate", "--json", "a"]));
     assert_eq!((&value["nbytes"], &value["sample"]), (&json!(24_000), &json!(24_000)));
@@ -263,7 +265,7 @@ fn estimate_tries_codecs_and_shuffles() {
 
 #[test]
 #[cfg(unix)]
-fn named_pipes_are_packed() {
+fn named_pipes_are_packed_to_their_end() {
     let folder = Folder::new();
     let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
     assert!(made.success());

@@ -1,4 +1,4 @@
-//! The recorded files and those of the corpus, each through the commands.
+//! Running the commands on the recorded files and those of the corpus.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, scibin, status, stderr, stdout};
 
-/// A recorded file, and what may come of it.
+/// A recorded file, and its permitted results.
 struct Recorded {
     path: PathBuf,
     unpack: Value,
@@ -14,12 +14,12 @@ struct Recorded {
     verify: Value,
     /// SHA-256 of the data.
     digest: Option<Value>,
-    /// Whether there is an array, where that is recorded.
+    /// Whether the file contains an array, if recorded.
     array: Option<bool>,
 }
 
 impl Recorded {
-    /// Runs `unpack`, lenient and strict, `verify`, and `unpack` to `.npy`.
+    /// Runs `unpack` in lenient and strict mode, `verify`, and `unpack` to `.npy`.
     fn check(&self, folder: &Folder) {
         let path = self.path.to_str().expect("text");
         let nothing: [&str; 0] = [];
@@ -67,7 +67,7 @@ impl Recorded {
 }
 
 #[test]
-fn recorded_files_come_out_as_they_must() {
+fn recorded_files_are_unpacked_as_expected() {
     let folder = Folder::new();
     let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
     assert!(cases.len() > 400);
@@ -87,7 +87,7 @@ fn recorded_files_come_out_as_they_must() {
 }
 
 #[test]
-fn files_of_the_corpus_come_out_as_they_must() {
+fn corpus_files_are_unpacked_as_expected() {
     let Some(corpus) = testdata::corpus() else { return };
     let folder = Folder::new();
     let lists = corpus.join("bloscpack");
@@ -107,7 +107,7 @@ fn files_of_the_corpus_come_out_as_they_must() {
         recorded.check(&folder);
     }
     for case in list("hostile.json") {
-        // The one that is generated is among our own files.
+        // The generated case is one of our own files.
         let Some(file) = case["file"].as_str() else { continue };
         let recorded = Recorded {
             path: lists.join(file),

@@ -6,7 +6,7 @@ use crate::program::{Folder, scibin, status, stderr, stdout};
 use crate::{info, npy, numbers, packed};
 
 #[test]
-fn parts_of_the_data_are_unpacked() {
+fn ranges_and_chunks_of_the_data_are_unpacked() {
     let folder = packed();
     let data = numbers(3000);
     for (arguments, expected) in [
@@ -37,12 +37,12 @@ fn parts_of_the_data_are_unpacked() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn output_that_cannot_be_written_is_named() {
+fn unwritable_output_is_reported_by_name() {
     use std::fs::File;
     use std::process::Command;
 
     let folder = packed();
-    // The shell ignores the signal of the limit, so that the write fails instead.
+    // The shell ignores the signal about the limit, so that writing fails instead.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bloscpack \"$@\"";
     for arguments in [&["unpack", "a.blp", "-o", "b"][..], &["pack", "-", "-o", "b", "-l", "0"]] {
         let output = Command::new("sh")
@@ -59,7 +59,7 @@ fn output_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn npy_files_are_arrays_on_both_ways() {
+fn npy_files_are_packed_and_unpacked_as_arrays() {
     let folder = Folder::new();
     folder.write("x.npy", npy());
     folder.done(&["bloscpack", "pack", "x.npy"]);
@@ -69,12 +69,12 @@ fn npy_files_are_arrays_on_both_ways() {
     folder.remove("x.npy");
     folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
     assert_eq!(folder.read("x.npy"), npy());
-    // By the option, and as plain bytes.
+    // Unpack as `.npy` because of the option, and as plain bytes.
     let array = ["bloscpack", "unpack", "x.npy.blp", "-o"];
     assert_eq!(folder.done(&[&array[..], &["-", "--npy"]].concat()).stdout, npy());
     folder.done(&[&array[..], &["bytes"]].concat());
     assert_eq!(folder.read("bytes"), npy()[npy().len() - 48..]);
-    // Packed as the file that it is.
+    // Pack the file as plain bytes.
     folder.done(&["bloscpack", "pack", "-f", "--raw", "x.npy"]);
     folder.remove("x.npy");
     folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
@@ -88,7 +88,7 @@ fn npy_files_are_arrays_on_both_ways() {
 }
 
 #[test]
-fn what_is_no_npy_file_is_refused_under_that_name() {
+fn invalid_npy_files_are_rejected() {
     let folder = Folder::new();
     folder.write("x.npy", "no array");
     let output = folder.run(&["bloscpack", "pack", "x.npy"]);
@@ -98,7 +98,7 @@ fn what_is_no_npy_file_is_refused_under_that_name() {
 }
 
 #[test]
-fn bad_data_are_status_1_and_leave_no_file() {
+fn unpacking_bad_data_exits_with_status_1_and_leaves_no_file() {
     let folder = packed();
     let mut bytes = folder.read("a.blp");
     let last = bytes.len() - 10;
@@ -114,13 +114,13 @@ fn bad_data_are_status_1_and_leave_no_file() {
         );
     }
     assert_eq!(folder.names(), ["a", "a.blp"]);
-    // The first chunks are there.
+    // The first chunks can be unpacked.
     folder.done(&["bloscpack", "unpack", "a.blp", "--chunks", "..2", "-o", "b"]);
     assert_eq!(folder.read("b"), numbers(2500));
 }
 
 #[test]
-fn digests_are_not_checked_when_that_is_not_wanted() {
+fn digests_are_not_checked_with_no_verify() {
     let folder = Folder::new();
     folder.write("a", "stored as it is");
     folder.done(&["bloscpack", "pack", "a"]);
@@ -135,7 +135,7 @@ fn digests_are_not_checked_when_that_is_not_wanted() {
 }
 
 #[test]
-fn strict_reading_refuses_what_lenient_reading_remarks() {
+fn strict_reading_rejects_what_lenient_reading_remarks() {
     let folder = packed();
     let mut bytes = folder.read("a.blp");
     bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // last_chunk
@@ -150,7 +150,7 @@ fn strict_reading_refuses_what_lenient_reading_remarks() {
 }
 
 #[test]
-fn order_of_chunks_is_asked_for_where_it_is_in_doubt() {
+fn ambiguous_chunk_order_must_be_chosen_with_an_option() {
     let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
     let case = cases.iter().find(|case| case.ours.get("order_file_sha256").is_some()).unwrap();
     let path = case.file.to_str().unwrap();
@@ -164,7 +164,7 @@ fn order_of_chunks_is_asked_for_where_it_is_in_doubt() {
 }
 
 #[test]
-fn metadata_are_written_beside_the_data_and_may_be_ignored() {
+fn metadata_is_written_to_a_separate_file_or_ignored() {
     let folder = Folder::new();
     folder.write("a", "data");
     folder.write("m.json", r#"{"unit":"K"}"#);
@@ -183,7 +183,7 @@ fn metadata_are_written_beside_the_data_and_may_be_ignored() {
     folder.done(&[&unpack[..], &["--ignore-metadata"]].concat());
     assert_eq!(status(&folder.run(&["verify", "a.blp"])), 1);
     assert!(stdout(&folder.done(&["info", "a.blp"])).contains("adler32 of the stored bytes"));
-    // A file without metadata.
+    // The file has no metadata.
     folder.done(&["bloscpack", "pack", "-f", "a"]);
     folder.remove("b");
     let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "x"]);
@@ -192,7 +192,7 @@ fn metadata_are_written_beside_the_data_and_may_be_ignored() {
 }
 
 #[test]
-fn chunks_that_the_header_does_not_count_are_damage() {
+fn chunks_beyond_the_number_in_the_header_are_damage() {
     let folder = packed();
     folder.done(&["bloscpack", "pack", "-f", "-z", "10000", "--no-offsets", "a"]);
     let bytes = folder.read("a.blp");
@@ -216,13 +216,13 @@ fn chunks_that_the_header_does_not_count_are_damage() {
         assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, numbers(3000));
         folder.remove("c.blp");
     }
-    // The part of a chunk that appending leaves is not a chunk.
+    // The incomplete chunk that appending may leave does not count as a chunk.
     folder.write("b.blp", [&bytes[..], &bytes[bytes.len() - 100..]].concat());
     folder.done(&["verify", "b.blp"]);
 }
 
 #[test]
-fn an_array_that_contradicts_the_data_is_status_1() {
+fn an_array_that_contradicts_the_data_exits_with_status_1() {
     let folder = Folder::new();
     folder.write("x.npy", npy());
     folder.done(&["bloscpack", "pack", "x.npy"]);
@@ -233,14 +233,14 @@ fn an_array_that_contradicts_the_data_is_status_1() {
         let output = folder.run(arguments);
         assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));
     }
-    // A slice that is not there is the caller's.
+    // A slice outside the array is an error of the caller.
     folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[4, 3]"]);
     assert_eq!(status(&folder.run(&["get", "x.npy.blp", "--slice", "9"])), 2);
 }
 
 #[test]
 #[cfg(unix)]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closing_the_pipe_while_unpacking_is_not_a_failure() {
     let folder = Folder::new();
     folder.write("a", vec![7; 5 << 20]);
     folder.done(&["bloscpack", "pack", "a", "-l", "0", "-z", "1K"]);

@@ -1,9 +1,9 @@
-//! Files created, changed and extended.
+//! Creating, changing and extending files.
 
 use super::native;
 use super::program::{Folder, npy_header, status, stderr, stdout};
 
-/// A `.npy` file of little-endian numbers.
+/// Returns a `.npy` file with little-endian numbers.
 fn npy(datatype: &str, shape: &[u64], data: &[u8]) -> Vec<u8> {
     [npy_header(datatype, shape), data.to_vec()].concat()
 }
@@ -42,7 +42,7 @@ fn new_writes_the_native_file_of_the_specification() {
 }
 
 #[test]
-fn new_takes_structured_arrays_and_members() {
+fn new_accepts_structured_arrays_and_members() {
     let folder = Folder::new();
     folder.write("p.dud", "p = { id = i4  pos = f4[2] }[2]  name = S1[2, 4]\n");
     let record = "[('pos', '<f4', (2,)), ('id', '<i8')]";
@@ -79,7 +79,7 @@ fn put_changes_any_file_that_a_layout_describes() {
 }
 
 #[test]
-fn append_extends_a_native_file_in_both_ways() {
+fn append_extends_a_native_file_with_and_without_in_place() {
     let folder = Folder::new();
     folder.write("more.dud", "y = i4");
     folder.write("y.npy", npy("<i4", &[], &[7, 0, 0, 0]));
@@ -107,7 +107,7 @@ fn append_extends_a_native_file_in_both_ways() {
 }
 
 #[test]
-fn a_file_whose_change_was_interrupted_is_read_as_it_was() {
+fn a_file_with_an_interrupted_change_is_read_in_its_old_state() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
     let folder = Folder::new();
@@ -120,7 +120,7 @@ fn a_file_whose_change_was_interrupted_is_read_as_it_was() {
         let plan = ChangePlan::new(16..48).overwrite(48..80);
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 32], 48).unwrap();
-        // As if the process were killed.
+        // Simulate a killed process.
         std::mem::forget(change);
     }
     let commands: [&[&str]; 4] = [
@@ -137,7 +137,7 @@ fn a_file_whose_change_was_interrupted_is_read_as_it_was() {
     assert_eq!(folder.names(), ["more.dud", "run.bdud"]);
 }
 
-/// A killed change, whose journal is left over, and then another file under the name.
+/// Leaves the journal of a killed change, and then replaces the file.
 #[test]
 fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
@@ -165,11 +165,12 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     };
     kill();
     assert_eq!(get(), "1 2 3 4\n");
-    // By our command, which undoes the change first.
+    // Replace the file with our command, which first rolls back the change.
     new("run.bdud", "new.npy");
     assert_eq!(get(), "5 6 7 8\n");
     assert!(!folder.path("run.bdud.undo-journal").exists());
-    // By `mv` and by `cp` of a file that differs only in what the change has overwritten.
+    // Replace the file by `mv` and by `cp` with a file that differs only in the bytes that the
+    // change has overwritten.
     new("other.bdud", "new.npy");
     for by_rename in [true, false] {
         kill();
@@ -188,7 +189,7 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
 }
 
 #[test]
-fn unknown_parameters_and_paths_are_refused_and_leave_the_files() {
+fn unknown_parameters_and_paths_are_rejected_without_changing_files() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     folder.write("more.dud", "y = i4");
@@ -212,7 +213,7 @@ fn unknown_parameters_and_paths_are_refused_and_leave_the_files() {
 }
 
 #[test]
-fn what_is_wrong_with_a_layout_is_shown_with_its_lines() {
+fn errors_in_a_layout_are_shown_with_its_lines() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     folder.write("again.dud", "x = i4");
@@ -221,7 +222,7 @@ fn what_is_wrong_with_a_layout_is_shown_with_its_lines() {
     assert!(stderr(&output).contains("extended layout:2:1"), "{}", stderr(&output));
     assert_eq!(folder.read("run.bdud"), native());
 
-    // The size of the first depends on `M`.
+    // The size of the first instance depends on `M`.
     folder.write("text.dud", "text = { M : u4  \"\" = S1[M] }[2]\nx = f8\n");
     let new = ["dudley", "new", "new.bdud", "--layout", "text.dud"];
     let output = folder.run(&new);

@@ -1,4 +1,4 @@
-//! Native files, and others that a layout describes, read.
+//! Reading native files, and other files described by a layout.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::program::{Folder, json_of, npy_header, status, stderr, stdout};
 use super::{folder, native};
 
 #[test]
-fn info_and_verify_know_layouts_and_native_files() {
+fn info_and_verify_accept_layouts_and_native_files() {
     let folder = folder();
     folder.write("summary.dud", "{ N : i8  time = f8 }\nx = f8[N]\n");
     folder.write("a.bd", native());
@@ -114,7 +114,7 @@ fn get_reads_any_file_that_a_layout_describes() {
 }
 
 #[test]
-fn get_says_what_is_no_array() {
+fn get_reports_paths_that_are_not_arrays() {
     let folder = Folder::new();
     folder.write("a.dud", "g/ x = u1 .. s = { N : u1  \"\" = S1[N] }[2]");
     folder.write("a.bin", b"\x07\x01a\x02bc");
@@ -132,7 +132,7 @@ fn get_says_what_is_no_array() {
 }
 
 #[test]
-fn dump_prints_a_line_of_json_for_each_row() {
+fn dump_prints_one_line_of_json_per_row() {
     let folder = Folder::new();
     folder.write(
         "a.dud",
@@ -159,7 +159,7 @@ fn dump_prints_a_line_of_json_for_each_row() {
 }
 
 #[test]
-fn dump_prints_what_can_be_read_before_the_error() {
+fn dump_prints_readable_rows_before_the_errors() {
     let folder = Folder::new();
     folder.write("a.dud", "a = u1  b = u1[9]  c = u1 @1  N : u1 @100  d = u1[N]");
     folder.write("a.bin", [7, 8]);
@@ -176,7 +176,7 @@ fn dump_prints_what_can_be_read_before_the_error() {
 }
 
 #[test]
-fn extract_layout_returns_the_very_text() {
+fn extract_layout_returns_the_original_text() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     let output = folder.done(&["dudley", "extract-layout", "run.bdud"]);
@@ -194,7 +194,7 @@ fn extract_layout_returns_the_very_text() {
 }
 
 #[test]
-fn explain_says_what_a_byte_belongs_to() {
+fn explain_prints_what_a_byte_belongs_to() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     let explain = |address: &str| {

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::program::{Folder, npy_header, status, stderr, stdout};
 
 #[test]
-fn import_names_an_npy_file_after_itself() {
+fn importing_an_npy_file_names_the_array_after_the_file() {
     let folder = Folder::new();
     folder.write("rho.npy", [npy_header("<i2", &[3]), vec![1, 0, 2, 0, 3, 0]].concat());
     let output = folder.run(&["dudley", "import", "rho.npy"]);
@@ -21,7 +21,7 @@ fn import_names_an_npy_file_after_itself() {
 }
 
 #[test]
-fn import_and_from_numpy_report_data_that_are_cut() {
+fn import_and_from_numpy_report_truncated_data() {
     let folder = Folder::new();
     folder.write("cut.npy", [npy_header("<f8", &[2]), vec![0; 15]].concat());
     for command in ["import", "from-numpy"] {
@@ -35,7 +35,7 @@ fn import_and_from_numpy_report_data_that_are_cut() {
 }
 
 #[test]
-fn import_reports_files_that_it_does_not_know() {
+fn import_reports_unknown_formats() {
     let folder = Folder::new();
     folder.write("a.txt", "text");
     let output = folder.run(&["dudley", "import", "a.txt", "-o", "a.dud"]);
@@ -46,7 +46,7 @@ fn import_reports_files_that_it_does_not_know() {
     assert_eq!(status(&folder.run(&["dudley", "import", "a.txt", "--json"])), 2);
 }
 
-/// A zip archive with one member, which is stored or deflated.
+/// Returns a zip archive with one member, which is stored or deflated.
 fn archive(name: &str, bytes: &[u8], method: u16) -> Vec<u8> {
     let size = u32::try_from(bytes.len()).unwrap().to_le_bytes();
     let len = u16::try_from(name.len()).unwrap().to_le_bytes();
@@ -65,7 +65,7 @@ fn archive(name: &str, bytes: &[u8], method: u16) -> Vec<u8> {
 }
 
 #[test]
-fn import_describes_stored_members_and_refuses_deflated_ones() {
+fn import_describes_stored_members_and_rejects_deflated_ones() {
     let folder = Folder::new();
     let array = [npy_header("<i2", &[1]), vec![7, 0]].concat();
     folder.write("a.npz", archive("x.npy", &array, 0));
@@ -85,7 +85,7 @@ fn import_describes_stored_members_and_refuses_deflated_ones() {
 }
 
 #[test]
-fn import_keeps_the_number_of_records_of_netcdf_live() {
+fn import_reads_the_number_of_netcdf_records_from_the_file() {
     let folder = Folder::new();
     let file = |records: u8| {
         let words: &[&[u8]] = &[

@@ -1,4 +1,4 @@
-//! Layouts checked, formatted, shown, compared, and made from other descriptions.
+//! Checking, formatting, showing and comparing layouts, and creating them from other descriptions.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
@@ -35,7 +35,7 @@ fn check_reports_success_and_shows_errors() {
 }
 
 #[test]
-fn notes_can_be_silenced_and_errors_cannot() {
+fn notes_but_not_errors_can_be_silenced() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[010]\n");
     assert!(stderr(&folder.run(&["dudley", "check", "a.dud"])).contains("L-leading-zeros"));
@@ -54,7 +54,7 @@ fn notes_can_be_silenced_and_errors_cannot() {
 }
 
 #[test]
-fn check_looks_at_addresses_that_depend_on_nothing() {
+fn check_reports_constant_addresses() {
     let folder = Folder::new();
     folder.write("a.dud", "a = f8[2]  b = i1 @5\n");
     let output = folder.run(&["dudley", "check", "a.dud"]);
@@ -69,7 +69,7 @@ fn check_looks_at_addresses_that_depend_on_nothing() {
 }
 
 #[test]
-fn binary_file_and_missing_file_are_distinguished() {
+fn binary_and_missing_files_are_distinguished() {
     let folder = Folder::new();
     folder.write("a.bd", b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0");
     let output = folder.run(&["dudley", "check", "a.bd"]);
@@ -98,7 +98,7 @@ fn fmt_rewrites_unformatted_layouts_and_keeps_comments() {
 }
 
 #[test]
-fn fmt_prints_json_if_asked() {
+fn fmt_prints_json_on_request() {
     let folder = Folder::new();
     folder.write("a.dud", "x=f8\n");
     folder.write("bad.dud", "x = = f8\n");
@@ -115,7 +115,7 @@ fn fmt_prints_json_if_asked() {
 }
 
 #[test]
-fn fmt_is_a_filter_too() {
+fn fmt_formats_standard_input_to_standard_output() {
     let mut child = program()
         .args(["dudley", "fmt", "-"])
         .stdin(Stdio::piped())
@@ -142,7 +142,7 @@ fn tree_shows_declarations_with_their_documentation() {
 }
 
 #[test]
-fn tree_shows_comments_of_the_summary_and_repeated_elements() {
+fn tree_shows_summary_comments_and_repeated_elements() {
     let folder = Folder::new();
     folder.write("a.dud", "{ ## of each file\n N : i8 } l [f8[N]] l %0 @64  'a\"b\\x01' = i1");
     let output = folder.run(&["dudley", "tree", "a.dud"]);
@@ -179,7 +179,7 @@ fn closed_pipe_is_not_a_failure() {
 }
 
 #[test]
-fn failures_exit_with_status_2() {
+fn dudley_failures_exit_with_status_2() {
     let folder = folder();
     folder.write("run.bd", 3_i64.to_le_bytes());
     for arguments in [
@@ -206,7 +206,7 @@ fn failures_exit_with_status_2() {
 }
 
 #[test]
-fn layouts_in_other_encodings_become_utf8() {
+fn layouts_in_other_encodings_are_converted_to_utf8() {
     let folder = Folder::new();
     folder.write("a.dud", b"\xef\xbb\xbfx = f8\r\ny = f8 ## \xe9\r");
     let output = folder.run(&["dudley", "check", "a.dud"]);
@@ -218,7 +218,7 @@ fn layouts_in_other_encodings_become_utf8() {
 }
 
 #[test]
-fn errors_name_the_file_in_every_command() {
+fn errors_contain_the_file_name_in_every_dudley_command() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[\n");
     for command in ["check", "fmt", "tree", "resolve"] {
@@ -229,7 +229,7 @@ fn errors_name_the_file_in_every_command() {
 }
 
 #[test]
-fn diff_reports_changes_and_whether_old_files_stay_readable() {
+fn diff_reports_changes_and_the_readability_of_old_files() {
     let folder = folder();
     folder.write("more.dud", LAYOUT.to_owned() + "new = i8\n");
     let output = folder.run(&["dudley", "diff", "run.dud", "more.dud"]);
@@ -282,7 +282,7 @@ fn a_layout_with_errors_is_bad_data_in_every_command() {
 }
 
 #[test]
-fn the_list_of_differences_is_limited() {
+fn the_number_of_printed_differences_is_limited() {
     let nested = |level| format!("t{level} {{ a = t{0}  b = t{0} }}\n", level - 1);
     let bomb = |first: &str| {
         let types: String = (1..40).map(nested).collect();
@@ -294,7 +294,7 @@ fn the_list_of_differences_is_limited() {
     let arguments = ["dudley", "diff", "a.dud", "b.dud"];
     let output = folder.run(&arguments);
     assert_eq!(status(&output), 1);
-    // The names, the differences, that not all was compared, and the verdict.
+    // The lines are the names, the differences, a note about uncompared items, and the verdict.
     assert_eq!(stdout(&output).lines().count(), 2 + 1000 + 2);
     let message = stderr(&output);
     assert!(message.starts_with("scibin: only the first 1000 of "), "{message}");
@@ -307,7 +307,7 @@ fn the_list_of_differences_is_limited() {
 }
 
 #[test]
-fn layouts_are_made_from_c_and_numpy() {
+fn from_c_and_from_numpy_create_layouts() {
     let folder = Folder::new();
     folder.write("p.h", "struct p { int id; double pos[3]; };\n");
     let output = folder.run(&["dudley", "from-c", "p.h"]);

@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 
 use crate::program::{Folder, npy_header, program, status, stderr, stdout};
 
-/// Runs with bytes on standard input, through a pipe, and no folder for temporary files.
+/// Runs the program with bytes in a pipe as standard input, and without a folder for temporary
+/// files.
 fn piped(folder: &Folder, args: &[&str], input: &[u8]) -> Output {
     let mut command = program();
     let command = command.current_dir(folder.path(".")).args(args);
     let command = command.env("TMPDIR", "/nonexistent").stdin(Stdio::piped());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may stop reading before the end.
+    // The program may stop reading before the end.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -39,7 +40,7 @@ fn index_compiles_a_layout_that_get_and_dump_use() {
         let given = ["dudley", "get", "run.bin", "/x", "--layout", layout, "--param", "N=1"];
         assert_eq!(stdout(&folder.done(&given)), "5 6\n");
     }
-    // It is what is read: damage in it is an error, although the text is fine.
+    // The compiled layout is read, so damage in it is an error although the text is valid.
     let mut bytes = folder.read("run.dudx");
     folder.write("other.dudx", &bytes);
     let at = bytes.windows(3).position(|part| part == b"u2\0").unwrap();
@@ -52,7 +53,7 @@ fn index_compiles_a_layout_that_get_and_dump_use() {
 }
 
 #[test]
-fn index_replaces_only_with_force_and_names_what_is_wrong() {
+fn index_replaces_files_only_with_force_and_reports_errors() {
     let folder = Folder::new();
     folder.write("run.dud", "x = u1");
     folder.done(&["dudley", "index", "run.dud", "-o", "a.dudx"]);
@@ -72,7 +73,7 @@ fn index_replaces_only_with_force_and_names_what_is_wrong() {
 }
 
 #[test]
-fn a_compiled_layout_is_refused_when_the_text_has_changed() {
+fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
     let folder = Folder::new();
     folder.write("run.dud", "x = u1");
     folder.write("run.bin", [5, 6]);
@@ -82,7 +83,7 @@ fn a_compiled_layout_is_refused_when_the_text_has_changed() {
     let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dudx"]);
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
-    // The text is used, and a warning says so.
+    // The text is used, with a warning.
     let output = folder.done(&["dudley", "get", "run.bin", "/x", "--layout", "run.dud"]);
     assert_eq!(stdout(&output), "6\n");
     assert!(stderr(&output).contains(&format!("warning: {message}")), "{}", stderr(&output));
@@ -97,7 +98,7 @@ fn a_compiled_layout_is_refused_when_the_text_has_changed() {
 
 const TEMPLATE: &str = "<\n{ N : i4  time = f4 }  x = f8[N]  y = i2[N]\n";
 
-/// Two files, and the summary of both.
+/// Returns a folder with two files and a summary of both.
 fn family() -> Folder {
     let folder = Folder::new();
     folder.write("run.dud", TEMPLATE);
@@ -117,7 +118,7 @@ fn family() -> Folder {
 }
 
 #[test]
-fn locate_prints_where_an_array_is_in_each_file() {
+fn locate_prints_the_location_of_an_array_in_each_file() {
     let folder = family();
     let output = folder.done(&["dudley", "locate", "run.dud", "/y", "run_3.bd", "run_5.bd"]);
     let expected = "     address       nbytes  type                 file\n          48            6  <i2[3]               run_3.bd\n          64           10  <i2[5]               run_5.bd\n";
@@ -131,7 +132,7 @@ fn locate_prints_where_an_array_is_in_each_file() {
 }
 
 #[test]
-fn locate_with_a_summary_opens_no_file() {
+fn locate_with_a_summary_opens_no_other_file() {
     let folder = family();
     for file in ["run_3.bd", "run_5.bd"] {
         std::fs::remove_file(folder.path(file)).unwrap();
@@ -148,7 +149,7 @@ fn locate_with_a_summary_opens_no_file() {
 }
 
 #[test]
-fn locate_names_what_is_wrong_and_goes_on_with_the_next_file() {
+fn locate_reports_errors_and_continues_with_the_next_file() {
     let folder = family();
     folder.write("short.bd", &folder.read("run_3.bd")[..17]);
     let files = ["short.bd", "none.bd", "run_3.bd"];
@@ -176,7 +177,7 @@ fn locate_names_what_is_wrong_and_goes_on_with_the_next_file() {
 const ORDERED: &str = "< N : u1  x = u2[N]  s = { M : u1  \"\" = S1[M] }[2]  z = i4[4] -> gzip  \
                        big = f8[40000]  p = { a = u1  b = f4 }";
 
-/// A file of that layout.
+/// Writes the layout, and returns the bytes of a file that it describes.
 fn ordered(folder: &Folder) -> Vec<u8> {
     folder.write("run.dud", ORDERED);
     folder.write("z.dud", "< z = i4[4] -> gzip");
@@ -217,7 +218,7 @@ fn a_pipe_is_read_in_order_without_a_temporary_file() {
 }
 
 #[test]
-fn a_pipe_that_ends_too_early_is_reported_as_a_short_file_is() {
+fn a_pipe_that_ends_too_early_is_reported_like_a_short_file() {
     let folder = Folder::new();
     let bytes = ordered(&folder);
     for len in [0, 1, 3, 7, 8, 12, 20, 30, 1000, bytes.len() - 1] {
@@ -228,13 +229,13 @@ fn a_pipe_that_ends_too_early_is_reported_as_a_short_file_is() {
         assert_eq!((status(&of_file), status(&of_pipe)), (1, 1), "{len}");
         assert_eq!(stdout(&of_pipe), stdout(&of_file), "{len}");
         let errors = stderr(&of_file).replace("run.bin", "standard input");
-        // In a pipe, nothing after the end is tried.
+        // In a pipe, reading stops at the end.
         assert!(errors.starts_with(stderr(&of_pipe).lines().next().unwrap()), "{len}: {errors}");
     }
 }
 
 #[test]
-fn a_native_pipe_is_read_and_what_has_addresses_is_copied_to_a_file() {
+fn a_native_file_is_read_from_a_pipe_and_copied_if_it_has_addresses() {
     let folder = Folder::new();
     folder.write("run.dud", "N : i2  x = f8[N]");
     folder.write("x.npy", [npy_header("<f8", &[2]), vec![0; 16]].concat());
@@ -262,7 +263,7 @@ fn a_native_pipe_is_read_and_what_has_addresses_is_copied_to_a_file() {
 }
 
 #[test]
-fn get_with_a_layout_warns_if_the_appended_one_contradicts() {
+fn get_with_a_layout_warns_if_the_appended_layout_contradicts_it() {
     let folder = Folder::new();
     folder.write("run.bdud", b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n");
     folder.write("same.dud", "x = i4  ## the same");
@@ -271,7 +272,7 @@ fn get_with_a_layout_warns_if_the_appended_one_contradicts() {
     assert_eq!(stderr(&get("same.dud")), "");
     let output = get("other.dud");
     assert_eq!(stdout(&output), "7 0\n");
-    let message = "warning: run.bdud: the given layout contradicts the one that is appended";
+    let message = "warning: run.bdud: the given layout contradicts the layout appended";
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
     assert!(stderr(&output).contains("/x: type <i4 -> <u2"), "{}", stderr(&output));
 }

@@ -1,4 +1,4 @@
-//! Addresses of what a layout stores.
+//! Resolving the addresses of everything that a layout stores.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::folder;
 use super::program::{Folder, json_of, status, stderr, stdout};
 
 #[test]
-fn resolve_prints_addresses_for_values() {
+fn resolve_prints_addresses_for_given_parameter_values() {
     let folder = folder();
     let arguments = ["dudley", "resolve", "run.dud", "--param", "IMAX=2", "--order", ">"];
     let output = folder.run(&arguments);
@@ -39,7 +39,7 @@ fn resolve_prints_addresses_for_values() {
 }
 
 #[test]
-fn resolve_reads_values_from_a_stream() {
+fn resolve_reads_parameter_values_from_a_stream() {
     let folder = folder();
     let mut stream = b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0".to_vec();
     stream.extend(3_i64.to_be_bytes());
@@ -58,7 +58,7 @@ fn resolve_reads_values_from_a_stream() {
 }
 
 #[test]
-fn resolve_names_the_missing_value() {
+fn resolve_reports_the_parameter_without_a_value() {
     let folder = folder();
     let output = folder.run(&["dudley", "resolve", "run.dud"]);
     assert_eq!(status(&output), 1);
@@ -74,7 +74,7 @@ fn resolve_names_the_missing_value() {
 }
 
 #[test]
-fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
+fn a_value_for_a_parameter_that_is_not_stored_is_rejected() {
     let folder = folder();
     folder.write("other.dud", "N : i4  M : 3  g/ N : i4  x = { K : i1  a = u1[K] }[2]");
     for (param, code) in [
@@ -97,7 +97,7 @@ fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
         let message = format!("scibin: --param: no stored parameter named `{name}`\n");
         assert_eq!(stderr(&output) == message, code == 2, "{}", stderr(&output));
     }
-    // Of two layouts, either may have it.
+    // The parameter may be in either of two layouts.
     let arguments =
         ["dudley", "diff", "run.dud", "other.dud", "--param", "N=1", "--param", "IMAX=1"];
     assert_eq!(status(&folder.run(&arguments)), 1);
@@ -105,7 +105,7 @@ fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
 }
 
 #[test]
-fn a_stream_that_is_too_short_is_an_error_unless_it_is_allowed() {
+fn a_stream_that_is_too_short_is_an_error_unless_past_end_is_allowed() {
     let folder = Folder::new();
     folder.write("a.dud", "N : i2\nx = f8[N]\ny = i1 @4\n");
     folder.write("a.bd", [3, 0, 0, 0, 0]);
@@ -132,7 +132,7 @@ fn a_stream_that_is_too_short_is_an_error_unless_it_is_allowed() {
 }
 
 #[test]
-fn the_list_of_members_is_limited() {
+fn the_number_of_listed_members_is_limited() {
     let nested = |level| format!("t{level} {{ a = t{0}  b = t{0} }}\n", level - 1);
     let text = "t0 { a = i1  b = i1 }\n".to_owned() + &(1..40).map(nested).collect::<String>();
     let folder = Folder::new();
@@ -151,7 +151,7 @@ fn the_list_of_members_is_limited() {
 }
 
 #[test]
-fn every_case_of_the_corpus_resolves_through_the_program_as_well() {
+fn every_corpus_case_is_resolved_by_the_program() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();

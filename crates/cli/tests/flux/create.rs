@@ -1,4 +1,4 @@
-//! From files to an archive.
+//! Creating archives from files.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -10,7 +10,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, lines, mkdir, paths, source};
 
 #[test]
-fn created_archive_is_listed_as_flux_does() {
+fn a_created_archive_is_listed_as_by_flux() {
     let folder = archived();
     let listed = lines(&folder.done(&["flux", "list", "-l", "a.json"]));
     assert_eq!(
@@ -29,7 +29,7 @@ fn created_archive_is_listed_as_flux_does() {
     let none = folder.done(&["flux", "list", "a.json", "x*"]);
     assert_eq!(stdout(&none), "");
     assert_eq!(stderr(&none), "scibin: No files matched pattern 'x*'\n");
-    // An archive that cannot be extracted can be listed.
+    // Even an archive that cannot be extracted can be listed.
     folder.write(
         "odd.json",
         r#"[{"path":"../x","mode":33188},{"path":"fifo","mode":4516},{"mode":1},5]"#,
@@ -41,7 +41,7 @@ fn created_archive_is_listed_as_flux_does() {
 }
 
 #[test]
-fn archive_goes_through_pipes() {
+fn archives_are_read_and_written_through_pipes() {
     let folder = source();
     let made = folder.done(&["flux", "create", "-C", "src", "a.txt", "d"]);
     mkdir(&folder, "out");
@@ -51,14 +51,14 @@ fn archive_goes_through_pipes() {
     assert_eq!(folder.read("out/d/b.bin"), folder.read("src/d/b.bin"));
     let output = folder.feed(&["flux", "cat", "-", "a.txt"], &made.stdout);
     assert_eq!(stdout(&output), "two\nlines\n");
-    // With "-", standard input is changed into standard output.
+    // With "-", the command reads standard input and writes standard output.
     let output = folder.feed(&["flux", "delete", "-", "d*"], &made.stdout);
     let left = folder.feed(&["flux", "list", "-"], &output.stdout);
     assert_eq!(lines(&left), ["a.txt"]);
 }
 
 #[test]
-fn create_leaves_what_exists_unless_told() {
+fn create_keeps_an_existing_archive_without_overwrite() {
     let folder = archived();
     let before = folder.read("a.json");
     let output = folder.run(&["flux", "create", "-o", "a.json", "-C", "src", "d"]);
@@ -78,7 +78,7 @@ fn create_leaves_what_exists_unless_told() {
 }
 
 #[test]
-fn every_option_of_create_is_in_the_archive() {
+fn every_option_of_create_affects_the_archive() {
     let folder = source();
     let create = |options: &[&str]| {
         let command = ["flux", "create", "-q", "-o", "o.json", "--overwrite", "-C", "src"];
@@ -117,11 +117,11 @@ fn every_option_of_create_is_in_the_archive() {
     assert_eq!(paths(&folder, "o.json"), ["d/b.bin", "link"]);
     let named = folder.done(&["flux", "create", "-v", "-C", "src", "d"]);
     assert_eq!(stderr(&named), "scibin: d/b.bin\nscibin: d/empty\nscibin: d/nothing\nscibin: d\n");
-    // Octal as in C, with a warning.
+    // A leading 0 means octal as in C, with a warning.
     let octal =
         folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
     assert!(
-        stderr(&octal).contains("--chunksize: 8 bytes, since a leading 0 makes the number octal")
+        stderr(&octal).contains("--chunksize: 8 bytes, because a leading 0 makes the number octal")
     );
     for wrong in [
         &["--chunksize", "1m"][..],
@@ -138,7 +138,7 @@ fn every_option_of_create_is_in_the_archive() {
 }
 
 #[test]
-fn holes_follow_the_option() {
+fn the_holes_option_selects_which_zeros_are_holes() {
     let folder = Folder::new();
     let file = fs::File::create(folder.path("sparse")).unwrap();
     file.write_all_at(&[1; 4096], 8192).unwrap();
@@ -153,13 +153,13 @@ fn holes_follow_the_option() {
 }
 
 #[test]
-fn archive_and_store_do_not_contain_themselves() {
+fn the_archive_and_the_store_are_not_archived() {
     let folder = source();
     fs::rename(folder.path("src"), folder.path("tree")).unwrap();
     folder.write("old", "[]");
     let arguments = ["flux", "create", "-o", "x.json", "--store", "blobs", "."];
     let first = folder.done(&arguments);
-    assert!(stderr(&first).contains("blobs: left out, since it is the archive or its store"));
+    assert!(stderr(&first).contains("blobs: omitted, because it is the archive or its store"));
     let listed = paths(&folder, "x.json");
     assert!(listed.contains(&"old".to_owned()), "{listed:?}");
     let own = |path: &String| {
@@ -173,7 +173,7 @@ fn archive_and_store_do_not_contain_themselves() {
 }
 
 #[test]
-fn files_that_cannot_be_archived_are_reported_and_nothing_is_written_unless_they_are_ignored() {
+fn with_unreadable_files_an_archive_is_written_only_if_failures_are_ignored() {
     let folder = source();
     let made = std::process::Command::new("mkfifo").arg(folder.path("src/fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -219,14 +219,14 @@ fn files_that_cannot_be_archived_are_reported_and_nothing_is_written_unless_they
 }
 
 #[test]
-fn each_file_is_taken_once() {
+fn overlapping_arguments_archive_each_file_once() {
     let folder = source();
     folder.done(&["flux", "create", "-o", "a.json", "src", "src/a.txt", "./src/d", "src/d/b.bin"]);
     let listed = paths(&folder, "a.json");
     folder.done(&["flux", "create", "-o", "b.json", "src"]);
     assert_eq!(listed, paths(&folder, "b.json"));
     folder.done(&["flux", "lint", "a.json"]);
-    // Two files that would have one path, and a path that leads through a link.
+    // Two files with the same path, and a path that leads through a link, are rejected.
     folder.write("a.txt", "another");
     symlink("src", folder.path("way")).unwrap();
     let absolute = folder.path("a.txt");
@@ -243,7 +243,7 @@ fn each_file_is_taken_once() {
 }
 
 #[test]
-fn holes_that_become_zeros_are_reported() {
+fn large_holes_that_become_zeros_are_reported() {
     let folder = Folder::new();
     let file = fs::File::create(folder.path("sparse")).unwrap();
     file.write_all_at(b"end", 8 << 20).unwrap();
@@ -254,14 +254,14 @@ fn holes_that_become_zeros_are_reported() {
     let output = folder.done(&["flux", "create", "-o", "a.json", "sparse"]);
     assert_eq!(
         stderr(&output),
-        "scibin: a.json: 8.0 MiB of holes are zeros; --store keeps holes\n"
+        "scibin: a.json: 8.0 MiB of holes were written as zeros; --store keeps holes\n"
     );
     let output = folder.done(&["flux", "create", "-o", "b.json", "--store", "blobs", "sparse"]);
     assert_eq!(stderr(&output), "");
 }
 
 #[test]
-fn file_that_changes_while_it_is_archived_exits_with_status_1() {
+fn a_file_that_changes_while_being_archived_gives_status_1() {
     let folder = Folder::new();
     folder.write("f", bytes(24 << 20));
     let file = fs::File::options().write(true).open(folder.path("f")).unwrap();

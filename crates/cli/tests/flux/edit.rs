@@ -1,4 +1,4 @@
-//! Commands that change archives and move blobs.
+//! Changing archives and moving blobs.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, mkdir, paths, stored};
 
 #[test]
-fn convert_goes_from_array_to_dict_and_back() {
+fn convert_changes_an_array_to_a_dict_and_back() {
     let folder = archived();
     folder.done(&["flux", "convert", "a.json", "-o", "d.json"]);
     assert!(document(&folder, "d.json").is_object());
@@ -28,7 +28,7 @@ fn convert_goes_from_array_to_dict_and_back() {
 }
 
 #[test]
-fn append_replaces_and_keeps_the_order_of_the_rest() {
+fn append_replaces_an_entry_and_keeps_the_order_of_the_others() {
     let folder = archived();
     folder.write("src/a.txt", "new");
     let added = folder.done(&["flux", "append", "a.json", "-C", "src", "a.txt"]);
@@ -63,7 +63,7 @@ fn append_replaces_and_keeps_the_order_of_the_rest() {
 }
 
 #[test]
-fn delete_removes_by_pattern() {
+fn delete_removes_entries_by_pattern() {
     let folder = archived();
     let before = folder.read("a.json");
     let dry = folder.done(&["flux", "delete", "--dry-run", "-v", "a.json", "d*"]);
@@ -78,7 +78,7 @@ fn delete_removes_by_pattern() {
 }
 
 #[test]
-fn pack_and_externalize_are_inverse() {
+fn pack_restores_an_externalized_archive() {
     let folder = stored();
     let packed = folder.done(&["flux", "pack", "b.json", "--store", "blobs", "-o", "p.json"]);
     assert_eq!(stdout(&packed), "p.json: 1 file packed, 4.9 KiB\n");
@@ -96,7 +96,7 @@ fn pack_and_externalize_are_inverse() {
     assert_eq!((&value["files"], &value["bytes"]), (&json!(1), &json!(5000)));
     assert_eq!(folder.read("e.json"), folder.read("b.json"));
     folder.done(&["flux", "verify", "e.json", "--store", "other"]);
-    // A store in a database, as in Flux.
+    // The store can be a database, as in Flux.
     let e = folder.done(&[
         "flux",
         "externalize",
@@ -115,7 +115,7 @@ fn pack_and_externalize_are_inverse() {
         folder.read("a.json")
     );
     assert!(folder.read("content.sqlite").starts_with(b"SQLite format 3\0"));
-    // Two stores, searched in turn.
+    // Two stores are searched in turn.
     folder.done(&[
         "flux",
         "pack",
@@ -137,7 +137,7 @@ fn pack_and_externalize_are_inverse() {
 }
 
 #[test]
-fn gc_removes_what_no_archive_names() {
+fn gc_removes_blobs_that_no_archive_refers_to() {
     let folder = stored();
     let store = DirStore::open(folder.path("blobs")).unwrap();
     store.put(HashType::Sha1, b"nobody's").unwrap();
@@ -153,7 +153,7 @@ fn gc_removes_what_no_archive_names() {
         json_of(&folder.done(&["flux", "gc", "--json", "--store", "blobs", "a.json", "b.json"]));
     assert_eq!(value["removed"].as_array().unwrap().len(), 1);
     folder.done(&["flux", "verify", "b.json", "--store", "blobs"]);
-    // With an archive that names none, all blobs are removed; then one is missing.
+    // With an archive without blobs, all blobs are removed. Then one is missing.
     folder.done(&["flux", "gc", "-q", "--store", "blobs", "a.json"]);
     let output = folder.run(&["flux", "gc", "--store", "blobs", "b.json"]);
     assert_eq!(status(&output), 1);
@@ -165,7 +165,7 @@ fn gc_removes_what_no_archive_names() {
 }
 
 #[test]
-fn last_entry_of_a_path_applies_in_every_command() {
+fn the_last_entry_of_a_path_applies_in_every_command() {
     let folder = Folder::new();
     let [old, new] = ["old", "new"].map(|data| {
         format!(r#"{{"path":"f","encoding":"utf-8","data":"{data}","size":3,"mode":33188}}"#)
@@ -194,7 +194,7 @@ fn last_entry_of_a_path_applies_in_every_command() {
     folder.done(&["flux", "lint", "--fix", "a.json"]);
     assert_eq!(folder.read("a.json"), folder.read("same.json"));
 
-    // A file where a directory was.
+    // A file cannot replace a directory.
     folder.write("b.json", format!(r#"[{{"path":"f","mode":16877}},{new}]"#));
     let output = folder.run(&["flux", "extract", "b.json", "-C", "out"]);
     assert_eq!(status(&output), 1);
@@ -202,7 +202,7 @@ fn last_entry_of_a_path_applies_in_every_command() {
 }
 
 #[test]
-fn commands_that_rewrite_an_archive_do_it_one_at_a_time() {
+fn commands_that_rewrite_the_same_archive_run_one_at_a_time() {
     let folder = archived();
     let lock = FileLock::acquire(folder.path("a.json")).unwrap();
     let before = folder.read("a.json");
@@ -227,7 +227,7 @@ fn commands_that_rewrite_an_archive_do_it_one_at_a_time() {
 }
 
 #[test]
-fn of_two_appends_at_once_none_is_lost() {
+fn concurrent_appends_to_an_archive_are_both_kept() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));
@@ -247,7 +247,7 @@ fn of_two_appends_at_once_none_is_lost() {
 }
 
 #[test]
-fn of_two_creations_at_once_none_is_lost() {
+fn concurrent_creations_of_an_archive_lose_no_files() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));
@@ -270,7 +270,7 @@ fn of_two_creations_at_once_none_is_lost() {
 }
 
 #[test]
-fn store_that_loses_blobs_is_refused() {
+fn a_database_that_would_lose_blobs_is_rejected() {
     let folder = archived();
     let database = rusqlite::Connection::open(folder.path("content.sqlite")).unwrap();
     let schema = "CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB);
@@ -290,9 +290,9 @@ fn store_that_loses_blobs_is_refused() {
 }
 
 #[test]
-fn store_that_cannot_be_written_is_named() {
+fn an_unwritable_store_is_reported_by_name() {
     let folder = archived();
-    // In the place of the blob is a directory that is not empty.
+    // Create a directory that is not empty at the path of the blob.
     let blobref = BlobRef::of(HashType::Sha1, &bytes(5000)).to_string();
     fs::create_dir_all(folder.path("blobs").join(&blobref).join("x")).unwrap();
     for command in [

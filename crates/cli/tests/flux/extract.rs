@@ -1,4 +1,4 @@
-//! From an archive to the disk.
+//! Extracting archives.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -11,7 +11,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, lines, mkdir, stored};
 
 #[test]
-fn extract_makes_the_same_tree_again() {
+fn extract_restores_the_archived_tree() {
     let folder = stored();
     for (archive, store) in [("a.json", &[][..]), ("b.json", &["--store", "blobs"])] {
         mkdir(&folder, "out");
@@ -28,7 +28,7 @@ fn extract_makes_the_same_tree_again() {
 }
 
 #[test]
-fn options_of_extract_are_obeyed() {
+fn options_of_extract_take_effect() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {
@@ -87,7 +87,7 @@ fn options_of_extract_are_obeyed() {
 }
 
 #[test]
-fn several_processes_extract_into_one_tree() {
+fn several_processes_can_extract_into_one_tree() {
     let folder = Folder::new();
     let entries: Vec<String> = (0..400)
         .map(|n| {
@@ -121,7 +121,7 @@ fn several_processes_extract_into_one_tree() {
 }
 
 #[test]
-fn manipulated_blobs_are_never_extracted() {
+fn altered_blobs_are_never_extracted() {
     let folder = stored();
     folder.write("other", bytes(6000));
     folder.done(&["flux", "create", "-q", "-o", "c.json", "--store", "blobs", "other"]);
@@ -141,7 +141,7 @@ fn manipulated_blobs_are_never_extracted() {
         let output = folder.run(&["flux", "verify", "b.json", "--store", "blobs"]);
         assert_eq!(status(&output), 1, "{why}");
     };
-    // Another blob under the name.
+    // Store another blob under the name.
     fs::rename(&first, folder.path("aside")).unwrap();
     fs::rename(&second, &first).unwrap();
     extract("R156");
@@ -164,9 +164,9 @@ fn manipulated_blobs_are_never_extracted() {
 }
 
 #[test]
-fn archive_may_be_replaced_while_it_is_read() {
+fn an_archive_can_be_replaced_while_it_is_read() {
     let folder = archived();
-    // In place, by itself, and by what is made of it.
+    // Convert the archive to itself, and replace it with archives made from it.
     folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force"]);
     assert!(document(&folder, "a.json").is_object());
     folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force", "--pretty"]);
@@ -174,7 +174,7 @@ fn archive_may_be_replaced_while_it_is_read() {
     folder.done(&["flux", "pack", "a.json", "--store", "blobs", "-o", "a.json", "--force"]);
     folder.done(&["flux", "lint", "--fix", "a.json"]);
     folder.done(&["flux", "verify", "-C", "src", "a.json"]);
-    // By what it holds: it lies where it is extracted to.
+    // Extracting the archive replaces it with a file that it contains.
     folder.write(
         "self.json",
         r#"[{"path":"self.json","mode":33188,"encoding":"utf-8","data":"gone","size":4}]"#,
@@ -184,7 +184,7 @@ fn archive_may_be_replaced_while_it_is_read() {
 }
 
 #[test]
-fn permissions_are_restored_exactly_only_when_asked() {
+fn permissions_are_restored_exactly_only_on_request() {
     let folder = Folder::new();
     folder.write("a.json", r#"[{"path":"f","mode":35309,"size":0}]"#);
     mkdir(&folder, "plain");
@@ -197,7 +197,7 @@ fn permissions_are_restored_exactly_only_when_asked() {
 }
 
 #[test]
-fn hostile_archives_leave_no_files_and_report_why() {
+fn hostile_archives_leave_no_files_and_report_the_reason() {
     let folder = Folder::new();
     mkdir(&folder, "out");
     mkdir(&folder, "away");
@@ -255,7 +255,7 @@ fn hostile_archives_leave_no_files_and_report_why() {
 }
 
 #[test]
-fn many_warnings_are_reported_in_part_and_the_archive_is_extracted() {
+fn an_archive_with_many_warnings_is_extracted_and_only_some_are_printed() {
     let folder = Folder::new();
     mkdir(&folder, "out");
     let entries: Vec<String> =
@@ -272,7 +272,7 @@ fn many_warnings_are_reported_in_part_and_the_archive_is_extracted() {
 }
 
 #[test]
-fn untidy_paths_of_every_entry_are_one_line_in_every_command() {
+fn untidy_paths_of_all_entries_are_reported_on_one_line() {
     let folder = Folder::new();
     let entries: Vec<String> =
         (0..30).map(|n| format!(r#"{{"path":"./d{n}","mode":16877}}"#)).collect();
@@ -299,7 +299,7 @@ fn untidy_paths_of_every_entry_are_one_line_in_every_command() {
 }
 
 #[test]
-fn patterns_take_what_is_below_and_leave_out_what_is_excluded() {
+fn patterns_select_everything_below_a_match_except_excluded_paths() {
     let folder = stored();
     let list = |rest: &[&str]| lines(&folder.done(&[&["flux", "list", "a.json"], rest].concat()));
     assert_eq!(list(&["d"]), ["d/b.bin", "d/empty", "d/nothing", "d"]);
@@ -309,7 +309,7 @@ fn patterns_take_what_is_below_and_leave_out_what_is_excluded() {
     let output = folder.done(&["flux", "list", "a.json", "d/b.bin", "x", "y*"]);
     let missing = "scibin: No files matched pattern 'x'\nscibin: No files matched pattern 'y*'\n";
     assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("d/b.bin\n", missing));
-    // Of an archive that Flux makes of ".", too.
+    // This also holds for an archive that Flux creates from ".".
     folder.write("dots.json", r#"[{"path":"./a/b","mode":16877},{"path":"./c","mode":16877}]"#);
     assert_eq!(lines(&folder.done(&["flux", "list", "-q", "dots.json", "a"])), ["./a/b"]);
 
@@ -331,7 +331,7 @@ fn patterns_take_what_is_below_and_leave_out_what_is_excluded() {
 }
 
 #[test]
-fn refused_extraction_reports_no_bytes() {
+fn a_rejected_extraction_reports_no_bytes() {
     let folder = archived();
     mkdir(&folder, "out");
     folder.done(&["flux", "extract", "a.json", "-C", "out"]);
@@ -364,7 +364,7 @@ fn long_runs_of_zeros_are_extracted_as_holes() {
 }
 
 #[test]
-fn cut_json_is_bad_data_in_every_command() {
+fn truncated_json_is_bad_data_in_every_command() {
     let folder = archived();
     let whole = folder.read("a.json");
     folder.write("cut.json", &whole[..whole.len() / 2]);

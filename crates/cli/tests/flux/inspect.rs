@@ -1,4 +1,4 @@
-//! Commands that show and verify archives.
+//! Showing and verifying archives.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, lines, set_mode, stored};
 
 #[test]
-fn list_gives_json_and_raw_entries() {
+fn list_prints_json_and_raw_entries() {
     let folder = archived();
     let value = json_of(&folder.done(&["flux", "list", "--json", "a.json"]));
     assert_eq!(value[0]["path"], "a.txt");
@@ -20,14 +20,14 @@ fn list_gives_json_and_raw_entries() {
     let raw = folder.done(&["flux", "list", "--raw", "a.json", "d", "--exclude", "d/*"]);
     let entry = json_of(&raw);
     assert_eq!((&entry["path"], &entry["mode"]), (&json!("d"), &json!(0o40_750)));
-    // What `--raw` prints is an archive again.
+    // The output of `--raw` is an archive again.
     let raw = folder.done(&["flux", "list", "--raw", "a.json"]);
     let again = folder.feed(&["flux", "list", "-l", "-"], &raw.stdout);
     assert_eq!(again.stdout, folder.done(&["flux", "list", "-l", "a.json"]).stdout);
 }
 
 #[test]
-fn messages_are_not_cut() {
+fn long_messages_are_not_truncated() {
     let folder = Folder::new();
     let path = format!("{}/f", "directory/".repeat(60).trim_end_matches('/'));
     folder.write(
@@ -42,7 +42,7 @@ fn messages_are_not_cut() {
 }
 
 #[test]
-fn profile_pointer_and_lenient_json_define_what_is_an_archive() {
+fn profile_pointer_and_lenient_json_determine_what_is_accepted() {
     let folder = Folder::new();
     folder.write("commas.json", r#"[{"path":"d","mode":16877,},]"#);
     assert_eq!(status(&folder.run(&["flux", "list", "commas.json"])), 1);
@@ -67,7 +67,7 @@ fn profile_pointer_and_lenient_json_define_what_is_an_archive() {
 }
 
 #[test]
-fn cat_gives_files_and_ranges_of_them() {
+fn cat_prints_files_and_ranges_of_them() {
     let folder = stored();
     let cat = |rest: &[&str]| {
         folder.run(&[&["flux", "cat", "--store", "blobs", "b.json"], rest].concat())
@@ -91,7 +91,7 @@ fn cat_gives_files_and_ranges_of_them() {
 }
 
 #[test]
-fn verify_finds_errors_of_archive_blobs_and_files() {
+fn verify_detects_errors_in_the_archive_its_blobs_and_files() {
     let folder = stored();
     for fine in [
         &["verify", "a.json"][..],
@@ -132,7 +132,7 @@ fn verify_finds_errors_of_archive_blobs_and_files() {
 }
 
 #[test]
-fn differences_exit_with_status_1() {
+fn differences_between_archives_exit_with_status_1() {
     let folder = stored();
     let same = folder.done(&["flux", "diff", "a.json", "b.json"]);
     assert_eq!(stdout(&same), "");
@@ -152,7 +152,7 @@ fn differences_exit_with_status_1() {
     ]);
     let unknown = folder.run(&["flux", "diff", "b.json", "c.json"]);
     assert_eq!(status(&unknown), 1);
-    assert_eq!(stdout(&unknown), "d/b.bin: content: unknown without the blobs\n");
+    assert_eq!(stdout(&unknown), "d/b.bin: content: cannot be compared without the blobs\n");
     folder.done(&["flux", "diff", "b.json", "c.json", "--store", "blobs"]);
 
     folder.done(&["flux", "diff", "a.json", "-C", "src"]);
@@ -175,7 +175,7 @@ fn differences_exit_with_status_1() {
 }
 
 #[test]
-fn lint_names_codes_and_fixes_what_it_can() {
+fn lint_reports_codes_and_fixes_unambiguous_errors() {
     let folder = archived();
     assert_eq!(stdout(&folder.done(&["flux", "lint", "a.json"])), "");
     let untidy = r#"[{"path":"/a/./b","mode":33188,"encoding":"utf-8","data":"x"},{"path":"../c","mode":33188,"size":0}]"#;
@@ -210,7 +210,7 @@ fn lint_names_codes_and_fixes_what_it_can() {
     folder.done(&["flux", "delete", "-q", "u.json", "../c"]);
     folder.done(&["flux", "lint", "--fix", "u.json"]);
     folder.done(&["flux", "lint", "u.json"]);
-    // Objects become an array, and surplus commas are removed.
+    // Consecutive objects become an array, and surplus commas are removed.
     let output = folder.feed(
         &["flux", "lint", "--fix", "--lenient-json", "-", "-o", "-"],
         br#"{"path":"d","mode":16877,}"#,
@@ -219,7 +219,7 @@ fn lint_names_codes_and_fixes_what_it_can() {
 }
 
 #[test]
-fn info_recognises_archives_by_their_content() {
+fn info_detects_archives_by_their_content() {
     let folder = stored();
     let output = folder.done(&["info", "b.json"]);
     let text = stdout(&output);
@@ -242,7 +242,7 @@ fn info_recognises_archives_by_their_content() {
 }
 
 #[test]
-fn get_gives_values_of_the_document() {
+fn get_prints_values_of_the_document() {
     let folder = archived();
     assert_eq!(stdout(&folder.done(&["get", "a.json", "/0/path"])), "a.txt\n");
     assert_eq!(
@@ -256,7 +256,7 @@ fn get_gives_values_of_the_document() {
 }
 
 #[test]
-fn closed_pipe_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure_of_flux_commands() {
     let folder = archived();
     let mut child = folder
         .command(&["flux", "cat", "a.json", "d/b.bin"])
@@ -273,7 +273,7 @@ fn a_million_diagnostics_are_printed_in_bounded_memory() {
     let members = r#","x":0"#.repeat(9000);
     let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
     folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(30)));
-    // 270,000 findings; held as JSON values they take more than the limit.
+    // There are 270,000 findings, which would exceed the limit if they were kept as JSON values.
     let command =
         format!("ulimit -v 262144; exec {} flux lint --json a.json", env!("CARGO_BIN_EXE_scibin"));
     let output = std::process::Command::new("sh")
@@ -289,7 +289,7 @@ fn a_million_diagnostics_are_printed_in_bounded_memory() {
 }
 
 #[test]
-fn verify_json_lists_what_the_terminal_shows() {
+fn verify_json_contains_the_same_findings_as_the_text() {
     let folder = Folder::new();
     let entry = r#"{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}"#;
     folder.write("twice.json", format!("[{entry},{entry}]"));

@@ -1,4 +1,4 @@
-//! `scibin flux` as a user runs it: output, status, messages and files.
+//! Tests of `scibin flux` from the outside: output, status, messages and files.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use program::{Folder, stdout};
 
-/// Bytes that are not text.
+/// Returns bytes that are not text.
 fn bytes(len: u32) -> Vec<u8> {
     (0..len).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] | 0x80).collect()
 }
@@ -27,7 +27,7 @@ fn set_mode(folder: &Folder, name: &str, mode: u32) {
     fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A folder with a tree `src` of every type.
+/// Returns a folder with a tree `src` that contains every type of file.
 fn source() -> Folder {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("src/d/empty")).unwrap();
@@ -47,14 +47,14 @@ fn source() -> Folder {
     folder
 }
 
-/// The same with `a.json`, an archive of it without a store.
+/// Like [`source`], with `a.json`, an archive of `src` without a store.
 fn archived() -> Folder {
     let folder = source();
     folder.done(&["flux", "create", "-q", "-o", "a.json", "-C", "src", "."]);
     folder
 }
 
-/// The same with `b.json` whose large file is in the store `blobs`.
+/// Like [`archived`], with `b.json`, an archive whose large file is in the store `blobs`.
 fn stored() -> Folder {
     let folder = archived();
     folder.done(&["flux", "create", "-q", "-o", "b.json", "-C", "src", "--store", "blobs", "."]);

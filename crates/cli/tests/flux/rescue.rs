@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{bytes, lines, mkdir, set_mode, stored};
 
-/// A state directory of files, with an archive, one of a hostile name, and a job with a script.
+/// Creates a state directory with an archive, an archive with a hostile name, and a job with a
+/// script.
 fn state(folder: &Folder) -> JobId {
     mkdir(folder, "state");
     let store = DirStore::create(folder.path("state/content.files")).unwrap();
@@ -42,7 +43,7 @@ fn state(folder: &Folder) -> JobId {
 }
 
 #[test]
-fn rescue_lists_and_extracts_what_a_broker_left() {
+fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
     let folder = Folder::new();
     let id = state(&folder);
     let listed = folder.done(&["flux", "rescue", "state"]);
@@ -55,11 +56,11 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
             format!("job {job}: 1 entry, 10 B"),
         ]
     );
-    // The directory is made.
+    // The directory is created.
     let output = folder.run(&["flux", "rescue", "state", "-C", "out"]);
     assert_eq!(status(&output), 2, "one has a name that is a path");
     assert!(
-        stderr(&output).contains("sub/away: the name cannot be that of a directory"),
+        stderr(&output).contains("sub/away: the name cannot be used for a directory"),
         "{}",
         stderr(&output)
     );
@@ -67,7 +68,7 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
     assert_eq!(folder.read(&format!("out/job-{job}/script")), b"#!/bin/sh\n");
     assert_eq!(folder.names(), ["out", "state"]);
 
-    // The same archive for the other commands.
+    // Other commands can read the same archive.
     let listed = folder.done(&["flux", "list", "--statedir", "state", "-n", "main", "d/*"]);
     assert_eq!(stdout(&listed), "d/big\n");
     let listed = folder.done(&["flux", "list", "-l", "--statedir", "state", "--job", &job]);
@@ -125,7 +126,7 @@ fn lost_parts_of_a_state_do_not_affect_the_rest() {
     }
 }
 
-/// A tar file as `flux dump` writes it.
+/// Writes a tar file like `flux dump`.
 fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();
     for (name, data) in members {
@@ -147,7 +148,7 @@ fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn dump_is_a_state_and_a_store() {
+fn a_dump_serves_as_state_and_as_store() {
     let folder = Folder::new();
     let data = bytes(3000);
     let blobref = BlobRef::of(HashType::Sha1, &data);
@@ -176,7 +177,7 @@ fn dump_is_a_state_and_a_store() {
 }
 
 #[test]
-fn truncated_dump_is_rescued_as_far_as_it_goes() {
+fn complete_members_of_a_truncated_dump_are_rescued() {
     let folder = Folder::new();
     let archive = |path: &str| format!(r#"[{{"path":"{path}","mode":16877}}]"#);
     let whole = tar(&[
@@ -194,8 +195,8 @@ fn truncated_dump_is_rescued_as_far_as_it_goes() {
     assert!(folder.path("out/first/a").exists());
     let output = folder.run(&["flux", "list", "--statedir", "dump.tar", "-n", "second"]);
     assert_eq!(status(&output), 1);
-    assert!(stderr(&output).contains("archive.second is not in it"), "{}", stderr(&output));
-    // What is there is printed, and what is missing is said.
+    assert!(stderr(&output).contains("archive.second was not found"), "{}", stderr(&output));
+    // The available part is printed, and the missing part is reported.
     for command in ["list", "info", "verify"] {
         let output = folder.run(&["flux", command, "--statedir", "dump.tar", "-n", "first"]);
         assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));
@@ -220,7 +221,7 @@ fn truncated_dump_is_rescued_as_far_as_it_goes() {
 }
 
 #[test]
-fn fifo_is_not_a_state_or_store_and_does_not_block() {
+fn a_fifo_is_rejected_as_state_or_store_without_blocking() {
     let folder = Folder::new();
     mkdir(&folder, "state");
     folder.write("a.json", r#"[{"path":"d","mode":16877}]"#);
@@ -245,7 +246,7 @@ fn fifo_is_not_a_state_or_store_and_does_not_block() {
 }
 
 #[test]
-fn database_that_computes_its_blobs_is_bad_data() {
+fn a_database_that_computes_its_blobs_is_bad_data() {
     let folder = Folder::new();
     let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
     for (name, schema) in [
@@ -274,7 +275,7 @@ fn database_that_computes_its_blobs_is_bad_data() {
     }
 }
 
-/// A program in the place of `flux` that keeps what it is given.
+/// A replacement for the program `flux`, which stores its input.
 const FLUX: &str = r#"#!/bin/sh
 case "$1 $2" in
 "kvs get") cat "keys/$4" ;;
@@ -285,7 +286,7 @@ esac
 "#;
 
 #[test]
-fn put_gives_an_archive_with_its_blobs_to_flux() {
+fn put_stores_an_archive_and_its_blobs_in_flux() {
     let folder = stored();
     for name in ["bin", "keys", "store"] {
         mkdir(&folder, name);
@@ -302,7 +303,7 @@ fn put_gives_an_archive_with_its_blobs_to_flux() {
     assert_eq!(stdout(&output), "archive.main: 6 entries, 1 blob of 4.9 KiB\n");
     assert_eq!(folder.read("keys/archive.main"), folder.read("b.json"));
     folder.done(&["flux", "verify", "b.json", "--store", "store"]);
-    // A name that exists is kept, an object becomes an array.
+    // An existing name is not replaced, and a dict becomes an array.
     folder.done(&["flux", "convert", "b.json", "-o", "d.json"]);
     let output = put(&["d.json", "--store", "blobs"]);
     assert_eq!(status(&output), 2);
@@ -311,23 +312,23 @@ fn put_gives_an_archive_with_its_blobs_to_flux() {
         assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
     }
     assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
-    // Without the blobs no key is written, and without Flux a failure that names it.
+    // Without the blobs, no key is written. Without Flux, the failure mentions it.
     let output = put(&["b.json", "-n", "lost"]);
     assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: no-such-flux: "), "{}", stderr(&output));
-    // An instance with another hash.
+    // The instance uses another hash.
     folder.write("bin/flux", FLUX.replace("sha1-", "sha256-"));
     let output = put(&["b.json", "--store", "blobs", "-n", "hash"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("another hash"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("uses another hash"), "{}", stderr(&output));
     assert_eq!(status(&put(&["b.json", "-n", "a.b"])), 2);
 }
 
-/// A few blobs that are named many times stand for any number of bytes.
+/// A few blobs that are referenced many times can represent any number of bytes.
 #[test]
-fn value_that_does_not_fit_in_memory_is_an_error() {
+fn a_value_too_large_for_memory_is_an_error() {
     let folder = Folder::new();
     mkdir(&folder, "state");
     let store = DirStore::create(folder.path("state/content.files")).unwrap();

@@ -1,4 +1,4 @@
-//! The program as a user runs it.
+//! Running the program as a user does.
 
 #![allow(dead_code, reason = "each file of tests uses some of them")]
 
@@ -37,14 +37,14 @@ pub(crate) fn status(output: &Output) -> i32 {
     output.status.code().expect("no signal")
 }
 
-/// The header of a `.npy` file of a type and a shape, in C order.
+/// Returns the header of a `.npy` file with a type and a shape, in C order.
 pub(crate) fn npy_header(datatype: &str, shape: &[u64]) -> Vec<u8> {
     let datatype = Datatype::parse(datatype).expect("a type");
     let header = Header::new(datatype, Order::C, shape.to_vec()).expect("an array");
     header.to_bytes()
 }
 
-/// A folder of its own, in which the program runs.
+/// A temporary folder, in which the program runs.
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
@@ -72,7 +72,7 @@ impl Folder {
         std::fs::remove_file(self.path(name)).expect("the file is removed");
     }
 
-    /// The names of the files, sorted.
+    /// Returns the sorted names of the files.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).expect("the folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -94,14 +94,14 @@ impl Folder {
         self.command(arguments).output().expect("the program starts")
     }
 
-    /// Runs the program and demands success.
+    /// Runs the program, which must succeed.
     pub(crate) fn done<A: AsRef<OsStr> + std::fmt::Debug>(&self, arguments: &[A]) -> Output {
         let output = self.run(arguments);
         assert_eq!(status(&output), 0, "{arguments:?}: {}{}", stdout(&output), stderr(&output));
         output
     }
 
-    /// Runs the program on this standard input.
+    /// Runs the program with this standard input.
     pub(crate) fn feed<A: AsRef<OsStr>>(&self, arguments: &[A], input: &[u8]) -> Output {
         let mut child = self
             .command(arguments)
@@ -113,7 +113,7 @@ impl Folder {
         let mut stdin = child.stdin.take().expect("standard input");
         let input = input.to_vec();
         let feeder = std::thread::spawn(move || {
-            // A program that wants no more of it closes its end.
+            // The program may close its end before it has read everything.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().expect("the program ends");

@@ -1,10 +1,10 @@
-//! The forms in which arrays are written.
+//! Writing arrays in different forms.
 
 use serde_json::Value;
 
 use crate::program::{Folder, json_of, npy_header, status, stdout};
 
-/// A folder with `x.blp`, an array of two rows and three columns.
+/// Returns a folder with `x.blp`, an array with two rows and three columns.
 fn packed() -> Folder {
     let folder = Folder::new();
     let mut npy = npy_header("<i2", &[2, 3]);
@@ -15,7 +15,7 @@ fn packed() -> Folder {
 }
 
 #[test]
-fn the_name_of_the_output_decides_the_form() {
+fn the_extension_of_the_output_selects_the_form() {
     let folder = packed();
     let written = |name: &str| {
         folder.done(&["get", "x.blp", "-o", name]);
@@ -32,7 +32,7 @@ fn the_name_of_the_output_decides_the_form() {
 }
 
 #[test]
-fn the_form_is_asked_for() {
+fn the_form_option_selects_the_form() {
     let folder = packed();
     let get = |form: &str| folder.done(&["get", "x.blp", "--slice", "1", "--as", form]);
     assert_eq!(stdout(&get("csv")), "3,4,5\n");
@@ -46,7 +46,7 @@ fn the_form_is_asked_for() {
 }
 
 #[test]
-fn arrays_of_asdf_have_the_same_forms() {
+fn asdf_arrays_are_written_in_the_same_forms() {
     let folder = Folder::new();
     let file = testdata::path("asdf/strides.asdf");
     let part = ["get", file.to_str().unwrap(), "/base", "--slice", "0:2,:3"];

@@ -1,4 +1,4 @@
-//! Help, completions, man pages, colours.
+//! Tests of help, completions, man pages and colours.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn help_has_examples_and_exit_statuses() {
 }
 
 #[test]
-fn help_of_shared_commands_speaks_of_the_format() {
+fn help_of_shared_commands_mentions_the_format() {
     let help = stdout(&scibin(&["asdf", "get", "--help"]));
     assert!(!help.contains("Bloscpack") && !help.contains("archive"), "{help}");
     let help = stdout(&scibin(&["bloscpack", "get", "--help"]));
@@ -35,7 +35,7 @@ fn completions_are_printed_for_each_shell() {
 
 #[test]
 #[cfg(unix)]
-fn bash_completes_files_where_files_are_meant() {
+fn bash_completes_file_names_for_file_arguments() {
     let folder = files();
     folder.write("scibin.bash", scibin(&["completions", "bash"]).stdout);
     let proposed = |words: &str| {
@@ -50,7 +50,7 @@ fn bash_completes_files_where_files_are_meant() {
     };
     let Some(subcommands) = proposed("as") else { return };
     assert_eq!(subcommands, "asdf");
-    // Nothing is proposed, so that bash itself completes the names of files.
+    // Nothing is proposed, so that bash completes file names.
     assert_eq!(proposed("info ''").unwrap(), "");
     assert_eq!(proposed("bloscpack unpack ''").unwrap(), "");
     assert_eq!(proposed("asdf tree --sal").unwrap(), "--salvage");
@@ -72,7 +72,7 @@ fn man_pages_have_examples_and_exit_statuses() {
 }
 
 #[test]
-fn colours_are_used_where_they_are_wanted() {
+fn colours_follow_the_option_and_the_environment() {
     let folder = files();
     let colored = |arguments: &[&str], no_color: bool| {
         let mut command = program();

@@ -1,9 +1,9 @@
-//! What helps after an error of a library: a command or an option, on a line of its own.
+//! Hints after errors of the libraries: a command or an option that helps, on a separate line.
 
 use crate::files;
 use crate::program::{json_of, status, stderr, stdout};
 
-/// A command line on the files of [`with_damage`], and the hint after its error.
+/// Command lines for the files of [`with_damage`], each with the hint after its error.
 const HINTS: &[(&str, &str)] = &[
     ("get sum.asdf /b", "`scibin asdf get --no-verify` "),
     ("get past_end.asdf /b", "`scibin asdf repair FILE -o OUT` "),
@@ -19,7 +19,7 @@ const HINTS: &[(&str, &str)] = &[
     ("flux extract blobs.json", "`--store STORE` "),
 ];
 
-/// Files of each format, and damaged ones.
+/// Returns a folder with intact and damaged files of each format.
 fn with_damage() -> crate::program::Folder {
     let folder = files();
     for (golden, name) in [
@@ -42,7 +42,7 @@ fn with_damage() -> crate::program::Folder {
 }
 
 #[test]
-fn error_of_a_library_is_followed_by_a_hint_if_a_command_or_an_option_helps() {
+fn an_error_is_followed_by_a_hint_if_a_command_or_option_helps() {
     let folder = with_damage();
     for (command, hint) in HINTS {
         let arguments: Vec<_> = command.split(' ').collect();
@@ -57,7 +57,7 @@ fn error_of_a_library_is_followed_by_a_hint_if_a_command_or_an_option_helps() {
 }
 
 #[test]
-fn error_without_remedy_has_no_hint() {
+fn an_error_without_remedy_has_no_hint() {
     let folder = with_damage();
     for command in ["get sum.asdf /missing", "info missing.asdf", "bloscpack meta get good.blp"] {
         let output = folder.run(&command.split(' ').collect::<Vec<_>>());
@@ -67,7 +67,7 @@ fn error_without_remedy_has_no_hint() {
 }
 
 #[test]
-fn hint_is_the_help_of_the_diagnostic_in_json() {
+fn json_diagnostics_contain_the_hint_as_help() {
     let folder = with_damage();
     let report = json_of(&folder.run(&["--json", "info", "bad.blp"]));
     let help = report["diagnostics"][0]["help"][0].as_str();
@@ -75,7 +75,7 @@ fn hint_is_the_help_of_the_diagnostic_in_json() {
 }
 
 #[test]
-fn commands_and_options_of_hints_do_what_the_hints_say() {
+fn commands_and_options_in_hints_have_the_promised_effect() {
     let folder = with_damage();
     folder.done(&["asdf", "get", "sum.asdf", "/b", "--no-verify"]);
     folder.run(&["asdf", "repair", "past_end.asdf", "-o", "saved.asdf"]);

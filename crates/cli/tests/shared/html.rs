@@ -1,4 +1,4 @@
-//! Reports as HTML.
+//! Tests of reports as HTML.
 
 use crate::files;
 use crate::program::{Folder, npy_header, status, stderr, stdout};
@@ -9,7 +9,7 @@ fn page(folder: &Folder, files: &[&str]) -> String {
 }
 
 #[test]
-fn a_report_has_content_tree_verification_and_pictures() {
+fn an_html_report_has_content_tree_verification_and_pictures() {
     let folder = files();
     let page = page(&folder, &["good.asdf"]);
     for expected in [
@@ -25,7 +25,7 @@ fn a_report_has_content_tree_verification_and_pictures() {
 }
 
 #[test]
-fn a_report_runs_no_scripts_and_loads_nothing() {
+fn an_html_report_runs_no_scripts_and_loads_nothing() {
     let folder = files();
     let page = page(&folder, &["good.asdf"]);
     let policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'";
@@ -37,7 +37,7 @@ fn a_report_runs_no_scripts_and_loads_nothing() {
 }
 
 #[test]
-fn keys_and_values_are_text_whatever_they_contain() {
+fn keys_and_values_in_html_reports_are_escaped() {
     let folder = Folder::new();
     let mut npy = npy_header("|u1", &[1, 1]);
     npy.push(7);
@@ -55,7 +55,7 @@ fn keys_and_values_are_text_whatever_they_contain() {
 }
 
 #[test]
-fn every_format_has_reports_and_damage_is_in_them() {
+fn html_reports_of_every_format_contain_damage() {
     let folder = files();
     for (file, expected) in [
         ("good.blp", "<th>chunks</th>"),
@@ -71,12 +71,12 @@ fn every_format_has_reports_and_damage_is_in_them() {
     assert_eq!(status(&output), 1, "{}", stderr(&output));
     let page = String::from_utf8(folder.read("all.html")).unwrap();
     assert_eq!(page.matches("<article>").count(), 2);
-    assert!(page.contains("<p class=\"bad\">Verification: not fine</p>"));
+    assert!(page.contains("<p class=\"bad\">Verification: problems found</p>"));
     assert!(page.contains("needs 2416 bytes, found only 2415"), "{page}");
 }
 
 #[test]
-fn an_existing_report_is_only_replaced_with_force() {
+fn an_existing_html_report_is_replaced_only_with_force() {
     let folder = files();
     folder.write("all.html", "kept");
     let report = ["info", "good.asdf", "--html", "all.html"];

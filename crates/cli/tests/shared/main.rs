@@ -1,4 +1,4 @@
-//! What all formats have in common: statuses, reports, streams, forms of arrays, help.
+//! Features that all formats share: statuses, reports, streams, forms of arrays, help.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -15,7 +15,7 @@ mod streams;
 
 use program::Folder;
 
-/// A file of each format, whole and broken.
+/// Returns a folder with an intact and a damaged file of each format.
 fn files() -> Folder {
     let folder = Folder::new();
     let golden = |name: &str| testdata::path(name);
@@ -28,7 +28,7 @@ fn files() -> Folder {
     folder.write("good.dud", "x = f8[3]\n");
     folder.done(&["dudley", "new", "good.native", "--layout", "good.dud"]);
     folder.done(&["dudley", "new", "good.apart", "--layout", "good.dud", "--apart"]);
-    // Tree and block are cut.
+    // The tree and the block are truncated.
     folder.write(
         "bad.asdf",
         b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -39,7 +39,7 @@ fn files() -> Folder {
     folder.write("bad.json", r#"[{"path":"f","mode":33188,"size":2,"da"#);
     folder.write("bad.dud", "x = \n");
     let native = folder.read("good.native");
-    // The appended layout ends after `x`; the signature lost its carriage return.
+    // The appended layout ends after `x`, and the signature has lost its carriage return.
     folder.write("bad.native", &native[..native.len() - 8]);
     folder.write("bad.apart", [&native[..4], &native[5..]].concat());
     folder.write("good.h", "struct p { int id; double pos[3]; };\n");

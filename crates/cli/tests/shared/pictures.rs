@@ -1,4 +1,4 @@
-//! Arrays as pictures: PNG files, and drawings in the terminal.
+//! Drawing arrays: PNG files, and pictures in the terminal.
 
 use std::io::Cursor;
 
@@ -12,14 +12,14 @@ fn put(folder: &Folder, datatype: &str, shape: &[u64], bytes: &[u8]) {
     folder.done(&["asdf", "new", "x.asdf", "--array", "/x=x.npy", "--force", "-q"]);
 }
 
-/// A folder with `x.asdf`, whose `/x` has the values 0 to 255 in 16 rows.
+/// Returns a folder with `x.asdf`, whose `/x` has the values 0 to 255 in 16 rows.
 fn ramp() -> Folder {
     let folder = Folder::new();
     put(&folder, "|u1", &[16, 16], &(0..=255).collect::<Vec<u8>>());
     folder
 }
 
-/// The size and the pixels of a PNG file, four bytes for each.
+/// Returns the size of a PNG file, and its pixels with four bytes each.
 fn decoded(png: &[u8]) -> ((u32, u32), Vec<[u8; 4]>) {
     let mut reader = png::Decoder::new(Cursor::new(png)).read_info().unwrap();
     assert_eq!(reader.output_color_type(), (png::ColorType::Rgba, png::BitDepth::Eight));
@@ -30,7 +30,7 @@ fn decoded(png: &[u8]) -> ((u32, u32), Vec<[u8; 4]>) {
 }
 
 #[test]
-fn the_picture_of_a_ramp_has_its_values_as_greys() {
+fn a_picture_of_a_ramp_shows_its_values_as_greys() {
     let folder = ramp();
     let png = ["get", "x.asdf", "/x", "--range", "0,255", "--png"];
     folder.done(&[&png[..], &["a.png"]].concat());
@@ -45,7 +45,7 @@ fn the_picture_of_a_ramp_has_its_values_as_greys() {
 }
 
 #[test]
-fn a_reduced_picture_has_the_means_of_blocks() {
+fn a_reduced_picture_contains_block_means() {
     let folder = ramp();
     let png = ["get", "x.asdf", "/x", "--range", "0,255", "--size", "4", "--png", "-"];
     let (size, pixels) = decoded(&folder.done(&png).stdout);
@@ -55,7 +55,7 @@ fn a_reduced_picture_has_the_means_of_blocks() {
 }
 
 #[test]
-fn scale_colors_and_percentiles_are_options() {
+fn scale_colors_and_percentiles_change_the_picture() {
     let folder = ramp();
     let pixel = |options: &[&str]| {
         let all = [&["get", "x.asdf", "/x", "--png", "-"], options].concat();
@@ -64,10 +64,10 @@ fn scale_colors_and_percentiles_are_options() {
     let range = ["--range", "0,256"];
     assert_eq!(pixel(&range)[0], 64);
     assert_eq!(pixel(&[&range[..], &["--scale", "sqrt"]].concat())[0], 128);
-    // astropy's LogStretch and AsinhStretch of 0.25
+    // The values are those of astropy's LogStretch and AsinhStretch at 0.25.
     assert_eq!(pixel(&[&range[..], &["--scale", "log"]].concat())[0], 204);
     assert_eq!(pixel(&[&range[..], &["--scale", "asinh"]].concat())[0], 140);
-    // matplotlib's viridis and inferno of 0.25
+    // The colours are those of matplotlib's viridis and inferno at 0.25.
     assert_eq!(pixel(&[&range[..], &["--colors", "viridis"]].concat()), [59, 82, 139, 255]);
     assert_eq!(pixel(&[&range[..], &["--colors", "inferno"]].concat()), [87, 16, 109, 255]);
     assert_eq!(pixel(&["--range", "50%,100%"])[0], 0);
@@ -75,7 +75,7 @@ fn scale_colors_and_percentiles_are_options() {
 }
 
 #[test]
-fn nan_is_transparent_and_masked_elements_are_missing() {
+fn nan_and_masked_elements_are_transparent() {
     let folder = Folder::new();
     let values = [0_f32, f32::NAN, 2.0, 3.0].map(f32::to_le_bytes).concat();
     put(&folder, "<f4", &[2, 2], &values);
@@ -94,7 +94,7 @@ fn nan_is_transparent_and_masked_elements_are_missing() {
 }
 
 #[test]
-fn every_format_has_pictures() {
+fn arrays_of_every_format_have_pictures() {
     let folder = ramp();
     folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
     folder.write("x.dud", "x = u1[16, 16]\n");
@@ -110,7 +110,7 @@ fn every_format_has_pictures() {
 }
 
 #[test]
-fn arrays_without_a_picture_are_refused_with_a_sentence() {
+fn arrays_without_a_picture_are_rejected_with_the_reason() {
     let folder = Folder::new();
     let refused = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {
         put(&folder, datatype, shape, bytes);
@@ -123,7 +123,7 @@ fn arrays_without_a_picture_are_refused_with_a_sentence() {
         ("<c8", &[1, 1][..], &[0; 8][..], png, "complex numbers have no picture"),
         ("|S2", &[1, 1], b"ab", png, "only numbers, booleans, dates and time spans have a picture"),
         ("|u1", &[0, 4], b"", png, "the array has no elements to draw"),
-        ("|u1", &[], b"a", &["--preview"], "a single element has no picture"),
+        ("|u1", &[], b"a", &["--preview"], "a single element cannot be drawn"),
         ("|u1", &[2], b"ab", png, "--preview draws"),
         ("|u1", &[1, 1, 2, 1], b"ab", png, "--slice selects a plane, such as --slice 0,0"),
     ] {
@@ -134,7 +134,7 @@ fn arrays_without_a_picture_are_refused_with_a_sentence() {
     let records = testdata::path("asdf/records.asdf");
     let output = folder.run(&["get", records.to_str().unwrap(), "/table", "--png", "-"]);
     assert!(stderr(&output).contains("select a field"), "{}", stderr(&output));
-    // Booleans have a picture.
+    // Booleans can be drawn.
     put(&folder, "|b1", &[1, 2], &[0, 1]);
     let png = folder.done(&["get", "x.asdf", "/x", "--png", "-"]).stdout;
     assert_eq!(decoded(&png).1, [[0, 0, 0, 255], [255, 255, 255, 255]]);
@@ -157,11 +157,11 @@ fn a_preview_shows_an_image_with_or_without_colors() {
 }
 
 #[test]
-fn a_preview_leaves_out_rows_and_columns() {
+fn a_preview_of_a_large_array_omits_rows_and_columns() {
     let folder = Folder::new();
     put(&folder, "|u1", &[100, 100], &vec![7; 10_000]);
     let shown = stdout(&folder.done(&["get", "x.asdf", "/x", "--preview"]));
-    // Two of the 24 lines are not used, and each line has two rows of pixels.
+    // Two of the 24 lines are left free, and each line shows two rows of pixels.
     assert_eq!(shown.lines().count(), 18, "{shown}");
     let last = "1 of 3 elements along each axis; dark 7, light 7";
     assert_eq!(shown.lines().last(), Some(last));
@@ -180,7 +180,7 @@ fn a_preview_of_one_dimension_is_a_curve_with_its_statistics() {
 }
 
 #[test]
-fn an_existing_picture_is_only_replaced_with_force() {
+fn an_existing_picture_is_replaced_only_with_force() {
     let folder = ramp();
     folder.write("a.png", "kept");
     let png = ["get", "x.asdf", "/x", "--png", "a.png"];

@@ -1,11 +1,11 @@
-//! The reports on files with `--json`: one shape for all commands and formats.
+//! Reports on files with `--json` have the same form for all commands and formats.
 
 use serde_json::{Value, json};
 
 use crate::files;
 use crate::program::{Folder, json_of, stdout};
 
-/// The lines of a command with `--json`.
+/// Returns the lines of a command with `--json`.
 fn reports(folder: &Folder, command: &str) -> Vec<Value> {
     let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
     let output = folder.run(&arguments);
@@ -16,7 +16,7 @@ fn reports(folder: &Folder, command: &str) -> Vec<Value> {
 }
 
 #[test]
-fn reports_have_file_format_ok_and_diagnostics() {
+fn json_reports_have_file_format_ok_and_diagnostics() {
     let folder = files();
     for (commands, format, extension) in [
         (&["info", "verify", "asdf info", "asdf verify"][..], "asdf", "asdf"),
@@ -43,7 +43,7 @@ fn reports_have_file_format_ok_and_diagnostics() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_has_a_line_too() {
+fn json_reports_have_a_line_for_an_unreadable_file() {
     let folder = files();
     for command in ["info", "verify"] {
         let reports = reports(&folder, &format!("{command} good.asdf missing good.blp"));
@@ -65,7 +65,7 @@ fn a_file_that_cannot_be_read_has_a_line_too() {
 }
 
 #[test]
-fn fmt_reports_layouts() {
+fn fmt_prints_json_reports_on_layouts() {
     let folder = files();
     folder.write("untidy.dud", "x=f8[3]\n");
     let of = |command: &str| reports(&folder, command)[0].clone();
@@ -76,13 +76,14 @@ fn fmt_reports_layouts() {
     assert_eq!(json_of(&output)["text"], "x = f8[3]\n");
 }
 
-/// A line is printed as its diagnostics are found, so a failure after the first of them is one of them too.
+/// A line is printed while its diagnostics are found, so a later failure must be one of its
+/// diagnostics.
 #[test]
-fn lint_has_one_line_for_an_archive_that_fails_after_its_first_diagnostic() {
+fn lint_reports_a_failure_after_the_first_diagnostic_on_the_same_line() {
     let folder = Folder::new();
     let members = r#","x":0"#.repeat(9000);
     let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
-    // More than the limit of 2^20.
+    // Use more diagnostics than the limit of 2^20.
     folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(120)));
     let reports = reports(&folder, "flux lint a.json");
     let [report] = &reports[..] else { panic!("{} lines", reports.len()) };

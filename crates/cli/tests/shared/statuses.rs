@@ -1,10 +1,10 @@
-//! The exit statuses that the help states: 1 where the data are bad, 2 where a file cannot be opened or an
-//! option is wrong.
+//! The exit statuses stated in the help: 1 if the data is bad, 2 if a file cannot be opened or an
+//! option is invalid.
 
 use crate::files;
 use crate::program::{Folder, status, stderr, stdout};
 
-/// Every command of each format. `%` stands for the file, which is bad or missing.
+/// Every command of each format. `%` is replaced with the file, which is bad or missing.
 const COMMANDS: &[(&str, &[&str])] = &[
     (
         "asdf",
@@ -77,14 +77,15 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("npy", &["dudley from-numpy %"]),
 ];
 
-/// Comparisons, whose status 1 means that the files differ.
+/// Comparisons, for which status 1 means that the files differ.
 const COMPARISONS: &[(&str, &[&str])] = &[
     ("asdf", &["asdf diff % good.asdf", "asdf diff good.asdf %"]),
     ("dud", &["dudley diff % good.dud", "dudley diff good.dud %"]),
     ("json", &["flux diff % good.json", "flux diff good.json %"]),
 ];
 
-/// The commands of the original Bloscpack, whose statuses are 1 for any failure and 2 for a wrong option.
+/// The commands of the original program, whose statuses are 1 for any failure and 2 for an invalid
+/// option.
 const OF_THE_ORIGINAL: &[&str] =
     &["blpk decompress % out", "blpk append % good.asdf", "blpk info %", "blpk -f d -e % out"];
 
@@ -100,7 +101,7 @@ fn run(folder: &Folder, command: &str, file: &str) -> (i32, String) {
 }
 
 #[test]
-fn bad_data_are_status_1() {
+fn bad_data_exits_with_status_1() {
     let mut others = Vec::new();
     for (extension, commands) in COMMANDS {
         for command in *commands {
@@ -114,7 +115,7 @@ fn bad_data_are_status_1() {
 }
 
 #[test]
-fn a_comparison_that_cannot_read_a_file_is_status_2() {
+fn a_comparison_with_an_unreadable_file_exits_with_status_2() {
     for (extension, commands) in COMPARISONS {
         for command in *commands {
             let (status, said) = run(&files(), command, &format!("bad.{extension}"));
@@ -126,7 +127,7 @@ fn a_comparison_that_cannot_read_a_file_is_status_2() {
 }
 
 #[test]
-fn a_missing_file_is_status_2() {
+fn a_missing_file_exits_with_status_2() {
     let all = COMMANDS.iter().chain(COMPARISONS).flat_map(|(_, commands)| *commands).chain(OTHERS);
     for command in all {
         let folder = files();
@@ -138,7 +139,7 @@ fn a_missing_file_is_status_2() {
 }
 
 #[test]
-fn a_wrong_option_is_status_2() {
+fn an_unknown_option_exits_with_status_2() {
     let folder = files();
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
         for command in *commands {
@@ -151,7 +152,7 @@ fn a_wrong_option_is_status_2() {
 }
 
 #[test]
-fn statuses_of_the_original_are_kept() {
+fn blpk_keeps_the_exit_statuses_of_the_original() {
     for command in OF_THE_ORIGINAL {
         for file in ["bad.blp", "missing.blp"] {
             let (status, said) = run(&files(), command, file);
@@ -169,7 +170,7 @@ fn statuses_of_the_original_are_kept() {
 }
 
 #[test]
-fn json_is_refused_where_the_output_is_the_content_of_a_file() {
+fn json_is_rejected_if_the_output_is_the_content_of_a_file() {
     let folder = files();
     for command in ["bloscpack cat good.blp", "flux cat good.json f", "completions bash"] {
         let (status, said) = run(&folder, &format!("{command} --json"), "");
@@ -179,9 +180,9 @@ fn json_is_refused_where_the_output_is_the_content_of_a_file() {
 }
 
 #[test]
-fn a_compressed_file_is_named_as_such_by_every_command() {
+fn every_command_reports_a_compressed_file_as_such() {
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
-        // Text of C, and the name of a datatype.
+        // Skip C source and datatype names, which are not files of these formats.
         if matches!(*extension, "h" | "npy") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Standard input and output, by "-" and by the names of devices.
+//! Standard input and output, as "-" and by device names.
 
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -8,7 +8,7 @@ use crate::files;
 use crate::program::{Folder, json_of, npy_header, status, stderr, stdout};
 
 #[test]
-fn standard_input_is_read_by_info_verify_and_get() {
+fn info_verify_and_get_read_standard_input() {
     let folder = files();
     for (file, commands) in [
         ("good.asdf", &["info", "verify"][..]),
@@ -39,7 +39,7 @@ fn standard_input_is_read_by_info_verify_and_get() {
 
 #[test]
 #[cfg(unix)]
-fn output_goes_to_devices_and_pipes() {
+fn output_is_written_to_devices_and_pipes() {
     let folder = files();
     let part = ["get", "good.asdf", "/image/data", "--slice", "0,0:2", "-o"];
     let to = |name: &str| folder.done(&[&part[..], &[name]].concat()).stdout;
@@ -59,7 +59,7 @@ fn output_goes_to_devices_and_pipes() {
 }
 
 #[test]
-fn existing_output_is_replaced_by_force_and_by_overwrite() {
+fn existing_output_is_replaced_with_force_or_overwrite() {
     for option in ["--force", "--overwrite", "-f"] {
         let folder = files();
         for command in [
@@ -77,7 +77,8 @@ fn existing_output_is_replaced_by_force_and_by_overwrite() {
     }
 }
 
-/// A program of this name has it as the content of `/proc/self/comm`, which reports a size of 0.
+/// Runs a program with this name, which is then the content of `/proc/self/comm`, a file that
+/// reports a size of 0.
 #[cfg(target_os = "linux")]
 fn named(folder: &Folder, name: &str, arguments: &[&str]) -> Output {
     let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), folder.path(name));
@@ -92,7 +93,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     let file = "/proc/self/comm";
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 
-    // An archive.
+    // Read a name that is an archive.
     for (command, expected) in [
         (&["flux", "list", "--json"][..], "[]\n"),
         (&["flux", "convert", "--to", "array"], "[]"),
@@ -115,7 +116,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     folder.done(&[&created[..], &["--store", "blobs", "--small-file-threshold", "1"]].concat());
     assert_eq!(folder.done(&[&cat[..], &["--store", "blobs"]].concat()).stdout, content);
 
-    // A layout.
+    // Read a name that is a layout.
     let layout = "x=f8[3]";
     let row = stdout(&named(&folder, layout, &["dudley", "resolve", file]));
     assert!(row.contains("<f8[3]") && row.ends_with(" /x\n"), "{row}");
@@ -128,7 +129,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
         let said = stdout(&output);
         assert!(said.contains(expected), "{command:?}: {said}{}", stderr(&output));
     }
-    // The stream of a layout: its first byte is that of the name.
+    // Read a layout whose stream is the name, with its first byte as the parameter.
     folder.write("n.dud", "N : u1  x = u1[N]\n");
     let resolve = ["dudley", "resolve", "n.dud", "--allow", "L-past-end", "--stream", file];
     let output = named(&folder, "!", &resolve);
@@ -137,22 +138,22 @@ fn files_that_report_no_size_are_read_to_their_end() {
     let output = named(&folder, "x", &["dudley", "from-numpy", file]);
     assert_eq!(status(&output), 1, "no array, and not an empty file: {}", stderr(&output));
 
-    // What is not an ASDF file, and is not taken for an empty one either.
+    // A name that is not an ASDF file must not be treated as an empty file either.
     for command in ["info", "tree", "blocks", "verify", "get"] {
         let output = named(&folder, "#ASDX 1.0.0", &["asdf", command, file]);
         assert_eq!(status(&output), 1, "{command}: {}{}", stdout(&output), stderr(&output));
         assert!(!stderr(&output).contains("empty"), "{}", stderr(&output));
     }
-    // A header of ASDF and no tree.
+    // Read a name that is an ASDF header without a tree.
     let output = named(&folder, "#ASDF 1.0.0", &["info", "--json", file]);
     assert_eq!(json_of(&output)["version"], "1.0.0", "{}", stdout(&output));
 }
 
-/// What cannot be read by position is read to its end, or refused; it is not waited for in vain, and not taken
-/// for empty.
+/// A pipe, which cannot be read by position, must be read to its end or rejected. Commands must
+/// neither wait for it in vain nor treat it as empty.
 #[cfg(unix)]
 #[test]
-fn pipes_with_a_name_are_read_or_refused() {
+fn named_pipes_are_read_or_rejected() {
     let folder = files();
     let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -217,7 +218,7 @@ fn pipes_with_a_name_are_read_or_refused() {
         assert_eq!(status(&output), 2, "{command}: {}", stderr(&output));
         assert!(stderr(&output).contains("fifo"), "{command}: {}", stderr(&output));
     }
-    // Those that read from start to end wait for a writer.
+    // Commands that read from start to end wait for a writer.
     for command in ["dudley check fifo", "dudley tree fifo", "dudley from-c fifo"] {
         let content = if command.ends_with("from-c fifo") { "good.h" } else { "good.dud" };
         let script = format!("cat {content} > fifo & exec \"$0\" {command}");
@@ -229,7 +230,7 @@ fn pipes_with_a_name_are_read_or_refused() {
 }
 
 #[test]
-fn a_stated_format_is_not_detected() {
+fn a_given_format_overrides_detection() {
     let folder = files();
     let layout = b"x = f8[3]\n";
     assert_eq!(status(&folder.feed(&["info", "-"], layout)), 2);

@@ -21,7 +21,7 @@ pub struct MoveReport {
     pub failures: Vec<Failure>,
 }
 
-/// What happened to an entry.
+/// The result of processing an entry.
 pub(super) enum Outcome {
     /// Nothing happened: copy the entry.
     Stays,

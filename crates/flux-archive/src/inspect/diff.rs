@@ -70,7 +70,7 @@ impl fmt::Display for Change {
             Self::Size(from, to) => write!(f, "size: {from}, {to}"),
             Self::Target(from, to) => write!(f, "target: {from:?}, {to:?}"),
             Self::Content => f.write_str("content"),
-            Self::ContentUnknown => f.write_str("content: unknown without the blobs"),
+            Self::ContentUnknown => f.write_str("content: cannot be compared without the blobs"),
         }
     }
 }
@@ -178,7 +178,8 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
     Ok(same)
 }
 
-/// Returns `true` if two files of the same size have the same content, or `None` if only a store can tell.
+/// Returns `true` if two files of the same size have the same content, or `None` if this can be
+/// decided only with a store.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
         // This is right even if regions overlap.
@@ -218,7 +219,8 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Returns `true` if the regions are the blobs of the data, with zeros between them.
+/// Returns `true` if the regions are the blobs of the data, with zeros between them, or `None` if a
+/// blob would need more than [`MAX_ZEROS`].
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {
@@ -346,9 +348,9 @@ mod tests {
             (BlobRef::of(HashType::Sha1, b"abab"), BlobRef::of(HashType::Sha256, b"abab"));
         let one = blobvec(&format!(r#"[0,4,"{whole}"]"#));
         let two = blobvec(&format!(r#"[0,2,"{blob}"],[2,2,"{blob}"]"#));
-        assert_eq!(of(&one, &two), "content: unknown without the blobs");
+        assert_eq!(of(&one, &two), "content: cannot be compared without the blobs");
         let other = blobvec(&format!(r#"[0,4,"{sha256}"]"#));
-        assert_eq!(of(&one, &other), "content: unknown without the blobs");
+        assert_eq!(of(&one, &other), "content: cannot be compared without the blobs");
         let other = blobvec(&format!(r#"[0,4,"{}"]"#, BlobRef::of(HashType::Sha1, b"abac")));
         assert_eq!(of(&one, &other), "content");
         let overlapping = blobvec(&format!(r#"[0,4,"{whole}"],[1,2,"{blob}"]"#));

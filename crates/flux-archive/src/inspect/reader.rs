@@ -1,7 +1,7 @@
 //! Reading a file of an archive at any position, without extracting it.
 //!
-//! Only the necessary blobs are fetched, and each is verified. Where regions overlap, the last one is used, as if they
-//! were written in order. Bytes outside of all regions are zero.
+//! Only the necessary blobs are fetched, and each is verified. If regions overlap, the last one is
+//! used, as if they were written in order. Bytes outside all regions are zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -140,7 +140,7 @@ impl Entry<'_> {
     }
 }
 
-/// Divides regions into parts. Where regions overlap, the later one is kept.
+/// Divides regions into parts that do not overlap. The later region has precedence.
 fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
     let mut parts: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
     for (number, region) in regions.iter().enumerate().filter(|(_, region)| region.size > 0) {

@@ -62,7 +62,8 @@ impl BrokerState {
         Err(StoreError::NO_DUMP_TAR.into())
     }
 
-    /// Returns what is wrong with a truncated or damaged dump, and what is missing.
+    /// Returns a description of the damage to a truncated or damaged dump, and of the missing
+    /// parts.
     pub fn damage(&self) -> Option<&str> {
         match self {
             Self::Directory(_) => None,

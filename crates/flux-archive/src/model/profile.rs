@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Severity};
 
 /// The archives that a reader accepts.
 ///
-/// A profile changes which archives are accepted, never what their bytes mean.
+/// A profile determines which archives are accepted, but never changes the meaning of their bytes.
 ///
 /// ```
 /// use flux_archive::{Archive, Profile};
@@ -21,9 +21,9 @@ use crate::diagnostic::{Code, Severity};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
-    /// Only what the text of RFC 37 allows.
+    /// Accepts only archives that the text of RFC 37 allows.
     Strict,
-    /// What Flux writes and reads, in C and in Python.
+    /// Accepts the archives that Flux writes and reads, in C and in Python.
     #[default]
     Flux,
     /// Like `Flux`, and the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
@@ -48,8 +48,9 @@ impl Profile {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Returns how a difference from RFC 37 is treated: an archive with an [`Error`](Severity::Error) is rejected, a
-    /// [`Warning`](Severity::Warning) is reported, and `None` is accepted silently.
+    /// Returns the treatment of a deviation from RFC 37: an archive with an
+    /// [`Error`](Severity::Error) is rejected, a [`Warning`](Severity::Warning) is reported, and
+    /// `None` is accepted silently.
     pub fn severity(self, code: Code) -> Option<Severity> {
         match (self, code) {
             (Self::Strict, code) => Some(code.severity()),

@@ -99,7 +99,8 @@ impl DumpTar {
         Ok(Self { source, blobs, keys, damage })
     }
 
-    /// Returns what is wrong with a truncated or damaged file, and what is missing.
+    /// Returns a description of the damage to a truncated or damaged file, and of the missing
+    /// members.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }

@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statements_are_denied_and_endless_queries_stop() {
+    fn statements_on_other_tables_are_denied_and_endless_queries_stop() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         flux_database(&path, &format!("{SCHEMA} CREATE TABLE secrets(x);"));

@@ -21,7 +21,7 @@ use crate::output::{Output, count, print_json, size};
 pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
     let Set { file, pointer, value, parents, changing } = request;
     if value.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
-        let message = "is empty, but one YAML value was expected: null, \"\" or {}, for example";
+        let message = "is empty, but expected a single YAML value, for example null, \"\" or {}";
         return Err(Failure::other("the value", message));
     }
     let value = Tree::parse(value);
@@ -122,7 +122,7 @@ pub(super) fn open(
     let editor = options.open(path).map_err(|error| Failure::asdf(path, error))?;
     if editor.rolled_back() {
         let path = path.display();
-        output.remark(&format_args!("{path}: a change that had been interrupted was undone"));
+        output.remark(&format_args!("{path}: rolled back an interrupted change"));
     }
     Ok(editor)
 }

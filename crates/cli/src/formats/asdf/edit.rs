@@ -87,7 +87,7 @@ fn let_user_edit(
 fn ask() -> Option<char> {
     let mut err = io::stderr().lock();
     loop {
-        write!(err, "e: edit again, d: drop the changes, k: keep the text and end? ").ok()?;
+        write!(err, "e: edit again, d: discard the changes, k: keep the text and quit? ").ok()?;
         err.flush().ok()?;
         let mut line = String::new();
         if io::stdin().lock().read_line(&mut line).ok()? == 0 {

@@ -57,9 +57,9 @@ pub(crate) fn get(
             if request.array.needs_array() {
                 let place = format!("{} {}", request.file.display(), pointer);
                 let message = if request.array.picture.is_wanted() {
-                    "not an array, and only arrays have pictures"
+                    "not an array, but only arrays can be drawn"
                 } else {
-                    "not an array or a table; only these have slices and are written to files"
+                    "not an array or a table, but only these can be sliced or written to files"
                 };
                 return Err(Failure::other(place, message));
             }
@@ -124,7 +124,7 @@ fn write_table(
     }
     for name in table.omitted() {
         let file = request.file.display();
-        output.remark(&format_args!("{file}: the column {name} is left out: it is not an array"));
+        output.remark(&format_args!("{file}: omitted the column {name}, which is not an array"));
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<Strin
     let slice = Slice::Range { start: position(rows.start), stop: position(rows.end), step: 1 };
     let part = if array.shape().is_empty() { array.clone() } else { array.slice(&[slice])? };
     let of = crate::output::count(count, "row");
-    let message = format!("of {of}, {}..{} are in the file", rows.start, rows.end);
+    let message = format!("the file contains only rows {}..{} of {of}", rows.start, rows.end);
     Ok((part, Some(message)))
 }
 
@@ -156,7 +156,9 @@ fn write_array(
     with_elements(array, &progress, |elements| elements.write(request, output, fail))?;
     if array.is_masked() && matches!(form, Form::Npy | Form::Raw) {
         let file = request.file.display();
-        output.remark(&format_args!("{file}: .npy has no masks: all elements were written"));
+        output.remark(&format_args!(
+            "{file}: masked elements were written as well, because .npy does not support masks"
+        ));
     }
     Ok(())
 }

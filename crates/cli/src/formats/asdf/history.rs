@@ -1,4 +1,4 @@
-//! `scibin asdf history`: prints what was done to a file, or adds an entry about it.
+//! `scibin asdf history`: prints the history of a file, or adds an entry to it.
 
 use std::io::{self, BufWriter, Write};
 use std::time::SystemTime;

@@ -14,7 +14,7 @@ use crate::output::{count, one_line};
 /// The maximum length of the text of a scalar in the outline.
 const MAX_TEXT: usize = 60;
 
-/// The number up to which lines are counted.
+/// The maximum number of lines that are counted.
 const MAX_COUNT: u64 = 1_000_000;
 
 /// The maximum size of an outline in bytes, in addition to a number of bytes for each node. With merge keys, a

@@ -68,7 +68,7 @@ fn print(
     }
     for bytes in &report.removed {
         let (start, end) = (bytes.start, bytes.end);
-        output.remark(&format_args!("{}: left out bytes {start}..{end}", path.display()));
+        output.remark(&format_args!("{}: omitted bytes {start}..{end}", path.display()));
     }
     let would = if dry_run { " would be written" } else { "" };
     let (target, kept, len) = (target.display(), report.kept, size(report.len));

@@ -46,7 +46,7 @@ pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failu
     if command.in_place {
         let is_same = |input: &&PathBuf| !is_standard(input) && is_same_file(path, input);
         if let Some(input) = command.inputs.iter().find(is_same) {
-            let message = "a file that is changed in place cannot be appended to itself";
+            let message = "a file cannot be appended to itself in place: omit --in-place";
             return Err(Failure::other(input.display(), message));
         }
     }
@@ -66,10 +66,7 @@ pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failu
     let add = |bytes| progress.add(bytes);
     let appended = appender.append(&data, Some(&add)).map_err(|error| mismatch(path, error))?;
     if appended.rolled_back {
-        output.remark(&format_args!(
-            "{}: a change that had been interrupted was undone",
-            path.display()
-        ));
+        output.remark(&format_args!("{}: rolled back an interrupted change", path.display()));
     }
     Ok(appended)
 }

@@ -46,7 +46,7 @@ pub(super) fn estimate(command: &Estimate, output: Output) -> Result<Verdict, Fa
             let packed = pack_to_vec(&sample, &options).map_err(fail)?;
             let seconds = begin.elapsed().as_secs_f64();
             let ratio = ratio(sample.len() as u64, packed.len() as u64);
-            #[allow(clippy::cast_precision_loss, reason = "two digits of it matter")]
+            #[allow(clippy::cast_precision_loss, reason = "only two digits are printed")]
             let speed = sample.len() as f64 / seconds;
             trials.push(Trial { compressor, shuffle, ratio, speed });
         }
@@ -64,7 +64,7 @@ pub(super) fn estimate(command: &Estimate, output: Output) -> Result<Verdict, Fa
         io::stdout().lock().write_all(text.as_bytes())?;
         if (sample.len() as u64) < source.len() {
             let (sample, all) = (size(sample.len() as u64), size(source.len()));
-            output.remark(&format_args!("from a sample of {sample} of {all}"));
+            output.remark(&format_args!("estimated from a sample of {sample} of {all}"));
         }
     }
     Ok(Verdict::Fine)
@@ -75,7 +75,7 @@ impl Trial {
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "estimates of positive sizes, of which two digits matter"
+        reason = "the sizes are positive, and only two digits are printed"
     )]
     fn row(&self, len: u64) -> Vec<String> {
         let packed = if self.ratio > 0.0 { len as f64 / self.ratio } else { 0.0 };

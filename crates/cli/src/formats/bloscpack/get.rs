@@ -29,7 +29,7 @@ pub(crate) fn get(
         return get_array(&array, request, output);
     };
     if request.array.needs_array() {
-        let message = "a pointer is to a value of the metadata: the array is got without one";
+        let message = "a pointer selects a value of the metadata: omit it to get the array";
         return Err(Failure::other(path.display(), message));
     }
     super::remark_rounded(path, &file, output);
@@ -78,7 +78,7 @@ pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
 
 fn missing(request: &GetRequest, pointer: &str) -> Failure {
     let place = format!("{} {pointer}", request.file.display());
-    Failure::other(place, "the metadata have nothing there")
+    Failure::other(place, "no metadata at this pointer")
 }
 
 /// Prints a value. A string is printed without quotes, unless JSON was requested.

@@ -133,8 +133,8 @@ fn chunking(file: &Reader) -> String {
 fn offsets(header: &Header) -> String {
     match (header.offsets, header.max_app_chunks) {
         (false, _) => "none".to_owned(),
-        (true, 0) => "yes, no room for more chunks".to_owned(),
-        (true, room) => format!("yes, room for {}", count(room, "more chunk")),
+        (true, 0) => "yes, no space for more chunks".to_owned(),
+        (true, room) => format!("yes, space for {}", count(room, "more chunk")),
     }
 }
 
@@ -148,9 +148,9 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
         codec => format!("{} to {} B", codec.unwrap_or("unknown codec"), header.meta_comp_size),
     };
     let checksum = header.checksum.name();
-    writeln!(out, "  metadata  {size} B, {stored}, room for {room} B, checksum {checksum}")?;
+    writeln!(out, "  metadata  {size} B, {stored}, space for {room} B, checksum {checksum}")?;
     let Ok(value) = metadata(file) else {
-        // The remarks say what is wrong with the metadata.
+        // The error is among the remarks.
         return Ok(());
     };
     let text = serde_json::to_string_pretty(&value)?;

@@ -28,7 +28,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             let all = metadata(&opened).map_err(|error| Failure::bloscpack(file, error))?;
             let value = all.pointer(pointer).ok_or_else(|| {
                 let place = format!("{} {pointer}", file.display());
-                Failure::other(place, "the metadata have nothing there")
+                Failure::other(place, "no metadata at this pointer")
             })?;
             print_value(value, output)?;
         }
@@ -93,7 +93,7 @@ fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
         return Err(Failure::bloscpack(path, absent.into()));
     }
     if !grow {
-        let message = "to remove all metadata, the file has to be rewritten: --grow does that";
+        let message = "removing all metadata requires rewriting the file: use --grow";
         return Err(Failure::other(path.display(), message));
     }
     drop(file);

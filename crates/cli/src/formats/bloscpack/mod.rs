@@ -130,11 +130,11 @@ fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     }
 }
 
-/// Undoes an interrupted in-place change, and reports that it did.
+/// Rolls back an interrupted in-place change, if there is one, and reports it.
 fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     if journal::roll_back(path).map_err(|error| Failure::bloscpack(path, error))? {
         let path = path.display();
-        output.remark(&format_args!("{path}: a change that had been interrupted was undone"));
+        output.remark(&format_args!("{path}: rolled back an interrupted change"));
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)
     {
-        output.remark(&format_args!("{}: {diagnostic}, and is rounded here", path.display()));
+        output.remark(&format_args!("{}: {diagnostic} and is rounded here", path.display()));
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_names_the_file_that_it_is_about() {
+    fn an_error_is_reported_with_the_file_that_caused_it() {
         let message = |kind: fn(binio::Error) -> ErrorKind| {
             let error = io::Error::other("the disk is broken");
             failure(Path::new("in"), Path::new("out"), kind(error.into()).into()).to_string()

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_both_ways() {
+    fn default_names_add_and_remove_the_extension() {
         for (name, extended) in [("a", "a.blp"), ("a.tar", "a.tar.blp"), ("d/a.", "d/a..blp")] {
             assert_eq!(packed(Path::new(name)), Path::new(extended));
             assert_eq!(unpacked(Path::new(extended)).unwrap(), Path::new(name));

@@ -93,8 +93,8 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), true) => {
             output.remark(
-                &"the length of standard input is not known and standard output cannot go back: \
-                  the original program will take the packed file for an empty one",
+                &"the length of standard input is unknown and standard output cannot seek, so the \
+                  original program will treat the packed file as empty",
             );
             let body = |out: &mut dyn Write| {
                 let mut writer = StreamWriter::new(out, &options)?;

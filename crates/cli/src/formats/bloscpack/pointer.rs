@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// Sets the value at the pointer, or the whole value for "". The last key may be new, and "-" stands for the
-/// position after the last item of a list. The error says what is missing.
+/// Sets the value at the pointer, or the whole value for "". The last key may be new, and "-" means
+/// the position after the last item of a list. The error contains the missing part.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         *root = value;
@@ -23,10 +23,10 @@ pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), S
 /// Removes the value at the pointer, which must not be "".
 pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
-        return Err("\"\" is all".to_owned());
+        return Err("expected a pointer to a single value, found \"\"".to_owned());
     };
     match parent_of(root, parent)? {
-        // Keep the order of the keys after it.
+        // Remove without reordering the remaining keys.
         Value::Object(map) => match map.shift_remove(&key) {
             Some(_) => Ok(()),
             None => Err(format!("no key {key:?}")),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_set_in_objects_and_lists() {
+    fn pointers_set_values_in_objects_and_lists() {
         let set_to_7 = |pointer: &str| edited(|value| set(value, pointer, json!(7))).unwrap();
         assert_eq!(set_to_7(""), "7");
         assert_eq!(set_to_7("/a"), r#"{"a":7,"l":[1,{"x":2}],"c/d":3}"#);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_taken_away_and_the_others_keep_their_order() {
+    fn removing_a_value_keeps_the_order_of_the_others() {
         let removed = |pointer: &str| edited(|value| remove(value, pointer)).unwrap();
         assert_eq!(removed("/a"), r#"{"l":[1,{"x":2}],"c/d":3}"#);
         assert_eq!(removed("/l/0"), r#"{"a":1,"l":[{"x":2}],"c/d":3}"#);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn missing_keys_and_items_are_reported_by_name() {
         for pointer in ["a", "/x/y", "/l/2", "/l/01", "/l/+1", "/l/x", "/a/b"] {
             assert!(edited(|value| set(value, pointer, json!(7))).is_err(), "{pointer}");
             assert!(edited(|value| remove(value, pointer)).is_err(), "{pointer}");

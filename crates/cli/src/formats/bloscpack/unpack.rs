@@ -42,7 +42,7 @@ pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> 
         Some(target) => target.clone(),
         None if is_standard(&command.input) => command.input.clone(),
         None => names::unpacked(&command.input).ok_or_else(|| {
-            let message = "its name does not end in .blp: name the output with -o";
+            let message = "the name does not end in .blp: set the output with -o";
             Failure::other(command.input.display(), message)
         })?,
     };
@@ -85,7 +85,7 @@ fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
         return Ok(Form::Bytes);
     }
     if command.range.is_some() || command.chunks.is_some() {
-        let message = "--range and --chunks give bytes, which are no .npy file";
+        let message = "--range and --chunks write bytes, not a .npy file: choose another output name, and omit --npy";
         return Err(Failure::other(target.display(), message));
     }
     // A default name does not request a form, because a .npy file may have been packed as plain bytes.
@@ -171,7 +171,7 @@ pub(super) fn decoding<'a>(threads: Threads) -> UnpackOptions<'a> {
     }
 }
 
-/// Returns the text of the metadata as it is in the file.
+/// Returns the text of the metadata as stored in the file.
 fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
     match file.metadata() {
         Ok(Some(metadata)) => Ok(metadata.text().clone()),
@@ -193,7 +193,7 @@ fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
         Some(chunk) => Ok(chunk.plain_offset()),
         None if index == chunks.len() as u64 => Ok(file.len()),
         None => {
-            let message = format!("chunk {index} of {start}..{end}, there are {}", chunks.len());
+            let message = format!("expected chunks up to {}, found {start}..{end}", chunks.len());
             Err(Failure::other("--chunks", message))
         }
     };

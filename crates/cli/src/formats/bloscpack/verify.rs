@@ -39,7 +39,7 @@ fn report_json(path: &Path, report: &VerifyReport, len: u64, is_decoded: bool) -
     })
 }
 
-/// The findings, and the number of bytes of data, which is 0 if the file cannot be opened.
+/// The report, and the length of the data in bytes, which is 0 if the file cannot be opened.
 struct Checked {
     report: VerifyReport,
     len: u64,

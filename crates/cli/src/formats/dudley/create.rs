@@ -87,8 +87,10 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
         return Ok(Verdict::Fine);
     }
     for missing in &report.missing {
-        output
-            .say(&format_args!("{}: no data for {missing}: filled with zeros", target_name(path)));
+        output.say(&format_args!(
+            "{}: no data for {missing}, which was filled with zeros",
+            target_name(path)
+        ));
     }
     if !is_standard(path) {
         output.result(&format_args!("{}: {}", name(path), count(report.len, "byte")))?;

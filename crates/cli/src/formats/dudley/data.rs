@@ -48,11 +48,11 @@ fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File,
     match file.contradiction() {
         Ok(None) => {}
         Ok(Some(change)) => output.say(&format_args!(
-            "warning: {}: the given layout contradicts the one that is appended to the file: {change}",
+            "warning: {}: the given layout contradicts the layout appended to the file: {change}",
             name(path)
         )),
         Err(error) => output.say(&format_args!(
-            "warning: {}: the given layout cannot be compared with the one that is appended to the file: {error}",
+            "warning: {}: the given layout cannot be compared with the layout appended to the file: {error}",
             name(path)
         )),
     }
@@ -141,7 +141,7 @@ pub(super) fn get_from(
         });
         return outcome.unwrap_or_else(|| {
             let error = read.err().unwrap_or_else(|| {
-                ErrorKind::NotData { path: path.to_owned(), what: "nothing that is stored" }.into()
+                ErrorKind::NotData { path: path.to_owned(), what: "no stored item" }.into()
             });
             Err(Failure::dudley(&request.file, error))
         });

@@ -71,7 +71,7 @@ fn print_changes(comparison: &Comparison, shown: &[Change], names: &[String; 2])
     let verdict = if comparison.keeps_files_readable() {
         "files of the first layout (-) can be read by the second (+)"
     } else if !comparison.breaks_files() {
-        "whether files of the first layout (-) can be read by the second (+) is not known"
+        "it is unknown whether files of the first layout (-) can be read by the second (+)"
     } else {
         "files of the first layout (-) cannot be read by the second (+)"
     };

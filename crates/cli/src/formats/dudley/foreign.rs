@@ -1,4 +1,4 @@
-//! `scibin dudley from-c` and `from-numpy`: make layouts from descriptions in other languages.
+//! `scibin dudley from-c` and `from-numpy`: create layouts from descriptions in other languages.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,7 +27,10 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
         return finish(dudley::import::from_numpy(name, &datatype, &command.shape), path);
     }
     if !command.shape.is_empty() {
-        return Err(Failure::other("--shape", "a .npy file states its own shape"));
+        return Err(Failure::other(
+            "--shape",
+            "--shape is not allowed for a .npy file, which states its own shape",
+        ));
     }
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
     let item = command.name.as_deref().or(stem.as_deref()).unwrap_or("data");

@@ -50,7 +50,7 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
             if command.append {
                 return add(target, collecting, &Reading::default(), output);
             }
-            let message = "another process has created the file meanwhile";
+            let message = "another process has created the file in the meantime";
             return Err(Failure::other(target.display(), message));
         }
         report
@@ -194,24 +194,26 @@ fn tell(
 ) -> Result<Verdict, Failure> {
     let CreateReport { entries, changed, absolute, left_out, holes, failures, .. } = report;
     for path in absolute {
-        output.remark(&format_args!("{path}: dropped the leading /"));
+        output.remark(&format_args!("{path}: removed the leading /"));
     }
     for path in left_out {
-        output.remark(&format_args!("{path}: left out, since it is the archive or its store"));
+        output.remark(&format_args!("{path}: omitted, because it is the archive or its store"));
     }
     for path in changed {
         output.say(&format_args!("{path}: the file changed while it was read"));
     }
     if *holes >= MANY_HOLES {
         let (name, holes) = (target.display(), size(*holes));
-        output.remark(&format_args!("{name}: {holes} of holes are zeros; --store keeps holes"));
+        output.remark(&format_args!(
+            "{name}: {holes} of holes were written as zeros; --store keeps holes"
+        ));
     }
     say_failures(target, failures, output);
     let written = is_wanted(report, collecting);
     if !written {
         let (name, files) = (target.display(), count(failures.len(), "file"));
         output.say(&format_args!(
-            "{name}: nothing {done}, since {files} could not be read; --ignore-failed-read leaves them out"
+            "{name}: nothing {done}, because {files} could not be read; --ignore-failed-read omits them"
         ));
     }
     if !is_standard(target) {

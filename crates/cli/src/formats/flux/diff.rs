@@ -92,7 +92,7 @@ fn of_archives(
     (differences, failures)
 }
 
-/// Compares an archive with the files in a directory too.
+/// Adds a comparison with the files in a directory, if one is given.
 #[cfg(unix)]
 pub(super) fn with_disk<'o>(
     options: VerifyOptions<'o>,
@@ -105,5 +105,5 @@ pub(super) fn with_disk<'o>(
 
 #[cfg(not(unix))]
 pub(super) fn with_disk<'o>(_: VerifyOptions<'o>, _: &Disk) -> Result<VerifyOptions<'o>, Failure> {
-    Err(Failure::other("-C", "archives can be compared with files on Unix only"))
+    Err(Failure::other("-C", "archives can be compared with files only on Unix"))
 }

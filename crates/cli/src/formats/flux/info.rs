@@ -142,8 +142,8 @@ fn write_text(
     writeln!(out, "{}", source.name.display())?;
     let form = match archive.form() {
         Form::Array => "an array",
-        Form::Dict => "an object of paths",
-        Form::Objects => "one object after the other",
+        Form::Dict => "an object with paths as keys",
+        Form::Objects => "consecutive objects",
     };
     let len = size(source.document.len() as u64);
     writeln!(out, "  format    Flux archive (RFC 37), {form}, {len}")?;

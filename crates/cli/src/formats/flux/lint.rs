@@ -1,4 +1,4 @@
-//! `scibin flux lint`: reports where an archive differs from RFC 37, and fixes it.
+//! `scibin flux lint`: reports the deviations of an archive from RFC 37, and fixes them on request.
 
 use std::io::{self, BufWriter, Write};
 
@@ -33,7 +33,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
         return tell(&source, profile, None, output);
     }
     let Some(target) = target else {
-        return Err(Failure::other(source.name.display(), "name an output with -o"));
+        return Err(Failure::other(source.name.display(), "set an output with -o"));
     };
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
@@ -92,7 +92,7 @@ fn tell(
             ",".clone_into(&mut before);
             write_json(&mut out, &json!(diagnostic))?;
         } else if untidy.take(diagnostic) {
-            // These are printed last, on one line.
+            // Untidy paths are printed last, on one line.
         } else if taken {
             output.say(diagnostic);
         } else {
@@ -113,7 +113,7 @@ fn tell(
         writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
     let found = match out.finish(found, |error| source.failure(error), Failure::from) {
-        // The line already contains it.
+        // The line already contains the failure.
         Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
             output.fail(&failure);
             return Ok(failure.verdict());

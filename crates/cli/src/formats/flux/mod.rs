@@ -96,8 +96,8 @@ fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     }
 }
 
-/// Formats diagnostics as lines. All untidy paths share one line, because some programs write such a path for
-/// every file.
+/// Formats diagnostics as lines. All untidy paths share a line, because some programs write such a
+/// path for every file.
 fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
     let mut untidy = Untidy::default();
     let mut lines: Vec<String> = Vec::new();
@@ -193,7 +193,7 @@ fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {
         output.remark(&format_args!(
-            "{option}: {bytes} bytes, since a leading 0 makes the number octal"
+            "{option}: {bytes} bytes, because a leading 0 makes the number octal"
         ));
     }
     bytes

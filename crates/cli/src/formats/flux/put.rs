@@ -1,4 +1,5 @@
-//! `scibin flux put`: puts an archive and its blobs into a running instance, by calling the program `flux`.
+//! `scibin flux put`: stores an archive and its blobs in a running instance, by calling the program
+//! `flux`.
 //!
 //! ```text
 //! flux kvs get --raw archive.NAME          whether an archive has the name
@@ -62,7 +63,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
         if stored.trim() != blobref.to_string() {
             let stored = stored.trim();
             return Err(fail(format!(
-                "the instance names it {stored}: does it use another hash? --hash of `flux create` sets it"
+                "the instance stored the blob as {stored}: if it uses another hash, create the archive with --hash"
             )));
         }
         progress.add(*size);
@@ -102,8 +103,8 @@ fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String,
     let stdin = child.stdin.take();
     let output = std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A program that does not need all of the input closes its end of the pipe. Its status tells
-            // whether this is a failure.
+            // A program that does not need all of the input closes its end of the pipe. Its status
+            // shows whether this is a failure.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
         child.wait_with_output()

@@ -159,7 +159,7 @@ impl Rescuer<'_> {
         // The name comes from a key, which may contain any text.
         let is_plain = ArchivePath::parse(name).is_ok_and(|path| path.components().count() == 1);
         if !is_plain {
-            return Err(Failure::other(subject, "the name cannot be that of a directory"));
+            return Err(Failure::other(subject, "the name cannot be used for a directory"));
         }
         let name = if kind == "job" { format!("job-{name}") } else { name.to_owned() };
         let target = directory.join(name);

@@ -23,11 +23,11 @@ const MAP_FROM: u64 = 1 << 30;
 
 /// An archive, with the options for reading it.
 pub(super) struct Source {
-    /// Its name in messages.
+    /// The name in messages.
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
-    /// The state that contains the archive. Its blobs are also used.
+    /// The state that contains the archive, and is also searched for its blobs.
     state: Option<BrokerState>,
 }
 
@@ -61,7 +61,7 @@ impl Source {
         match (&one.state.statedir, &one.archive) {
             (Some(state), _) => Self::of_state(state, &one.state, &one.reading),
             (None, Some(archive)) => Self::of_file(archive, &one.reading),
-            (None, None) => Err(Failure::other("ARCHIVE", "name a file, or give --statedir")),
+            (None, None) => Err(Failure::other("ARCHIVE", "expected an archive, or --statedir")),
         }
     }
 
@@ -108,7 +108,7 @@ impl Source {
         Failure::flux(&self.name, error)
     }
 
-    /// If the archive is in a damaged dump, reports what the dump lacks.
+    /// If the archive is in a damaged dump, reports the missing parts of the dump.
     pub(super) fn report_damage(&self, output: Output) -> Verdict {
         let Some(damage) = self.damage() else { return Verdict::Fine };
         output.say(&format_args!("{}: {damage}", self.name.display()));
@@ -131,7 +131,7 @@ impl Source {
     pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
-            let message = "the archive is a part of the document: name an output with -o";
+            let message = "the archive is only a part of the document: set an output with -o";
             return Err(Failure::other(self.name.display(), message));
         }
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))

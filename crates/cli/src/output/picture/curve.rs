@@ -11,7 +11,7 @@ const DOTS: usize = 4 * LINES;
 /// Bits of a braille character: the dots of its left and of its right column, from top to bottom.
 const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Draws a curve. In each column of dots, it goes from the smallest to the largest value.
+/// Draws a curve. In each column of dots, the curve spans the smallest to the largest value.
 pub(super) fn draw(curve: &Curve) -> String {
     let finite = curve.columns.iter().flatten();
     let whole =
@@ -39,7 +39,7 @@ pub(super) fn draw(curve: &Curve) -> String {
     reason = "the result is between 0 and the number of dots"
 )]
 fn dot(value: f64, whole: Span) -> usize {
-    // Halves, because the difference of two finite values may be infinite.
+    // Divide by two first, because the difference of two finite values may be infinite.
     let height = (whole.max / 2.0 - value / 2.0) / (whole.max / 2.0 - whole.min / 2.0);
     let height = if height.is_nan() { 0.5 } else { height };
     (height.clamp(0.0, 1.0) * (DOTS - 1) as f64).round() as usize
@@ -50,26 +50,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rising_line_goes_from_the_lower_left_to_the_upper_right() {
+    fn a_rising_curve_goes_from_the_lower_left_to_the_upper_right() {
         let values = (0..16).map(f64::from).collect();
         let text = draw(&Curve::new(values, 16));
         assert_eq!(text, "⠀⠀⠀⠀⠀⠀⡠⠊\n⠀⠀⠀⠀⡠⠊⠀⠀\n⠀⠀⡠⠊⠀⠀⠀⠀\n⡠⠊⠀⠀⠀⠀⠀⠀\n");
     }
 
     #[test]
-    fn a_constant_is_a_line_in_the_middle_and_nan_is_a_gap() {
+    fn a_constant_is_drawn_in_the_middle_and_nan_leaves_a_gap() {
         let text = draw(&Curve::new(vec![7.0, 7.0, f64::NAN, f64::NAN, 7.0, 7.0], 6));
         assert_eq!(text.lines().nth(2), Some("⠉⠀⠉"));
     }
 
     #[test]
-    fn columns_show_the_extremes_of_their_values() {
+    fn each_column_of_a_curve_shows_the_extremes_of_its_values() {
         let text = draw(&Curve::new(vec![0.0, 15.0, 3.0, 3.0], 2));
         assert_eq!(text, "⡇\n⡇\n⡇\n⡏\n");
     }
 
     #[test]
-    fn only_nan_draws_nothing() {
+    fn a_curve_of_only_nan_is_empty() {
         assert_eq!(draw(&Curve::new(vec![f64::NAN], 2)), "");
     }
 }

@@ -17,7 +17,8 @@ use crate::failure::{Failure, name};
 use crate::output::print::Elements;
 use crate::output::{file as output_file, one_line};
 
-/// The maximum number of elements that a curve is computed from. Of a longer array, every k-th element is read.
+/// The maximum number of elements from which a curve is computed. For a longer array, only every
+/// k-th element is read.
 const MAX_CURVE: u64 = 1 << 24;
 
 /// Draws an array as requested: as a PNG file, or in the terminal.
@@ -48,8 +49,7 @@ pub(crate) fn draw<E: From<io::Error>>(
         return Ok(io::stdout().lock().write_all(text.as_bytes())?);
     };
     if let Drawing::Curve { .. } = drawing {
-        let message =
-            "a picture has 2 dimensions, but the array has 1, which --preview draws as a curve";
+        let message = "expected an array with 2 dimensions, found 1: --preview draws it as a curve";
         return Err(unsuitable(message.to_owned()));
     }
     let body = |out: &mut dyn Write| {
@@ -90,14 +90,15 @@ enum Drawing {
 }
 
 impl Drawing {
-    /// Returns the way in which an array is drawn, or a sentence that says why it is not.
+    /// Returns the way in which an array is drawn, or a sentence with the reason why it cannot be
+    /// drawn.
     fn of<E>(array: &Elements<'_, E>) -> Result<Self, String> {
         let datatype = Datatype::from_json(&array.dtype).map_err(|error| error.to_string())?;
         match *array.shape {
             _ if array.shape.contains(&0) => Err("the array has no elements to draw".to_owned()),
             [rows, columns] => Ok(Self::Image { rows, columns }),
             [len] => Ok(Self::Curve { len }),
-            [] => Err("a single element has no picture".to_owned()),
+            [] => Err("a single element cannot be drawn".to_owned()),
             _ => Err(format!(
                 "a picture has 2 dimensions, but the array has {}; --slice selects a plane, such as --slice {}",
                 array.shape.len(),
@@ -110,7 +111,7 @@ impl Drawing {
     }
 }
 
-/// An image reduced to the size of the screen, by leaving out rows and columns.
+/// An image reduced to the size of the screen by omitting rows and columns.
 struct Reduced {
     plane: Plane,
     step: u64,
@@ -161,7 +162,7 @@ fn curve_text<E: From<io::Error>>(
     ))
 }
 
-/// Says which elements were read, if not all of them.
+/// Returns a remark about which elements were read, unless all were.
 fn sampled(step: u64) -> String {
     if step == 1 { String::new() } else { format!("1 of {step} elements along each axis; ") }
 }
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_at_most_six_digits() {
+    fn statistics_have_at_most_six_digits() {
         let numbers = [0.0, -2.999_971_2, 787.720_276, 1e6, 1.234_567_8e-9, -3e300, f64::INFINITY];
         let expected = ["0", "-2.99997", "787.72", "1000000", "1.23457e-9", "-3e300", "inf"];
         assert_eq!(numbers.map(short), expected);

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_has_the_colors_of_two_pixels() {
+    fn a_terminal_cell_has_the_colours_of_two_pixels() {
         let image = |depth| {
             image(&plane(&[0.0, 1.0, 1.0, 0.0], 2), &Stretch::default(), ColorMap::Grey, depth)
         };
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn nan_and_a_missing_last_row_have_the_background_of_the_terminal() {
+    fn nan_and_a_missing_last_row_show_the_terminal_background() {
         let values = [f32::NAN, 1.0, f32::NAN, 0.0, 0.0, f32::NAN];
         let image = image(&plane(&values, 2), &Stretch::default(), ColorMap::Grey, Depth::Palette);
         assert_eq!(
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn greys_are_nearer_than_the_cube_between_its_levels() {
+    fn between_cube_levels_the_nearest_palette_colour_is_a_grey() {
         assert_eq!(palette([48, 48, 48]), 236);
         assert_eq!(palette([255, 0, 0]), 196);
         assert_eq!(palette([0x5d, 0xc9, 0x63]), 77);

@@ -39,7 +39,7 @@ pub enum Existing {
     Newer,
 }
 
-/// What to do with an entry.
+/// The handling of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The path does not exist: create it.

@@ -111,7 +111,7 @@ impl<'o> Extractor<'o> {
         /// Sets which symbolic links are created.
         links: LinkPolicy;
 
-        /// Sets limits on what is written.
+        /// Sets limits on the files and bytes to write.
         limits: Limits;
 
         /// Rejects files with blobs that are named by another hash.
