@@ -278,7 +278,7 @@ mod tests {
             assert!(
                 report.diagnostics[0]
                     .message
-                    .starts_with("chunk 0: adler32 of the stored bytes is ")
+                    .starts_with("chunk 0: the adler32 of the stored bytes is ")
             );
         }
     }

@@ -214,7 +214,7 @@ mod tests {
         );
         for (options, message) in [
             (v2.clone().metadata(&json!({})), "no metadata in version 2"),
-            (v2.clone().max_app_chunks(1), "no room for appending in version 2"),
+            (v2.clone().max_app_chunks(1), "no space for appending in version 2"),
             (v2.version(Version::V1), "writing is not supported in version 1"),
         ] {
             assert_eq!(refused(&options).to_string(), message);

@@ -187,5 +187,5 @@ fn the_data_of_a_reader_is_a_source_for_another_reader() {
     damaged[end - 1] ^= 1;
     let source: &dyn ReadAt = &Reader::from_bytes(damaged).unwrap();
     let error = source.bytes_at(95_000, 10).unwrap_err();
-    assert!(error.is_bad_data() && error.to_string().contains("chunk 9: adler32"), "{error}");
+    assert!(error.is_bad_data() && error.to_string().contains("chunk 9: the adler32"), "{error}");
 }

@@ -108,7 +108,7 @@ fn unpacking_bad_data_exits_with_status_1_and_leaves_no_file() {
         let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", goal]);
         assert_eq!(status(&output), 1, "{}", stderr(&output));
         assert!(
-            stderr(&output).starts_with("scibin: a.blp: chunk 2: adler32"),
+            stderr(&output).starts_with("scibin: a.blp: chunk 2: the adler32"),
             "{}",
             stderr(&output)
         );

@@ -27,7 +27,7 @@ fn new_writes_the_native_file_of_the_specification() {
     assert!(stderr(&again).contains("--force"), "{}", stderr(&again));
     let output = new(&["--force", "--apart", "--order", ">"]);
     assert_eq!(status(&output), 0);
-    assert_eq!(stderr(&output), "scibin: run.bdud: no data for /x: filled with zeros\n");
+    assert_eq!(stderr(&output), "scibin: run.bdud: no data for /x, which was filled with zeros\n");
     let mut expected = b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0\0\x03".to_vec();
     expected.resize(48, 0);
     assert_eq!(folder.read("run.bdud"), expected);
