@@ -35,6 +35,7 @@
 
 mod colors;
 mod curve;
+mod npy;
 mod reduce;
 mod stretch;
 mod values;

@@ -1,7 +1,6 @@
 //! Drawing arrays: as PNG files, and in the terminal.
 
 mod curve;
-mod elements;
 mod png;
 mod terminal;
 
@@ -10,7 +9,6 @@ use std::io::{self, Write};
 use binio::array::{Datatype, ElementsError, Slice};
 use binio::picture::{ColorMap, Curve, Plane, Stretch, Values};
 
-use self::elements::{plane, values};
 use self::terminal::Screen;
 use crate::arguments::GetRequest;
 use crate::failure::{Failure, name};
@@ -129,6 +127,15 @@ fn reduced<E: From<io::Error>>(
     Ok(Reduced { plane, step })
 }
 
+/// Reads a part of an array as an image, with at most `max_side` pixels per side.
+fn plane<E: From<io::Error>>(
+    array: &Elements<'_, E>,
+    part: &[Slice],
+    max_side: usize,
+) -> Result<Plane, E> {
+    Plane::from_npy(|out| (array.write_npy)(part, out), (array.missing)(part)?, max_side)
+}
+
 /// Returns the slice of every k-th element.
 fn every(step: u64) -> Slice {
     Slice::Range { start: None, stop: None, step: i64::try_from(step).unwrap_or(i64::MAX) }
@@ -149,7 +156,9 @@ fn curve_text<E: From<io::Error>>(
     screen: &Screen,
 ) -> Result<String, E> {
     let step = len.div_ceil(MAX_CURVE);
-    let curve = Curve::new(values(array, &[every(step)])?, 2 * screen.columns);
+    let part = [every(step)];
+    let values = Values::from_npy(|out| (array.write_npy)(&part, out), (array.missing)(&part)?)?;
+    let curve = Curve::new(values, 2 * screen.columns);
     let number = |value: Option<f64>| value.map_or("--".to_owned(), short);
     Ok(format!(
         "{}{}minimum {}, median {}, maximum {}, NaN {}\n",
