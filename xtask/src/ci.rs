@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{build_programs, cargo, no_more, program, root, run};
-use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools};
+use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 5;
@@ -44,6 +44,7 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
         ("assets", || assets(&[])),
         ("minimum toolchain", || msrv::msrv(&[])),
         ("other systems", || targets::targets(&[])),
+        ("web page", web::test),
         ("packages", || package(&[])),
         ("interoperability", || python::interop(&[])),
         ("address sanitizer", || sanitize::sanitize(&[])),

@@ -14,6 +14,7 @@ mod python;
 mod sanitize;
 mod targets;
 mod tools;
+mod web;
 
 use std::process::ExitCode;
 
@@ -118,6 +119,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         about: "check licences, sources and versions of the dependencies (needs python3)",
         run: tools::deny,
+    },
+    Task {
+        name: "web",
+        arguments: "[--serve | --test]",
+        about: "build the web page in target/web, and serve it on this computer or test it in Chromium",
+        run: web::web,
     },
     Task {
         name: "package",

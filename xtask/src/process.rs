@@ -113,11 +113,14 @@ pub(crate) fn no_more(arguments: &[String]) -> Outcome {
 /// Skips a step for which something is not installed, and prints a message. In continuous
 /// integration the step fails instead, so that a run without a tool cannot look successful.
 pub(crate) fn skip(missing: &str) -> Outcome {
-    let is_ci = std::env::var_os("CI")
-        .is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")));
-    if is_ci {
+    if is_ci() {
         return Err(missing.to_owned());
     }
     eprintln!("skipped: {missing}");
     Ok(())
+}
+
+/// Returns `true` in continuous integration: if the environment variable `CI` is set, unless it says `0` or `false`.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }

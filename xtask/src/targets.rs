@@ -8,6 +8,9 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{cargo, no_more, output, program, run, skip};
 
+/// WebAssembly in browsers.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
 /// A target triple, and what is checked for it.
 struct Target {
     triple: &'static str,
@@ -30,11 +33,7 @@ const ALL: &[&str] = &[
 
 const TARGETS: &[Target] = &[
     // It has no files, threads or C compiler, so the default features are off.
-    Target {
-        triple: "wasm32-unknown-unknown",
-        packages: LIBRARIES,
-        options: &["--no-default-features"],
-    },
+    Target { triple: WASM, packages: LIBRARIES, options: &["--no-default-features"] },
     Target { triple: "x86_64-pc-windows-gnu", packages: ALL, options: &[] },
     Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
 ];
@@ -58,12 +57,8 @@ pub(crate) fn targets(arguments: &[String]) -> Outcome {
 
 fn check(target: &Target) -> Outcome {
     let triple = target.triple;
-    if !is_installed(triple) {
-        // The next line shows whether this succeeded.
-        let _ = run(program("rustup").args(["target", "add", triple]));
-    }
-    if !is_installed(triple) {
-        return skip(&format!("target {triple} is not installed (rustup target add {triple})"));
+    if let Err(missing) = install(triple) {
+        return skip(&missing);
     }
     let check = || {
         let mut command = cargo(&["check", "--target", triple]);
@@ -79,6 +74,18 @@ fn check(target: &Target) -> Outcome {
         .packages
         .iter()
         .try_for_each(|package| run(check().args(["--package", package]).args(target.options)))
+}
+
+/// Installs a target unless it is installed. Fails with a message if rustup cannot install it.
+pub(crate) fn install(triple: &str) -> Outcome {
+    if !is_installed(triple) {
+        // The next line shows whether this succeeded.
+        let _ = run(program("rustup").args(["target", "add", triple]));
+    }
+    if is_installed(triple) {
+        return Ok(());
+    }
+    Err(format!("target {triple} is not installed (rustup target add {triple})"))
 }
 
 /// Replaces the C compiler for a target by a program that does nothing. The crate `cc` reads these variables.

@@ -1,0 +1,145 @@
+//! What the page shows of an open file, whatever its format.
+
+use std::io::Write;
+use std::ops::Range;
+
+use binio::diagnostic::kind_by_signature;
+use binio::{Limits, ReadAt};
+use serde_json::{Value, json};
+use wasm_bindgen::JsError;
+
+use crate::array::Array;
+use crate::source::Source;
+use crate::{asdf, bloscpack, dudley, flux};
+
+pub(crate) type Result<T> = std::result::Result<T, JsError>;
+
+/// The maximum number of rows of a table.
+const MAX_ROWS: usize = 2000;
+
+/// An open file.
+pub(crate) trait Format {
+    /// Returns facts about the file as pairs of name and text, in the order in which they are shown.
+    fn about(&self) -> Vec<(&'static str, String)>;
+
+    /// Returns the node at a pointer without its descendants.
+    fn node(&self, pointer: &str) -> Result<Value>;
+
+    /// Returns some children of the node at a pointer.
+    fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
+
+    /// Returns the nodes that `is_wanted` accepts, given their key and text, but at most `max`.
+    fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
+
+    /// Writes the node at a pointer as text: a container as JSON.
+    fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
+
+    /// Writes the tree as JSON.
+    fn write_json(&self, out: &mut dyn Write) -> Result<()>;
+
+    /// Returns the array at a pointer.
+    fn array(&self, pointer: &str) -> Result<Array<'_>>;
+
+    /// Returns the parts of the file, such as its blocks.
+    fn parts(&self) -> Result<Table>;
+
+    /// Returns the diagnostics found so far.
+    fn diagnostics(&self) -> Vec<Value>;
+}
+
+/// Limits for a browser, whose memory for WebAssembly is 4 GiB.
+pub(crate) fn limits() -> Limits {
+    Limits::default().max_alloc(1 << 30).max_decoded(1 << 30)
+}
+
+/// Opens the first file of the registry that has a known format. The others may be needed to read it.
+pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
+    let files = Source::all();
+    let is_layout = |file: &Source| file.name().ends_with(".dud");
+    let layout = files.iter().find(|file| is_layout(file));
+    let mut head = Vec::new();
+    for file in files.iter().filter(|file| !is_layout(file)) {
+        head = file.bytes_at(0, usize::try_from(file.len().min(64)).unwrap_or(0))?.to_vec();
+        let opened: Box<dyn Format> = match &*head {
+            [b'#', b'A', b'S', b'D', b'F', ..] => Box::new(asdf::File::open(file)?),
+            [b'b', b'l', b'p', b'k', ..] => Box::new(bloscpack::File::open(file)?),
+            [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..] => {
+                Box::new(dudley::File::open(file, layout)?)
+            }
+            _ if layout.is_some() => Box::new(dudley::File::open(file, layout)?),
+            _ if matches!(head.trim_ascii_start(), [b'[' | b'{', ..]) => {
+                Box::new(flux::File::open(file)?)
+            }
+            _ => continue,
+        };
+        return Ok((file.name(), opened));
+    }
+    match layout {
+        Some(layout) => Ok((layout.name(), Box::new(dudley::LayoutFile::open(layout)?))),
+        None => Err(unknown(&head)),
+    }
+}
+
+fn unknown(head: &[u8]) -> JsError {
+    let kind = kind_by_signature(head).map(|kind| format!("This is {kind}. ")).unwrap_or_default();
+    JsError::new(&format!(
+        "{kind}The page knows ASDF, Bloscpack, native Dudley files, Flux archives in JSON, and Dudley layouts whose \
+         name ends with .dud. A stream without the signature of Dudley is opened together with its layout."
+    ))
+}
+
+/// Returns an error with a message of this page.
+pub(crate) fn failure(message: &str) -> JsError {
+    JsError::new(message)
+}
+
+/// A table of the parts of a file.
+pub(crate) struct Table {
+    title: &'static str,
+    columns: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+    more: usize,
+}
+
+impl Table {
+    /// Makes a table with the first rows.
+    pub(crate) fn new(
+        title: &'static str,
+        columns: &'static [&'static str],
+        rows: impl ExactSizeIterator<Item = Vec<String>>,
+    ) -> Self {
+        let more = rows.len().saturating_sub(MAX_ROWS);
+        Self { title, columns, rows: rows.take(MAX_ROWS).collect(), more }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        json!({"title": self.title, "columns": self.columns, "rows": self.rows, "more": self.more})
+    }
+}
+
+/// Formats a size in bytes for people: `1.5 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[allow(clippy::cast_precision_loss, reason = "one decimal is shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// Shortens text for one line of the tree.
+pub(crate) fn line(text: &str) -> String {
+    const MAX: usize = 120;
+    let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = characters.by_ref().take(MAX).collect();
+    if characters.next().is_some() {
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,159 @@
+//! A cache of the pages of a file that were read last.
+
+use std::ops::Range;
+
+use binio::Result;
+use binio::source::check_range;
+
+/// The number of pages from which a read bypasses the cache, because it would replace most of the pages.
+const MAX_CACHED: u64 = 4;
+
+/// The pages of one file that were read last.
+pub(crate) struct Pages {
+    size: u64,
+    capacity: usize,
+    len: u64,
+    /// The pages with their numbers. The page that was used last is at the end.
+    pages: Vec<(u64, Vec<u8>)>,
+}
+
+impl Pages {
+    /// Creates an empty cache of at most `capacity` pages of `size` bytes, for a file of `len` bytes.
+    pub(crate) fn new(size: u64, capacity: usize, len: u64) -> Self {
+        Self { size, capacity, len, pages: Vec::new() }
+    }
+
+    /// Returns the length of the file.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Keeps the first page, which has been read already.
+    pub(crate) fn insert_first(&mut self, bytes: Vec<u8>) {
+        if bytes.len() as u64 == self.size.min(self.len) {
+            self.pages.push((0, bytes));
+        }
+    }
+
+    /// Fills the buffer with the bytes at `offset`. `fetch` reads a range of the file; it is called at most once.
+    pub(crate) fn read(
+        &mut self,
+        buf: &mut [u8],
+        offset: u64,
+        fetch: impl FnOnce(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        check_range(self.len, offset, buf.len() as u64)?;
+        if buf.is_empty() {
+            return Ok(());
+        }
+        let end = offset + buf.len() as u64;
+        let wanted = offset / self.size..end.div_ceil(self.size);
+        let is_missing = |number: &u64| !self.pages.iter().any(|(held, _)| held == number);
+        if wanted.end - wanted.start > MAX_CACHED {
+            return fetch(offset, buf);
+        }
+        let missing = wanted.clone().find(is_missing).zip(wanted.clone().rev().find(is_missing));
+        if let Some((first, last)) = missing {
+            self.fetch_pages(first..last + 1, fetch)?;
+        }
+        for number in wanted {
+            self.copy(number, buf, offset);
+        }
+        Ok(())
+    }
+
+    /// Reads consecutive pages with a single call, and keeps them.
+    fn fetch_pages(
+        &mut self,
+        numbers: Range<u64>,
+        fetch: impl FnOnce(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let start = numbers.start * self.size;
+        let len = (numbers.end * self.size).min(self.len) - start;
+        let mut bytes = binio::memory::reserve("pages of a file", len)?;
+        bytes.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+        fetch(start, &mut bytes)?;
+        self.pages.retain(|(held, _)| !numbers.contains(held));
+        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
+        self.pages.extend(numbers.zip(bytes.chunks(size).map(<[u8]>::to_vec)));
+        let excess = self.pages.len().saturating_sub(self.capacity);
+        self.pages.drain(..excess);
+        Ok(())
+    }
+
+    /// Copies the part of a page that overlaps the buffer, and marks the page as used.
+    fn copy(&mut self, number: u64, buf: &mut [u8], offset: u64) {
+        let Some(index) = self.pages.iter().position(|(held, _)| *held == number) else { return };
+        let page = self.pages.remove(index);
+        let start = number * self.size;
+        let from = offset.max(start);
+        let to = (offset + buf.len() as u64).min(start + page.1.len() as u64);
+        // Both differences are at most the length of something in memory.
+        let [into, inside, len] =
+            [from - offset, from - start, to - from].map(|it| usize::try_from(it).unwrap_or(0));
+        buf[into..into + len].copy_from_slice(&page.1[inside..inside + len]);
+        self.pages.push(page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a range of 100 bytes through pages of 8 bytes, and returns the range that was fetched.
+    fn read(pages: &mut Pages, range: Range<u64>) -> Option<Range<u64>> {
+        let data: Vec<u8> = (0..100).collect();
+        let mut fetched = None;
+        let mut found = vec![0; (range.end - range.start) as usize];
+        pages
+            .read(&mut found, range.start, |offset, buf| {
+                let end = offset as usize + buf.len();
+                buf.copy_from_slice(&data[offset as usize..end]);
+                fetched = Some(offset..end as u64);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, data[range.start as usize..range.end as usize]);
+        fetched
+    }
+
+    #[test]
+    fn whole_pages_are_fetched_once_up_to_the_end_of_the_file() {
+        let mut pages = Pages::new(8, 4, 100);
+        assert_eq!(read(&mut pages, 9..10), Some(8..16));
+        assert_eq!(read(&mut pages, 8..16), None);
+        assert_eq!(read(&mut pages, 97..100), Some(96..100));
+        assert_eq!(read(&mut pages, 96..99), None);
+    }
+
+    #[test]
+    fn a_read_of_several_pages_fetches_the_missing_ones_in_one_go() {
+        let mut pages = Pages::new(8, 4, 100);
+        read(&mut pages, 16..17);
+        assert_eq!(read(&mut pages, 10..30), Some(8..32));
+        assert_eq!(read(&mut pages, 8..32), None);
+    }
+
+    #[test]
+    fn the_page_that_was_not_used_for_longest_is_dropped() {
+        let mut pages = Pages::new(8, 2, 100);
+        for range in [0..1, 8..9, 0..1, 16..17] {
+            read(&mut pages, range);
+        }
+        assert_eq!(read(&mut pages, 0..1), None);
+        assert_eq!(read(&mut pages, 8..9), Some(8..16));
+    }
+
+    #[test]
+    fn a_long_read_bypasses_the_pages() {
+        let mut pages = Pages::new(8, 2, 100);
+        assert_eq!(read(&mut pages, 3..60), Some(3..60));
+        assert_eq!(read(&mut pages, 3..60), Some(3..60));
+    }
+
+    #[test]
+    fn a_read_past_the_end_is_an_error() {
+        let mut pages = Pages::new(8, 2, 100);
+        assert!(pages.read(&mut [0; 2], 99, |_, _| panic!("fetched")).is_err());
+    }
+}

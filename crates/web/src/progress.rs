@@ -1,0 +1,71 @@
+//! Telling the page how much of an array has been read.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+
+use js_sys::Function;
+use wasm_bindgen::JsValue;
+
+/// The number of bytes after which the page is told again.
+const STEP: u64 = 4 << 20;
+
+thread_local! {
+    static LISTENER: RefCell<Option<Function>> = const { RefCell::new(None) };
+}
+
+/// Sets the function that is called with the number of bytes read and their total.
+pub(crate) fn listen(listener: Function) {
+    LISTENER.set(Some(listener));
+}
+
+/// The progress of reading an array.
+pub(crate) struct Reporting {
+    done: u64,
+    total: u64,
+    next: u64,
+}
+
+impl Reporting {
+    pub(crate) fn new(total: u64) -> Self {
+        Self { done: 0, total, next: STEP }
+    }
+
+    /// Wraps the writer of the elements.
+    pub(crate) fn writer<'a, 'w>(&'a mut self, out: &'a mut (dyn Write + 'w)) -> Writer<'a, 'w> {
+        Writer { reporting: self, out }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "JavaScript counts in floats")]
+    fn add(&mut self, bytes: usize) {
+        self.done += bytes as u64;
+        if self.done < self.next {
+            return;
+        }
+        self.next = self.done + STEP;
+        LISTENER.with_borrow(|listener| {
+            if let Some(listener) = listener {
+                let (done, total) = ((self.done as f64).into(), (self.total as f64).into());
+                // If the page cannot be told, the array is read nevertheless.
+                let _ = listener.call2(&JsValue::NULL, &done, &total);
+            }
+        });
+    }
+}
+
+/// A writer that counts the bytes.
+pub(crate) struct Writer<'a, 'w> {
+    reporting: &'a mut Reporting,
+    out: &'a mut (dyn Write + 'w),
+}
+
+impl Write for Writer<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.reporting.add(written);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

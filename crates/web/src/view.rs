@@ -1,0 +1,201 @@
+//! Images and curves of arrays.
+
+use std::io::{self, Write};
+
+use binio::array::Slice;
+use binio::picture::{ColorMap, Curve, Plane, Range, Scale, Stretch, Values};
+use serde_json::{Value, json};
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{Clamped, JsError};
+
+use crate::array::{Array, check_not_empty};
+use crate::document::{Result, failure};
+use crate::progress::Reporting;
+
+/// The size in bytes up to which all elements of a local file are read for a picture, and of a file on a server.
+/// Of a larger array that is not compressed, every k-th row and column is read.
+const MAX_READ: u64 = 1 << 30;
+const MAX_READ_REMOTE: u64 = 32 << 20;
+
+/// The maximum number of elements that a curve is computed from.
+const MAX_CURVE: u64 = 1 << 22;
+
+/// The number of bars of a histogram.
+const BARS: usize = 128;
+
+/// An image of an array, reduced to the size of the screen.
+#[wasm_bindgen]
+pub struct Picture {
+    plane: Plane,
+    /// Every how many rows and columns were read.
+    sampled: u64,
+}
+
+impl Picture {
+    pub(crate) fn new(array: &Array<'_>, max_side: usize, is_remote: bool) -> Result<Self> {
+        check_not_empty(array)?;
+        let &[rows, columns] = array.shape() else {
+            return Err(failure("An image has two dimensions."));
+        };
+        let max_read = if is_remote { MAX_READ_REMOTE } else { MAX_READ };
+        let is_sampled = array.byte_size() > max_read && !array.is_compressed();
+        let sampled = if is_sampled { rows.max(columns).div_ceil(max_side as u64) } else { 1 };
+        let part = array.slice(&[every(sampled), every(sampled)])?;
+        let mut reporting = Reporting::new(part.byte_size());
+        let plane = Plane::from_npy(
+            |out| written(&part, &mut reporting.writer(out)),
+            part.mask()?,
+            max_side,
+        )?;
+        Ok(Self { plane, sampled })
+    }
+}
+
+/// Writes an array as `.npy`, with an error type that the functions of `binio::picture` accept.
+fn written(array: &Array<'_>, out: &mut dyn Write) -> Result<()> {
+    array.write_npy(out)
+}
+
+/// Returns the slice of every k-th element.
+fn every(step: u64) -> Slice {
+    Slice::Range { start: None, stop: None, step: i64::try_from(step).unwrap_or(i64::MAX) }
+}
+
+#[wasm_bindgen]
+impl Picture {
+    /// Returns the number of columns.
+    #[wasm_bindgen(getter)]
+    pub fn width(&self) -> usize {
+        self.plane.width()
+    }
+
+    /// Returns the number of rows.
+    #[wasm_bindgen(getter)]
+    pub fn height(&self) -> usize {
+        self.plane.height()
+    }
+
+    /// Returns the number of elements of the array along each side of a pixel.
+    #[wasm_bindgen(getter)]
+    #[allow(clippy::cast_precision_loss, reason = "JavaScript counts in floats")]
+    pub fn step(&self) -> f64 {
+        (self.plane.step() * self.sampled) as f64
+    }
+
+    /// Returns `true` if every k-th row and column was read, instead of computing means.
+    #[wasm_bindgen(getter)]
+    pub fn is_sampled(&self) -> bool {
+        self.sampled > 1
+    }
+
+    /// Returns the values that become black and white, for two percentiles.
+    pub fn limits(&self, low: f64, high: f64) -> Vec<f64> {
+        let stretch = Stretch { range: Range::Percentiles(low, high), ..Stretch::default() };
+        let limits = stretch.limits(self.plane.values());
+        limits.map(|(low, high)| vec![low, high]).unwrap_or_default()
+    }
+
+    /// Returns the pixels as RGBA, given the values that become black and white.
+    pub fn render(
+        &self,
+        low: f64,
+        high: f64,
+        scale: &str,
+        colors: &str,
+    ) -> std::result::Result<Clamped<Vec<u8>>, JsError> {
+        let stretch = Stretch { range: Range::Values(low, high), scale: scale_of(scale)? };
+        Ok(Clamped(self.plane.to_rgba(&stretch, colors_of(colors)?)))
+    }
+
+    /// Returns the histogram of the finite values as JSON: `{"min", "max", "counts", "nan"}`.
+    pub fn histogram(&self) -> String {
+        histogram(self.plane.values()).to_string()
+    }
+}
+
+/// Returns the colours of a map as RGBA, from dark to light.
+#[wasm_bindgen]
+pub fn color_bar(width: usize, colors: &str) -> std::result::Result<Clamped<Vec<u8>>, JsError> {
+    let map = colors_of(colors)?;
+    #[allow(clippy::cast_precision_loss, reason = "the width of a bar on the screen")]
+    let color = |x: usize| {
+        let [red, green, blue] = map.color(x as f64 / (width.max(2) - 1) as f64);
+        [red, green, blue, 255]
+    };
+    Ok(Clamped((0..width).flat_map(color).collect()))
+}
+
+fn scale_of(name: &str) -> Result<Scale> {
+    match name {
+        "linear" => Ok(Scale::Linear),
+        "sqrt" => Ok(Scale::Sqrt),
+        "log" => Ok(Scale::Log),
+        "asinh" => Ok(Scale::Asinh),
+        _ => Err(failure("unknown scale")),
+    }
+}
+
+fn colors_of(name: &str) -> Result<ColorMap> {
+    match name {
+        "grey" => Ok(ColorMap::Grey),
+        "viridis" => Ok(ColorMap::Viridis),
+        "inferno" => Ok(ColorMap::Inferno),
+        _ => Err(failure("unknown colour map")),
+    }
+}
+
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "the index of a bar is clamped to the bars"
+)]
+fn histogram(values: &[f64]) -> Value {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    let nan = values.iter().filter(|value| value.is_nan()).count();
+    let (Some(min), Some(max)) = (finite().reduce(f64::min), finite().reduce(f64::max)) else {
+        return json!({"min": null, "max": null, "counts": [], "nan": nan});
+    };
+    let mut counts = vec![0_u64; BARS];
+    for value in finite() {
+        // Halves, because the difference of two finite values may be infinite.
+        let position = (value / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) * BARS as f64;
+        counts[(position as usize).min(BARS - 1)] += 1;
+    }
+    json!({"min": min, "max": max, "counts": counts, "nan": nan})
+}
+
+/// Returns the curve of a one-dimensional array as JSON:
+/// `{"columns": [[min, max] or null, ..], "step", "min", "max", "median", "nan", "histogram"}`.
+pub(crate) fn curve(array: &Array<'_>, max_columns: usize) -> Result<Value> {
+    check_not_empty(array)?;
+    let &[len] = array.shape() else { return Err(failure("A curve has one dimension.")) };
+    let step = len.div_ceil(MAX_CURVE);
+    let part = array.slice(&[every(step)])?;
+    let mut reporting = Reporting::new(part.byte_size());
+    let values = Values::from_npy(|out| written(&part, &mut reporting.writer(out)), part.mask()?)?;
+    let histogram = histogram(&values);
+    let curve = Curve::new(values, max_columns);
+    let columns: Vec<_> =
+        curve.columns.iter().map(|span| span.map(|span| [span.min, span.max])).collect();
+    Ok(json!({
+        "columns": columns, "step": step, "min": curve.range.map(|range| range.min),
+        "max": curve.range.map(|range| range.max), "median": curve.median, "nan": curve.nan,
+        "histogram": histogram,
+    }))
+}
+
+/// A writer that passes bytes on to a function of JavaScript.
+pub(crate) struct Sink<'a>(pub(crate) &'a js_sys::Function);
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = js_sys::Uint8Array::from(bytes);
+        let called = self.0.call1(&wasm_bindgen::JsValue::NULL, &piece);
+        called.map(|_| bytes.len()).map_err(|error| io::Error::other(format!("{error:?}")))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
