@@ -40,14 +40,14 @@ pub(crate) fn deny(arguments: &[String]) -> Outcome {
     run(cargo(&["deny", "check", "advisories"]).env("PATH", &path))
 }
 
-/// Returns the `PATH` on which cargo finds a subcommand, which is installed into `target/tools` if necessary.
+/// Returns the `PATH` on which cargo finds a subcommand, which is installed into `target/tools/cargo` if necessary.
 /// Returns `None` without Python.
 fn search_path(subcommand: &str) -> Result<Option<OsString>, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if output(&mut cargo(&[subcommand, "--version"])).is_some() {
         return Ok(Some(path));
     }
-    let Some(python) = environment(&root().join("target/tools"), PACKAGES)? else {
+    let Some(python) = environment(&root().join("target/tools/cargo"), PACKAGES)? else {
         return Ok(None);
     };
     let folder = python.parent().map(Path::to_path_buf);

@@ -94,7 +94,8 @@ fn browser() -> Option<PathBuf> {
     };
     find().or_else(|| {
         if is_ci() {
-            // The outcome shows in the next line.
+            // The next line shows whether this succeeded.
+            let _ = run(program("apt-get").args(["update", "--quiet"]));
             let _ = run(program("apt-get").args(["install", "--yes", "--quiet", "chromium"]));
         }
         find()
@@ -119,7 +120,7 @@ fn build() -> Result<PathBuf, String> {
     run(program(bindgen)
         .args(["--target", "web", "--no-typescript", "--out-dir"])
         .arg(&folder)
-        .arg(format!("crates/web/target/{}/release/scibin_web.wasm", WASM)))?;
+        .arg(format!("crates/web/target/{WASM}/release/scibin_web.wasm")))?;
     let module = folder.join("scibin_web_bg.wasm");
     run(program("node")
         .arg(node.join("binaryen/bin/wasm-opt"))
