@@ -411,7 +411,7 @@ fn mismatched_types_buffers_and_layouts_are_rejected() {
     assert_eq!(message(made.read::<i32>().unwrap_err()), "elements are <u4, not i32");
     assert_eq!(
         message(made.read_into(&mut [0_u32; 5]).unwrap_err()),
-        "the buffer has 5 elements, but 6 are needed"
+        "the buffer has 5 elements, expected 6"
     );
     let mut short = [0; 23];
     assert!(made.read_bytes_into(&mut short, Order::C, ByteOrder::Native).is_err());

@@ -79,7 +79,7 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
     let named = named.count();
     let Some(left) = shape.len().checked_sub(named) else {
         let (slices, dimensions) = (count(named, "slice"), count(shape.len(), "dimension"));
-        return Err(invalid(format!("{slices} for {dimensions}")));
+        return Err(invalid(format!("too many slices: {slices} for {dimensions}")));
     };
     let mut ellipses = slices.iter().filter(|slice| matches!(slice, Slice::Ellipsis));
     if ellipses.nth(1).is_some() {
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn too_many_slices_and_steps_of_0_are_rejected() {
         let error = resolve(&[Slice::ALL; 3], &[4, 3]).unwrap_err();
-        assert_eq!(error.to_string(), "slice: 3 slices are too many for 2 dimensions");
+        assert_eq!(error.to_string(), "slice: too many slices: 3 slices for 2 dimensions");
         let error = resolve(&[range(None, None, 0)], &[4]).unwrap_err();
         assert_eq!(error.to_string(), "slice: the step on axis 0 must not be 0");
     }

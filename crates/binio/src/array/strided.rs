@@ -89,8 +89,10 @@ impl Strided {
         check_shape(&shape)?;
         if strides.len() != shape.len() {
             let dimensions = diagnostic::count(shape.len(), "dimension");
-            let message =
-                format!("{} for {dimensions}", diagnostic::count(strides.len(), "stride"));
+            let message = format!(
+                "expected one stride per dimension, found {} for {dimensions}",
+                diagnostic::count(strides.len(), "stride")
+            );
             return Err(ElementsError::Strides(message));
         }
         let strided = Self { offset, shape, strides, itemsize };

@@ -66,7 +66,7 @@ impl<D> Array<D> {
         let (expected, found) = (datatype.itemsize(), layout.itemsize());
         if expected != found {
             let expected = count(expected, "byte");
-            let message = format!("elements of {expected} in a layout for {found}");
+            let message = format!("elements have {expected}, but the layout expects {found}");
             return Err(ElementsError::Datatype(message));
         }
         Ok(Self { data, datatype, layout, limits })

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_copied() {
+    fn literals_are_copied_to_the_output() {
         assert_eq!(decoded(b"\x02abc", 3).unwrap(), b"abc");
         assert_eq!(
             decoded(b"\x22abc", 3).unwrap(),

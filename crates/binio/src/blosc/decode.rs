@@ -73,8 +73,8 @@ impl<'a> Buffer<'a> {
         if header.block_count() > 0 && !header.is_memcpyed() {
             let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
             if u64::from(blocksize) > stored * header.codec().max_expansion() {
-                let stored = diagnostic::count(stored, "byte");
-                let message = format!("blocksize {blocksize} cannot come from {stored}");
+                let stored = diagnostic::count(stored, "compressed byte");
+                let message = format!("blocksize {blocksize} is more than {stored} can decode to");
                 return Err(Error::invalid(message).at(8));
             }
         }
@@ -284,7 +284,7 @@ impl<'a> Buffer<'a> {
         if len % count != 0 {
             let (len, streams) =
                 (diagnostic::count(len, "byte"), diagnostic::count(count, "stream"));
-            let message = format!("{len} in {streams}");
+            let message = format!("{len} cannot be divided into {streams} of equal size");
             return Err(Error::invalid(message).at(entry as u64));
         }
         Ok(Streams { bytes: self.bytes, at, codec: self.header.codec(), len: len / count })
@@ -354,7 +354,7 @@ impl<'a> Streams<'a> {
         }
         if stream.len() > worst_len(place.len()) {
             let (len, room) = (diagnostic::count(len, "byte"), place.len());
-            let message = format!("stream of {len} for {room}, more than any codec makes");
+            let message = format!("a stream of {len} is longer than any codec produces for {room}");
             return Err(Error::invalid(message).at(at as u64));
         }
         decoders.decode(self.codec, stream, (at + WORD) as u64, place)?;
@@ -383,7 +383,7 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
         return Ok(());
     }
     let [len, expected] = [len, expected].map(|size| diagnostic::count(size, "byte"));
-    Err(Error::invalid(format!("buffer of {len} for {expected} of data")))
+    Err(Error::invalid(format!("the output has {len}, but the data has {expected}")))
 }
 
 /// Returns the first `len` bytes of a buffer, which is replaced by a larger one if necessary.
@@ -403,7 +403,7 @@ fn zeroed(len: usize) -> Result<Vec<u8>> {
 fn out_of_memory(len: usize) -> Error {
     io::Error::new(
         io::ErrorKind::OutOfMemory,
-        format!("no memory for {}", diagnostic::count(len, "byte")),
+        format!("cannot allocate {}", diagnostic::count(len, "byte")),
     )
     .into()
 }
@@ -543,7 +543,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: 400 bytes do not divide into 3 equal streams at offset 16"
+            "block 0: 400 bytes cannot be divided into 3 streams of equal size at offset 16"
         );
     }
 
@@ -594,7 +594,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: a stream of 512 bytes is longer than any codec produces for 1 bytes at offset 20"
+            "block 0: a stream of 512 bytes is longer than any codec produces for 1 byte at offset 20"
         );
     }
 

@@ -92,11 +92,15 @@ impl fmt::Display for ElementsError {
                 f.write_str("the datatype contains Python objects, which are not bytes")
             }
             Self::Outside { low, high, len } => {
-                write!(f, "elements lie at bytes {low}..{high} of {} of data", count(*len, "byte"))
+                write!(
+                    f,
+                    "elements are at bytes {low}..{high}, but the data has only {}",
+                    count(*len, "byte")
+                )
             }
             Self::Type { datatype, asked } => write!(f, "elements are {datatype}, not {asked}"),
             Self::BufferSize { want, got } => {
-                write!(f, "buffer of {} for {want}", count(*got, "element"))
+                write!(f, "the buffer has {}, expected {want}", count(*got, "element"))
             }
             Self::Slice(message) => write!(f, "slice: {message}"),
             Self::Element { index, message } => write!(f, "element {index}: {message}"),

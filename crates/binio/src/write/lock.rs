@@ -209,7 +209,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn holder_of_a_lock_has_the_file_open_or_locks_it_on_the_same_device() {
+    fn the_holder_of_a_lock_has_the_file_open_or_locks_it_on_the_same_device() {
         use std::os::unix::fs::MetadataExt;
 
         let locks = "1: POSIX  ADVISORY  WRITE 10 08:02:77 0 EOF\n\
