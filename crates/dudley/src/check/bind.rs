@@ -143,7 +143,7 @@ impl Checker<'_> {
         let limit = self.report.options.limits.max_free_names;
         self.report.error(|| {
             let names = count(limit, "name");
-            let message = format!("the type uses more than {names} from outside");
+            let message = format!("the type uses more than {names} that it does not declare");
             Diagnostic::new(Code::BeyondLimit, span, message)
         });
         self.cursor.stop();

@@ -173,7 +173,9 @@ impl<'f> References<'f> {
     pub fn get(&self, index: usize) -> Result<Option<Referenced<'f>>, Error> {
         let number = self.numbers.get(index).copied();
         let found = number
-            .ok_or_else(|| FilterError::new(format!("it has {}", count(self.len(), "element"))))
+            .ok_or_else(|| {
+                FilterError::new(format!("the array has only {}", count(self.len(), "element")))
+            })
             .and_then(|number| self.filter.resolve(number, self.file.layout()));
         let found = found.map_err(|error| ErrorKind::Reference {
             path: self.path.clone(),

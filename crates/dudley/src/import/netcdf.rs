@@ -150,7 +150,7 @@ impl Header {
                 Some(_) if len < file.len() => len = len.saturating_mul(2),
                 Some((offset, needed, left)) => {
                     let message = format!(
-                        "the header needs {}, but the file has {left} more",
+                        "the header needs {}, but only {left} are left in the file",
                         count(needed, "byte")
                     );
                     return Err(damaged(FORMAT, offset, message));

@@ -79,8 +79,9 @@ impl Member {
         let method = entry.compression_method();
         let (stored, size) = (entry.compressed_size_hint(), entry.uncompressed_size_hint());
         if method == CompressionMethod::STORE && stored != size {
-            let message =
-                format!("the member {name:?} is stored, but has {stored} bytes of {size}");
+            let message = format!(
+                "the member {name:?} is uncompressed, but has {stored} stored bytes instead of {size}"
+            );
             return Err(damaged(FORMAT, entry.central_directory_offset(), message));
         }
         let header = entry.local_header_offset();
@@ -110,7 +111,7 @@ impl Member {
                         .to_owned(),
                 );
             }
-            other => return Err(format!("it is compressed by method {}", other.as_u16())),
+            other => return Err(format!("it is compressed with method {}", other.as_u16())),
         }
         let span = Span::new(file, self.data.clone()).map_err(|error| error.to_string())?;
         let (header, address) = Header::read(&span).map_err(|error| error.to_string())?;
@@ -157,7 +158,7 @@ fn invalid(error: rawzip::Error, offset: u64) -> Error {
         }
         ErrorKind::IO(_) | ErrorKind::Eof => "the archive is truncated".to_owned(),
         ErrorKind::MissingEndOfCentralDirectory => {
-            "the file ends without the end of a central directory: it is truncated".to_owned()
+            "the file has no central directory at its end: it is truncated".to_owned()
         }
         ErrorKind::InvalidSignature { expected, actual } => {
             format!("expected the signature {expected:#010x}, found {actual:#010x}")

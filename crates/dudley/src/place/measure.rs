@@ -166,8 +166,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
 
     #[cold]
     fn too_many_steps(&self) -> Result<()> {
-        let fields = count(self.max_steps, "field");
-        let message = format!("more than {fields} of structs to visit");
+        let fields = count(self.max_steps, "struct field");
+        let message = format!("more than {fields} to visit");
         Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 

@@ -157,7 +157,7 @@ impl ReadAt for Zeros {
 }
 
 #[test]
-fn the_search_for_a_zip_directory_is_bounded() {
+fn the_search_for_a_zip_directory_is_limited() {
     let zeros = Zeros(AtomicU64::new(0));
     let error = from_npz(&zeros).unwrap_err();
     assert!(error.is_bad_data(), "{error}");
@@ -166,7 +166,7 @@ fn the_search_for_a_zip_directory_is_bounded() {
 }
 
 #[test]
-fn errors_of_a_source_are_kept_when_it_holds_a_zip_archive() {
+fn errors_of_a_source_are_kept_while_reading_a_zip_archive() {
     let window = Window::new(1000);
     let error = from_npz(&window).unwrap_err();
     let ErrorKind::Read(read) = error.kind() else { panic!("{error}") };

@@ -290,7 +290,7 @@ fn damaged_headers_are_rejected_with_their_offset() {
 }
 
 #[test]
-fn a_header_longer_than_the_first_piece_read_is_read_whole() {
+fn a_header_longer_than_the_first_read_is_read_completely() {
     let note = "n".repeat(200_001);
     let bytes = Cdf::new(1, 0)
         .dims(&[("x", 2)])
@@ -305,7 +305,7 @@ fn a_header_longer_than_the_first_piece_read_is_read_whole() {
 }
 
 #[test]
-fn variables_that_are_cut_or_too_large_are_reported() {
+fn truncated_and_oversized_variables_are_reported() {
     let bytes = Cdf::new(5, 0)
         .dims(&[("x", 1 << 40), ("y", 1 << 40)])
         .list(ATTRIBUTE, 0)

@@ -101,7 +101,7 @@ fn a_summary_locates_the_arrays_of_all_files_without_opening_any() {
     assert_eq!(names, files);
     let error = template.family(&files[..2], &summary).unwrap_err();
     assert!(
-        error.to_string().contains("the summary has 3 records, but there are 2 files"),
+        error.to_string().contains("expected one record per file, found 3 records for 2 files"),
         "{error}"
     );
 }

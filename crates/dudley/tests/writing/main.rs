@@ -304,7 +304,7 @@ fn a_safe_extension_leaves_the_old_layout_as_a_gap() {
 }
 
 #[test]
-fn a_safe_extension_keeps_every_spelling_of_an_alignment() {
+fn a_safe_extension_respects_an_alignment_in_any_spelling() {
     let (old, _) = example_a();
     for (placement, address) in [
         ("%0x40", 128),

@@ -208,7 +208,7 @@ impl Template {
         let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
         if files.len() != summaries.len() {
             let (records, files) = (count(summaries.len(), "record"), count(files.len(), "file"));
-            let message = format!("{records} for {files}");
+            let message = format!("expected one record per file, found {records} for {files}");
             return Err(ErrorKind::Mismatch { path: "/summary".to_owned(), message }.into());
         }
         let columns = self.params().map(|name| summaries.param(name));
