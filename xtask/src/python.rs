@@ -51,9 +51,9 @@ const PACKAGES: &[&str] = &[
 /// replace that of asdf-compression.
 const ABACUS: &str = "abacusutils==2.1.2";
 
-/// The packages of missions, whose schemas and test files `validate.py` uses. They are installed into a folder of their
-/// own, `missions`, without their dependencies, which would take almost a gigabyte. What `roman_datamodels` imports is
-/// listed.
+/// The packages of missions, whose schemas and test files `validate.py` uses. They are installed
+/// into a separate folder, `missions`, without their dependencies, which would take almost a
+/// gigabyte; only the packages that `roman_datamodels` imports are listed.
 const MISSIONS: &[&str] = &[
     "asdf-astropy==0.11.0",
     "asdf-wcs-schemas==0.5.0",
@@ -67,7 +67,7 @@ const MISSIONS: &[&str] = &[
     "sunpy==7.0.5",
 ];
 
-/// What makes bloscpack importable, for `site-packages`.
+/// A file for `site-packages` that makes bloscpack importable.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
 /// A format crate. `crates/testdata/NAME/generate.py`, if it exists, generates its golden files.
@@ -145,8 +145,8 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     Ok(Some(python))
 }
 
-/// Returns the interpreter of a virtual environment with the given packages, which is made if they have changed.
-/// Returns `None` without python3.
+/// Returns the interpreter of a virtual environment with the given packages, which is created again
+/// if they have changed. Returns `None` without python3.
 pub(crate) fn environment(directory: &Path, packages: &[&str]) -> Result<Option<PathBuf>, String> {
     if output(program("python3").arg("--version")).is_none() {
         return Ok(None);

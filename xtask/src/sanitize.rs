@@ -1,5 +1,6 @@
-//! Tests of `binio` under tools that find undefined behaviour: the address sanitizer, which sees what the C
-//! compressor reads and writes on both sides of the call, and miri, which interprets the program.
+//! Testing `binio` with tools that find undefined behaviour: the address sanitizer, which checks
+//! every access by the C compressor and by the code around the call, and miri, which interprets the
+//! program.
 
 use std::process::Command;
 
@@ -18,7 +19,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     if !has_nightly() {
         return skip(NO_NIGHTLY);
     }
-    let host = host().ok_or("`rustc -vV` prints no host")?;
+    let host = host().ok_or("`rustc -vV` does not print the host")?;
     run(nightly()
         .args(["test", "--package", "scibin-binio", "--no-default-features"])
         .args(["--features", "blosc-compress", "--lib", "--tests", "--target", &host])
@@ -29,8 +30,9 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("asan")))
 }
 
-/// Runs the tests whose names begin with `miri_`. They open no files and take little time, although miri is a
-/// thousand times slower than the processor. Installs miri if rustup can; otherwise skips the tests.
+/// Runs the tests whose names begin with `miri_`. They open no files and are short, because miri is
+/// a thousand times slower than the processor. If miri is missing, installs it with rustup, or
+/// skips the tests if that fails.
 pub(crate) fn miri(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {
@@ -39,7 +41,7 @@ pub(crate) fn miri(arguments: &[String]) -> Outcome {
     let is_installed = || output(nightly().args(["miri", "--version"])).is_some();
     if !is_installed() {
         let components = ["component", "add", "--toolchain", "nightly", "miri", "rust-src"];
-        // The next line shows whether this succeeded.
+        // Ignore the result, because the next line checks whether miri is installed.
         let _ = run(program("rustup").args(components));
     }
     if !is_installed() {
@@ -53,7 +55,7 @@ pub(crate) fn miri(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("miri")))
 }
 
-/// `cargo` of the nightly toolchain.
+/// Returns a call of `cargo` of the nightly toolchain.
 fn nightly() -> Command {
     let mut command = program("cargo");
     command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC").env_remove("CARGO");

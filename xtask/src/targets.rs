@@ -1,7 +1,7 @@
-//! Checking for other systems than this one.
+//! Checking for target platforms other than this one.
 //!
-//! A check links nothing, so the C parts of dependencies need not be compiled: `true` stands in for the C
-//! compiler and the archiver.
+//! Checking links nothing, so the C parts of dependencies need not be compiled: `true` replaces the
+//! C compiler and the archiver.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::process::{cargo, no_more, output, program, run, skip};
 /// WebAssembly in browsers.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-/// A target triple, and what is checked for it.
+/// A target triple, and the packages to check for it.
 struct Target {
     triple: &'static str,
     packages: &'static [&'static str],
@@ -21,7 +21,7 @@ struct Target {
 pub(crate) const LIBRARIES: &[&str] =
     &["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"];
 
-/// The libraries and the program with the features that it ships.
+/// The libraries, and the program with the features of its releases.
 const ALL: &[&str] = &[
     "scibin",
     "scibin-binio",
@@ -32,14 +32,14 @@ const ALL: &[&str] = &[
 ];
 
 const TARGETS: &[Target] = &[
-    // It has no files, threads or C compiler, so the default features are off.
+    // WebAssembly has no files, threads or C compiler, so the default features are disabled.
     Target { triple: WASM, packages: LIBRARIES, options: &["--no-default-features"] },
     Target { triple: "x86_64-pc-windows-gnu", packages: ALL, options: &[] },
     Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
 ];
 
-/// `targets [TRIPLE]`: checks for the target, or for all of them. Installs a target if rustup can; otherwise
-/// skips it.
+/// `targets [TRIPLE]`: checks for one target, or for all of them. If a target is missing, installs
+/// it with rustup, or skips it if that fails.
 pub(crate) fn targets(arguments: &[String]) -> Outcome {
     let (wanted, rest) = match arguments {
         [] => (None, arguments),
@@ -69,7 +69,7 @@ fn check(target: &Target) -> Outcome {
         let packages = target.packages.iter().flat_map(|package| ["--package", package]);
         return run(check().args(packages));
     }
-    // One by one, since a package may turn on features of another.
+    // Check the packages one by one, because a package may enable features of another.
     target
         .packages
         .iter()
@@ -88,13 +88,14 @@ pub(crate) fn install(triple: &str) -> Outcome {
     Err(format!("target {triple} is not installed (rustup target add {triple})"))
 }
 
-/// Replaces the C compiler for a target by a program that does nothing. The crate `cc` reads these variables.
+/// Replaces the C compiler for a target with a program that does nothing. The crate `cc` reads
+/// these variables.
 pub(crate) fn without_c(command: &mut Command, triple: &str) {
     let suffix = triple.replace('-', "_");
     for tool in ["CC", "AR", "RANLIB"] {
         command.env(format!("{tool}_{suffix}"), "true");
     }
-    // Otherwise `cc` asks for the folder of Apple's headers.
+    // Without this, `cc` looks for the folder of Apple's headers.
     command.env("SDKROOT", "/");
 }
 
