@@ -354,7 +354,9 @@ impl<'a> Streams<'a> {
         }
         if stream.len() > worst_len(place.len()) {
             let (len, room) = (diagnostic::count(len, "byte"), place.len());
-            let message = format!("a stream of {len} is longer than any codec produces for {room}");
+            let message = format!(
+                "a stream of {len} is longer than any codec produces from data of length {room}"
+            );
             return Err(Error::invalid(message).at(at as u64));
         }
         decoders.decode(self.codec, stream, (at + WORD) as u64, place)?;
@@ -594,7 +596,7 @@ mod tests {
         let error = decode(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "block 0: a stream of 512 bytes is longer than any codec produces for 1 byte at offset 20"
+            "block 0: a stream of 512 bytes is longer than any codec produces from data of length 1 at offset 20"
         );
     }
 

@@ -22,7 +22,7 @@ impl Digest {
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
             return Err(Error::invalid(format!(
-                "{algorithm} digest of {}, expected {}",
+                "{algorithm} digest has {}, expected {}",
                 count(bytes.len(), "byte"),
                 algorithm.len()
             )));
