@@ -4,14 +4,13 @@
 //! error, in contrast, means that part of the file cannot be read. Formats define their codes with
 //! [`codes!`](crate::codes).
 
-mod count;
 mod nearest;
 mod signature;
 
 use std::fmt;
 use std::ops::Range;
 
-pub use count::count;
+pub use crate::error::count::count;
 pub use nearest::nearest;
 pub use signature::{compression_by_signature, kind_by_signature};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::{error, fmt};
 
-use crate::diagnostic::count;
+use crate::error::count::count;
 
 /// The reason why an array cannot be described, read or written.
 ///

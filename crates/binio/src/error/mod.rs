@@ -8,6 +8,7 @@
 //! block 3: used_size: needs 8 bytes, found only 3 at offset 70
 //! ```
 
+pub(crate) mod count;
 #[cfg(feature = "array")]
 pub(crate) mod elements;
 
@@ -17,11 +18,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use count::count;
 #[cfg(feature = "array")]
 use elements::ElementsError;
 
 #[cfg(feature = "checksum")]
-use crate::diagnostic::count;
 use crate::digest::Digest;
 
 /// The result type of this crate.
