@@ -1,0 +1,29 @@
+"""Reading and writing four scientific data containers.
+
+========================  ==================================================================
+`scibin.asdf`             ASDF, the Advanced Scientific Data Format
+`scibin.sources`          files in object stores and other remote file systems
+========================  ==================================================================
+
+All of them raise the exceptions below, share lazy arrays (:class:`NDArray`), and use as many
+threads as :func:`set_threads` or the environment variable ``SCIBIN_THREADS`` says. They can be
+used from several threads, and before and after a fork.
+"""
+
+from importlib.metadata import version as _version
+
+from ._array import NDArray
+from ._errors import ChecksumMismatch, FormatError, LimitError
+from ._scibin import set_threads, threads
+
+__all__ = [
+    "ChecksumMismatch",
+    "FormatError",
+    "LimitError",
+    "NDArray",
+    "__version__",
+    "set_threads",
+    "threads",
+]
+
+__version__ = _version("scibin")

@@ -1,0 +1,31 @@
+"""ASDF, the Advanced Scientific Data Format.
+
+>>> import scibin.asdf
+>>> data = scibin.asdf.dumps({"meta": {"gain": 2.5}, "image": np.zeros((2, 3))})
+>>> with scibin.asdf.loads(data) as f:
+...     f["meta"]["gain"], f["image"][0]
+(2.5, array([0., 0., 0.]))
+
+A file is opened by reading its head and its end. The tree is parsed when it is first used, and the
+elements of an array are read when they are needed. Values are plain Python objects and arrays;
+nothing that a file names is imported or run.
+"""
+
+from ._file import Block, Diagnostic, File, Report, loads, open
+from ._node import ArrayNode, MappingNode, Node, ScalarNode, SequenceNode
+from ._tagged import Tagged
+
+__all__ = [
+    "ArrayNode",
+    "Block",
+    "Diagnostic",
+    "File",
+    "MappingNode",
+    "Node",
+    "Report",
+    "ScalarNode",
+    "SequenceNode",
+    "Tagged",
+    "loads",
+    "open",
+]

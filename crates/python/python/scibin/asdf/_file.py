@@ -1,0 +1,406 @@
+"""Open files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _scibin
+from ..sources import FsspecSource, Source, is_url
+from ._node import MappingNode, Node, _node
+from ._outline import outline
+
+__all__ = ["Block", "Diagnostic", "File", "Report", "loads", "open"]
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """An irregularity of a file that did not stop the reader.
+
+    Attributes
+    ----------
+    code
+        The stable name for programs, such as ``"DuplicateKey"``.
+    severity
+        ``"note"``, ``"warning"`` or ``"error"``.
+    message
+        A description in one line.
+    help
+        Advice on what to do; may be empty.
+    path
+        The path of the file, if it is an external one.
+    pointer
+        The JSON Pointer to the affected node, if there is one.
+    offset
+        The offset in the file in bytes, if it is known.
+    line, column
+        The position in the text of the file, both from 1, if it is known.
+    """
+
+    code: str
+    severity: Literal["note", "warning", "error"]
+    message: str
+    help: str
+    path: str | None
+    pointer: str | None
+    offset: int | None
+    line: int | None
+    column: int | None
+
+    def __str__(self) -> str:
+        places = (
+            self.path,
+            self.pointer,
+            _numbered("line", self.line),
+            _numbered("offset", self.offset),
+        )
+        place = ", ".join(place for place in places if place)
+        return f"{self.severity}[{self.code}]: {self.message}" + (f" ({place})" if place else "")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A binary block of a file.
+
+    Attributes
+    ----------
+    index
+        The number of the block, from 0.
+    offset
+        The offset of the block in the file, in bytes.
+    compression
+        The four-character code of the compression; empty if there is none.
+    stored_size
+        The size of the stored data in bytes.
+    data_size
+        The size of the decoded data in bytes.
+    checksum
+        The MD5 digest in the header, or ``None``.
+    """
+
+    index: int
+    offset: int
+    compression: str
+    stored_size: int
+    data_size: int
+    checksum: bytes | None
+    _file: _scibin.AsdfFile
+
+    def read(self) -> npt.NDArray[np.uint8]:
+        """Decode the block. Returns a read-only array of its bytes."""
+        return np.asarray(self._file.read_block(self.index))
+
+    def __repr__(self) -> str:
+        compression = self.compression or "raw"
+        return f"<Block {self.index} at {self.offset}: {self.data_size} bytes, {compression}>"
+
+
+@dataclass(frozen=True)
+class CheckedBlock:
+    """The result of checking a block.
+
+    Attributes
+    ----------
+    path
+        The path of the file that contains the block, if it is an external file.
+    index
+        The number of the block, from 0.
+    stored_size
+        The size of the stored data in bytes; 0 if the block cannot be read.
+    checksum
+        ``"good"``, ``"bad"``, ``"absent"``, ``"unreadable"``, or ``"legacy"`` for a checksum of the
+        decoded data, as old programs wrote it.
+    """
+
+    path: str | None
+    index: int
+    stored_size: int
+    checksum: Literal["good", "bad", "absent", "legacy", "unreadable"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of :meth:`File.verify`.
+
+    Attributes
+    ----------
+    ok
+        Whether the file is valid: no diagnostic has the severity ``"error"``.
+    blocks
+        All blocks, including those of external files that arrays use.
+    diagnostics
+        All irregularities, in the order of the file.
+    """
+
+    ok: bool
+    blocks: tuple[CheckedBlock, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class File(Mapping[Any, Any]):
+    """An ASDF file that is open for reading.
+
+    It is a mapping from the keys of the root of the tree to values: plain objects for scalars,
+    :class:`Node` for collections, and :class:`scibin.NDArray` for arrays. A key with a ``/`` that
+    does not exist is a JSON Pointer: ``file["meta/gain"]`` or ``file["/meta/gain"]``.
+
+    Any number of threads may use a file at the same time. It can be pickled, unless it was opened
+    from bytes: a pickle contains the path, and opening it again raises `OSError` (``ESTALE``) if
+    the file has changed since.
+
+    Arrays and nodes refer to the file. When it is closed, arrays in memory stay valid, but reading
+    raises `ValueError`.
+    """
+
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Source | bytes,
+        *,
+        memmap: bool = False,
+        verify: bool = False,
+        strict: bool = False,
+        limits: Mapping[str, int] | None = None,
+    ) -> None:
+        self._origin: Any = source
+        self._options = {
+            "memmap": memmap,
+            "verify": verify,
+            "strict": strict,
+            "limits": None if limits is None else dict(limits),
+        }
+        self._path: str | None = None
+        if isinstance(source, (str, os.PathLike)):
+            source = os.fspath(source)
+            if is_url(source):
+                source = self._origin = FsspecSource.from_url(source)
+            else:
+                self._path = source
+                self._origin = os.path.abspath(source)
+        self._raw = _scibin.AsdfFile(source, **self._options)  # type: ignore[arg-type]
+        self._identity = None if self._path is None else _identity(self._origin)
+
+    @property
+    def path(self) -> str | None:
+        """The path that the file was opened with, if it was opened by path."""
+        return self._path
+
+    @property
+    def memmap(self) -> bool:
+        """Whether arrays are read-only views of the file's memory map."""
+        return bool(self._options["memmap"])
+
+    @property
+    def standard(self) -> str | None:
+        """The version of the ASDF standard that the file declares."""
+        return self._raw.standard
+
+    @property
+    def tree(self) -> Any:
+        """The root of the tree: usually a :class:`MappingNode`. ``None`` if there is no tree."""
+        raw = self._raw.root()
+        return None if raw is None else _node(self, raw).value
+
+    def node(self, pointer: str = "") -> Node:
+        """Return the node at a JSON Pointer, also a scalar or an array.
+
+        Raises
+        ------
+        KeyError
+            If there is no such node.
+        """
+        raw = self._raw.root()
+        if raw is None:
+            raise KeyError(pointer)
+        node = _node(self, raw)
+        return node.node(pointer) if pointer else node
+
+    def _root(self) -> Mapping[Any, Any]:
+        root = self.tree
+        return root if isinstance(root, MappingNode) else {}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._root()[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._root()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._root())
+
+    def __len__(self) -> int:
+        return len(self._root())
+
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+    def to_dict(
+        self,
+        *,
+        arrays: Literal["numpy", "lazy"] = "numpy",
+        errors: Literal["raise", "keep"] = "raise",
+        tagged: bool = False,
+    ) -> Any:
+        """Convert the whole tree into plain objects; see :meth:`Node.to_dict`."""
+        raw = self._raw.root()
+        if raw is None:
+            return None
+        return Node(self, raw).to_dict(arrays=arrays, errors=errors, tagged=tagged)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The binary blocks. Reads the headers of all blocks."""
+        count = self._raw.block_count()
+        return tuple(Block(**self._raw.block(index), _file=self._raw) for index in range(count))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The irregularities found so far. Reading more of the file may add to them."""
+        return tuple(Diagnostic(**diagnostic) for diagnostic in self._raw.diagnostics())
+
+    def verify(self) -> Report:
+        """Check the whole file: its layout, tree, arrays, blocks and checksums.
+
+        Problems of the file are in the report; this only raises `OSError`, if the file cannot be
+        read.
+        """
+        ok, blocks, diagnostics = self._raw.verify()
+        return Report(
+            ok,
+            tuple(CheckedBlock(**block) for block in blocks),
+            tuple(Diagnostic(**diagnostic) for diagnostic in diagnostics),
+        )
+
+    def info(self, *, max_rows: int = 60) -> str:
+        r"""Return an outline of the tree in at most `max_rows` lines.
+
+        >>> import scibin.asdf
+        >>> f = scibin.asdf.loads(scibin.asdf.dumps({"meta": {"gain": 2.5}, "flux": np.zeros(3)}))
+        >>> print("\n".join(f.info().splitlines()[-3:]))
+        meta
+          gain: 2.5
+        flux: float64 (3,)
+        """
+        return "\n".join(outline(self._raw.root(), max_rows))
+
+    def close(self) -> None:
+        """Close the file. Arrays in memory stay valid."""
+        self._raw.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._raw.closed
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self.closed else ""
+        return f"<File {self._path or self._origin_name()}{state}>"
+
+    def _origin_name(self) -> str:
+        return "in memory" if _is_bytes(self._origin) else repr(self._origin)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if _is_bytes(self._origin):
+            raise TypeError("cannot pickle a file that was opened from bytes")
+        if self.closed:
+            raise ValueError("file is closed")
+        return _reopen, (self._origin, self._identity, self._options)
+
+
+def open(
+    source: str | os.PathLike[str] | Source | bytes,
+    *,
+    memmap: bool = False,
+    verify: bool = False,
+    strict: bool = False,
+    limits: Mapping[str, int] | None = None,
+) -> File:
+    """Open an ASDF file for reading.
+
+    Reads the head and the end of the file. The tree is parsed when it is first used.
+
+    Parameters
+    ----------
+    source
+        A path; a URL that fsspec can open, such as ``s3://bucket/image.asdf``; the bytes of a file;
+        or an object with ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`).
+    memmap
+        Whether to map the file into memory, so that arrays of uncompressed blocks are views of the
+        file instead of copies. Such arrays are read-only and often unaligned, which makes computing
+        with them slower than with a copy. If the file is truncated while it is mapped, touching the
+        missing part ends the process.
+    verify
+        Whether to compare uncompressed blocks with their checksums as well, before their data is
+        used for the first time. Blocks that are decoded as a whole are always compared.
+    strict
+        Whether to reject a file whose layout is irregular, instead of reporting that among the
+        diagnostics.
+    limits
+        The most that the file may demand: ``"allocation"``, the size in bytes of an array or any
+        other buffer (default 4 GiB); ``"decoded"``, the size in bytes of a decoded block (no
+        limit); ``"depth"``, the nesting of the tree (1,000); ``"items"``, the number of nodes (50
+        million).
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened or read.
+    FormatError
+        If the file is not an ASDF file, or its tree cannot be parsed.
+    TypeError
+        If a limit is unknown.
+    """
+    return File(source, memmap=memmap, verify=verify, strict=strict, limits=limits)
+
+
+def loads(
+    data: bytes,
+    *,
+    verify: bool = False,
+    strict: bool = False,
+    limits: Mapping[str, int] | None = None,
+) -> File:
+    """Open a file that is in memory; see :func:`open`. `bytes` are not copied."""
+    if isinstance(data, (str, os.PathLike)):
+        raise TypeError(f"expected bytes, found {type(data).__name__}")
+    return File(data, verify=verify, strict=strict, limits=limits)
+
+
+def _reopen(origin: Any, identity: tuple[int, int] | None, options: dict[str, Any]) -> File:
+    """Open a file that was pickled."""
+    file = File(origin, **options)
+    if identity is not None and _identity(origin) != identity:
+        file.close()
+        raise OSError(errno.ESTALE, "the file has changed since it was pickled", origin)
+    return file
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Return the size in bytes and the time of the last change in nanoseconds."""
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+def _is_bytes(origin: object) -> bool:
+    return not isinstance(origin, str) and not hasattr(origin, "read_at")
+
+
+def _numbered(name: str, number: int | None) -> str | None:
+    return None if number is None else f"{name} {number}"

@@ -1,0 +1,113 @@
+"""Sources of bytes other than local files.
+
+A source is an object with ``read_at(offset, length)``, which returns exactly that many bytes, and
+a length. It may be called from several threads at the same time. Two attributes are optional:
+``gap``, the number of bytes that are cheaper to read than to skip by another request, and
+``piece``, the largest number of bytes to request at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+__all__ = ["FsspecSource", "ObstoreSource", "Source", "is_url"]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)")
+
+
+@runtime_checkable
+class Source(Protocol):
+    """An object that reads bytes by position."""
+
+    def read_at(self, offset: int, length: int) -> ReadableBuffer:
+        """Return `length` bytes from `offset` on."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+class _Remote:
+    """A file in a store, read by requests for ranges."""
+
+    gap = 1 << 20
+    piece = 16 << 20
+
+    def __init__(self, store: Any, path: str, size: int) -> None:
+        self.store = store
+        self.path = path
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.store!r}, {self.path!r})"
+
+
+class FsspecSource(_Remote):
+    """A file in a file system of fsspec.
+
+    Parameters
+    ----------
+    fs : fsspec.AbstractFileSystem
+        The file system.
+    path
+        The path in the file system.
+    size
+        The length of the file in bytes, if it is known. It is requested otherwise.
+    """
+
+    def __init__(self, fs: Any, path: str, size: int | None = None) -> None:
+        super().__init__(fs, path, int(fs.size(path)) if size is None else size)
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> FsspecSource:
+        """Open a URL such as ``s3://bucket/image.asdf``, with options for its file system."""
+        try:
+            import fsspec
+        except ImportError:
+            raise ImportError(
+                "opening a URL needs the package fsspec: `pip install scibin[fsspec]`"
+            ) from None
+        fs, path = fsspec.core.url_to_fs(url, **options)
+        return cls(fs, path)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset` on."""
+        data: bytes = self.store.cat_file(self.path, start=offset, end=offset + length)
+        return data
+
+
+class ObstoreSource(_Remote):
+    """A file in a store of obstore.
+
+    Parameters
+    ----------
+    store : obstore.store.ObjectStore
+        The store.
+    path
+        The path in the store.
+    size
+        The length of the file in bytes, if it is known. It is requested otherwise.
+    """
+
+    def __init__(self, store: Any, path: str, size: int | None = None) -> None:
+        import obstore
+
+        super().__init__(store, path, obstore.head(store, path)["size"] if size is None else size)
+
+    def read_at(self, offset: int, length: int) -> ReadableBuffer:
+        """Return `length` bytes from `offset` on."""
+        import obstore
+
+        data: ReadableBuffer = obstore.get_range(self.store, self.path, start=offset, length=length)
+        return data
+
+
+def is_url(text: str) -> bool:
+    """Return whether a string begins with a scheme, such as ``s3://`` or ``simplecache::``."""
+    return _URL.match(text) is not None

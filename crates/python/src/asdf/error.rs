@@ -1,0 +1,64 @@
+//! Errors of the crate `asdf`.
+
+use asdf::block::BlockError;
+use asdf::ndarray::ArrayError;
+use asdf::tree::ReferenceError;
+use asdf::{Error, ErrorKind};
+
+use crate::error::{Failure, Place};
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        of(&error, error.to_string())
+    }
+}
+
+/// Converts an error, which may be inside another one that has the complete `message`.
+fn of(error: &Error, message: String) -> Failure {
+    let mut place = Place { offset: error.offset(), ..Place::default() };
+    place.pointer = error.pointer().map(str::to_owned);
+    match error.kind() {
+        ErrorKind::Io(io) => match io.io_error() {
+            Some(io) => Failure::system(io, message),
+            None => Failure::format(message, Place { code: Some("truncated"), ..place }),
+        },
+        ErrorKind::Layout(_) => Failure::format(message, Place { code: Some("layout"), ..place }),
+        ErrorKind::Yaml { line, column, .. } => {
+            let (line, column) = (Some(*line), Some(*column));
+            Failure::format(message, Place { line, column, code: Some("tree"), ..place })
+        }
+        ErrorKind::Block { index, kind } => {
+            let place = Place { block: Some(*index as u64), ..place };
+            match kind {
+                BlockError::Checksum { .. } => {
+                    Failure::checksum(message, Place { code: Some("checksum"), ..place })
+                }
+                _ => Failure::format(message, Place { code: Some("block"), ..place }),
+            }
+        }
+        ErrorKind::Codec { index, .. } => {
+            let block = Some(*index as u64);
+            Failure::format(message, Place { block, code: Some("codec"), ..place })
+        }
+        ErrorKind::Array { line, column, kind, .. } => {
+            place = Place { line: Some(*line), column: Some(*column), ..place };
+            match kind {
+                ArrayError::Data(inner) => of(inner, message).at(place),
+                ArrayError::Slice(message) => Failure::index(message),
+                ArrayError::Field(message) => Failure::key(message),
+                ArrayError::BufferSize { .. } => Failure::value(message),
+                ArrayError::NotAnArray(_) | ArrayError::Type { .. } => Failure::type_error(message),
+                _ => Failure::format(message, Place { code: Some("array"), ..place }),
+            }
+        }
+        ErrorKind::Reference { kind, .. } => match kind {
+            ReferenceError::NotFound(_) | ReferenceError::Syntax(_) => Failure::key(message),
+            ReferenceError::External(inner) => of(inner, message),
+            _ => Failure::format(message, Place { code: Some("reference"), ..place }),
+        },
+        ErrorKind::Unwritable { .. } => Failure::type_error(message),
+        ErrorKind::Limit { .. } => Failure::limit(message, Place { code: Some("limit"), ..place }),
+        ErrorKind::OutOfMemory { .. } => Failure::memory(message),
+        _ => Failure::format(message, Place { code: Some("other"), ..place }),
+    }
+}

@@ -1,0 +1,178 @@
+//! An open file.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use asdf::{Asdf, Limits, OpenOptions, Strictness, Verify};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::node::AsdfNode;
+use super::report;
+use crate::error::Failure;
+use crate::pool;
+use crate::source::Input;
+
+/// A file that nodes and arrays share. Closing it drops the file for all of them.
+pub(crate) struct OpenFile {
+    file: ArcSwapOption<Asdf>,
+    path: Option<String>,
+    limits: Limits,
+}
+
+impl OpenFile {
+    /// Returns the file. Fails if it was closed.
+    pub(crate) fn get(&self) -> Result<Arc<Asdf>, Failure> {
+        self.file.load_full().ok_or_else(Failure::closed)
+    }
+
+    /// The path, for messages.
+    pub(crate) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The limits that the file was opened with.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Runs a call on the file, detached from the interpreter.
+    pub(crate) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&Asdf) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| call(&*self.get()?)).map_err(|failure| failure.raise(py, self.path()))
+    }
+}
+
+/// An ASDF file that is open for reading.
+#[pyclass(frozen, module = "scibin._scibin")]
+pub(crate) struct AsdfFile(pub(crate) Arc<OpenFile>);
+
+#[pymethods]
+impl AsdfFile {
+    /// Opens a path, bytes-like data, or an object with `read_at` and a length.
+    #[new]
+    #[pyo3(signature = (source, *, memmap = false, verify = false, strict = false, limits = None))]
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        memmap: bool,
+        verify: bool,
+        strict: bool,
+        limits: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let limits = read_limits(limits)?;
+        let mut options = OpenOptions::new().mmap(memmap).limits(limits);
+        if verify {
+            options = options.verify(Verify::OnRead);
+        }
+        if strict {
+            options = options.strictness(Strictness::Strict);
+        }
+        let input = Input::new(source)?;
+        let path = match &input {
+            Input::Path(path) => Some(path.display().to_string()),
+            _ => None,
+        };
+        let file = py.detach(|| match input {
+            Input::Path(path) => options.open(path),
+            Input::Bytes(bytes) => options.from_bytes(bytes),
+            Input::Source(source) => options.from_source(source),
+        });
+        let file = file.map_err(|error| Failure::from(error).raise(py, path.as_deref()))?;
+        Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path, limits })))
+    }
+
+    /// Drops the file. Data that was read stays valid.
+    fn close(&self, py: Python<'_>) {
+        // Dropping the last reference unmaps and closes the file.
+        py.detach(|| drop(self.0.file.swap(None)));
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.file.load().is_none()
+    }
+
+    /// The root of the tree, or `None` if the file has no tree.
+    fn root(&self, py: Python<'_>) -> PyResult<Option<AsdfNode>> {
+        let id = self.0.run(py, |file| {
+            if file.layout().tree.is_none() {
+                return Ok(None);
+            }
+            Ok(Some(file.tree()?.id()))
+        })?;
+        Ok(id.map(|id| AsdfNode::new(&self.0, id)))
+    }
+
+    /// The version of the standard in the first lines of the file.
+    #[getter]
+    fn standard(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.0.run(py, |file| Ok(file.layout().standard_version.map(|version| version.to_string())))
+    }
+
+    /// The number of blocks.
+    fn block_count(&self, py: Python<'_>) -> PyResult<usize> {
+        self.0.run(py, |file| Ok(file.blocks().len()?))
+    }
+
+    /// A description of a block as a dictionary.
+    fn block<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
+        let block = self.0.run(py, |file| report::BlockSummary::new(&file.blocks().get(index)?))?;
+        block.to_dict(py)
+    }
+
+    /// Decodes a block.
+    fn read_block(&self, py: Python<'_>, index: usize) -> PyResult<crate::memory::Memory> {
+        let bytes = self.0.run(py, |file| {
+            let block = file.blocks().get(index)?;
+            pool::install(|| block.decode())
+        })?;
+        Ok(crate::memory::Memory::new(bytes))
+    }
+
+    /// The irregularities found so far, each as a dictionary.
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = self.0.run(py, |file| Ok(file.diagnostics()))?;
+        report::diagnostics(py, &found)
+    }
+
+    /// Checks the whole file. Returns whether it is valid, the checked blocks, and the diagnostics.
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(bool, Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let checked = self
+            .0
+            .run(py, |file| pool::install(|| file.verify(&asdf::inspect::VerifyOptions::new())))?;
+        let blocks = checked.blocks.iter().map(|block| report::checked_block(py, block));
+        let blocks = PyList::new(py, blocks.collect::<PyResult<Vec<_>>>()?)?;
+        Ok((checked.is_fine(), blocks, report::diagnostics(py, &checked.diagnostics)?))
+    }
+}
+
+/// Converts a mapping from names of limits to integers.
+pub(crate) fn read_limits(mapping: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
+    let mut limits = Limits::default();
+    for (name, value) in mapping.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let number: u64 = value.extract().map_err(|_| {
+            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
+        })?;
+        limits = match name.as_str() {
+            "allocation" => limits.max_alloc(number),
+            "decoded" => limits.max_decoded(number),
+            "depth" => limits.max_depth(u32::try_from(number).unwrap_or(u32::MAX)),
+            "items" => limits.max_items(number),
+            _ => {
+                let known = "allocation, decoded, depth, items";
+                let message = format!("unknown limit {name:?}: expected one of {known}");
+                return Err(PyTypeError::new_err(message));
+            }
+        };
+    }
+    Ok(limits)
+}

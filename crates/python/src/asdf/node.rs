@@ -1,0 +1,159 @@
+//! Nodes of a tree.
+
+use std::sync::Arc;
+
+use asdf::yaml::{NodeId, NodeKind};
+use asdf::{Asdf, Node};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+
+use super::array::FileArray;
+use super::convert::{self, Arrays, Conversion, Form};
+use super::file::OpenFile;
+use crate::array::Array;
+use crate::error::Failure;
+
+/// A node of the tree of an ASDF file.
+#[pyclass(frozen, module = "scibin._scibin")]
+pub(crate) struct AsdfNode {
+    file: Arc<OpenFile>,
+    id: NodeId,
+}
+
+impl AsdfNode {
+    pub(super) fn new(file: &Arc<OpenFile>, id: NodeId) -> Self {
+        Self { file: Arc::clone(file), id }
+    }
+
+    fn sibling(&self, id: NodeId) -> Self {
+        Self::new(&self.file, id)
+    }
+
+    /// Runs a call on the node. The tree has already been parsed, so nothing is read and nothing waits.
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(Node<'_>) -> Result<T, Failure>,
+    ) -> PyResult<T> {
+        let asdf = self.open(py)?;
+        asdf.node(self.id)
+            .map_err(Failure::from)
+            .and_then(call)
+            .map_err(|failure| self.raise(py, failure))
+    }
+
+    fn open(&self, py: Python<'_>) -> PyResult<Arc<Asdf>> {
+        self.file.get().map_err(|failure| self.raise(py, failure))
+    }
+
+    fn raise(&self, py: Python<'_>, failure: Failure) -> PyErr {
+        failure.raise(py, self.file.path())
+    }
+}
+
+#[pymethods]
+impl AsdfNode {
+    /// The form of the node: `mapping`, `sequence`, `array`, `set`, `pairs` or `scalar`.
+    #[getter]
+    fn form(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.with(py, |node| Ok(Form::of(node).name()))
+    }
+
+    /// The tag in full, or `None`.
+    #[getter]
+    fn tag(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |node| Ok(node.tag().map(str::to_owned)))
+    }
+
+    /// The JSON Pointer to the node, or `None` if it is part of a key or longer than 1 KiB.
+    #[getter]
+    fn pointer(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |node| Ok(node.to_pointer()))
+    }
+
+    /// The line and the column of the content, from 1.
+    #[getter]
+    fn position(&self, py: Python<'_>) -> PyResult<(u32, u32)> {
+        self.with(py, |node| Ok((node.position().line, node.position().column)))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |node| match Form::of(node) {
+            Form::Mapping => Ok(node.members().count()),
+            _ => Ok(node.len()),
+        })
+    }
+
+    /// Returns the value of a key of a mapping. Keys that are not strings are found by their text in JSON.
+    fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let Some(key) = convert::key_text(key)? else { return Ok(None) };
+        self.with(py, |node| Ok(node.member(&key).map(|value| self.sibling(value.id()))))
+    }
+
+    /// Returns an item of a sequence.
+    fn at(&self, py: Python<'_>, index: usize) -> PyResult<Option<Self>> {
+        self.with(py, |node| Ok(node.at(index).map(|item| self.sibling(item.id()))))
+    }
+
+    /// Returns the keys of a mapping.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let asdf = self.open(py)?;
+        let node = asdf.node(self.id).map_err(|error| self.raise(py, error.into()))?;
+        let keys = node.members().map(|(key, _)| {
+            convert::scalar(py, key).map_err(|error| error.raise(py, self.file.path()))
+        });
+        PyList::new(py, keys.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Returns the node at a JSON Pointer relative to this one. Raises `KeyError` if there is none.
+    fn find(&self, py: Python<'_>, pointer: &str) -> PyResult<Self> {
+        self.with(py, |node| {
+            let found = node.pointer(pointer).map_err(|error| match error.kind() {
+                asdf::ErrorKind::Reference { .. } => Failure::key(error.to_string()),
+                _ => error.into(),
+            })?;
+            Ok(self.sibling(found.id()))
+        })
+    }
+
+    /// Returns the value of a scalar.
+    fn scalar<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let asdf = self.open(py)?;
+        let node = asdf.node(self.id).map_err(|error| self.raise(py, error.into()))?;
+        convert::scalar(py, node).map_err(|failure| self.raise(py, failure))
+    }
+
+    /// Opens the array of the node. Reads no elements.
+    fn array(&self, py: Python<'_>) -> PyResult<Array> {
+        let array = py.detach(|| FileArray::open(&self.file, self.id));
+        array.map(Array::new).map_err(|failure| self.raise(py, failure))
+    }
+
+    /// Converts the node and everything below it into plain objects. `array` is called with the node of each
+    /// array. If `keep_errors`, an exception that it raises takes the place of the array. If there is a
+    /// `tagged`, it is called with the tag and the value of each node whose tag has no plain counterpart.
+    #[pyo3(signature = (array, *, keep_errors = false, tagged = None))]
+    fn to_python<'py>(
+        &self,
+        py: Python<'py>,
+        array: &Bound<'py, PyAny>,
+        keep_errors: bool,
+        tagged: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let asdf = self.open(py)?;
+        let node = asdf.node(self.id).map_err(|error| self.raise(py, error.into()))?;
+        let open = |id: NodeId| array.call1((self.sibling(id),));
+        let arrays = Arrays { open: &open, keep_errors };
+        let mut conversion = Conversion::new(py, self.file.path(), &arrays, tagged);
+        conversion.run(node)
+    }
+
+    /// The text of a scalar as it is in the file, without quotes; `None` for other nodes.
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
+        self.with(py, |node| {
+            let is_scalar = !matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
+            Ok(node.text().filter(|_| is_scalar).map(|text| PyString::new(py, text)))
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! The extension module `scibin._scibin`: the part of the Python package `scibin` that is written in Rust.
+//!
+//! It stays small. What users see, with its documentation and its types, is in `python/scibin`; the extension
+//! does what has to be fast, and what only the crates can do.
+//!
+//! ```text
+//! scibin.asdf, ...        Python: the interface, indexing, pickling
+//!   |
+//! asdf/, ...              one module per format: wraps a crate
+//!   |
+//! array                   lazy arrays, the same for every format
+//! source, memory          bytes that Python provides, and bytes that Python receives
+//! pool, error             threads that survive a fork; errors as exceptions
+//! ```
+//!
+//! Three rules hold everywhere:
+//!
+//! - A call that may read, decode or wait for a lock runs detached from the interpreter (`Python::detach`), so
+//!   that other Python threads continue. Otherwise, a source written in Python could also deadlock.
+//! - A call that may use rayon runs in [`pool::install`], because a forked child of a process that has used
+//!   rayon's global pool hangs forever.
+//! - All classes are frozen, `Send` and `Sync`, so the module needs no global interpreter lock.
+
+#![forbid(unsafe_code)]
+
+mod array;
+mod asdf;
+mod error;
+mod memory;
+mod pool;
+mod source;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _scibin {
+    #[pymodule_export]
+    use crate::array::Array;
+    #[pymodule_export]
+    use crate::asdf::{AsdfFile, AsdfNode};
+    #[pymodule_export]
+    use crate::memory::Memory;
+    #[pymodule_export]
+    use crate::pool::{set_threads, threads};
+}
