@@ -17,7 +17,8 @@ use std::io;
 use std::sync::Arc;
 
 use pyo3::exceptions::{
-    PyIndexError, PyKeyError, PyMemoryError, PyOSError, PyTypeError, PyValueError,
+    PyBlockingIOError, PyIndexError, PyKeyError, PyMemoryError, PyOSError, PyTypeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -44,6 +45,7 @@ enum Kind {
     Checksum,
     Limit,
     Memory,
+    Blocked,
     Key,
     Index,
     Type,
@@ -134,22 +136,46 @@ impl Failure {
         Self::new(kind, message)
     }
 
-    /// Adds what is known about the node that needs the data that failed.
+    /// Adds what is known about the node that needs the data that failed, if the failure does not know it.
     pub(crate) fn at(mut self, place: Place) -> Self {
         let inner = &mut self.0.place;
-        inner.line = place.line.or(inner.line);
-        inner.column = place.column.or(inner.column);
-        inner.pointer = place.pointer.or(inner.pointer.take());
+        inner.offset = inner.offset.or(place.offset);
+        inner.line = inner.line.or(place.line);
+        inner.column = inner.column.or(place.column);
+        inner.pointer = inner.pointer.take().or(place.pointer);
+        self
+    }
+
+    /// Prepends the place of an error in what is written.
+    pub(crate) fn context(mut self, place: &str) -> Self {
+        self.0.message = format!("{place}: {}", self.0.message);
         self
     }
 
     /// Returns the exception. `path` is the file that it is about, if it has a name.
     pub(crate) fn raise(self, py: Python<'_>, path: Option<&str>) -> PyErr {
         let Details { kind, message, place } = *self.0;
+        // The exception names the path itself.
+        let prefix = path.map(|path| format!("{path}: "));
+        let message = match prefix.and_then(|prefix| message.strip_prefix(&prefix)) {
+            Some(rest) => rest.to_owned(),
+            None => message,
+        };
         let class = match kind {
             Kind::Format => "FormatError",
             Kind::Checksum => "ChecksumMismatch",
             Kind::Limit => "LimitError",
+            Kind::Blocked => {
+                let number = py.import("errno").and_then(|errno| errno.getattr("EAGAIN"));
+                return match number {
+                    Ok(number) => PyBlockingIOError::new_err((
+                        number.unbind(),
+                        message,
+                        path.map(str::to_owned),
+                    )),
+                    Err(error) => error,
+                };
+            }
             Kind::Memory => return PyMemoryError::new_err(message),
             Kind::Key => return PyKeyError::new_err(message),
             Kind::Index => return PyIndexError::new_err(message),
@@ -223,13 +249,23 @@ impl From<PyErr> for Failure {
 
 impl From<binio::Error> for Failure {
     fn from(error: binio::Error) -> Self {
+        Self::binio(&error, error.to_string())
+    }
+}
+
+impl Failure {
+    /// Converts an error, which may be inside another one that has the complete `message`.
+    pub(crate) fn binio(error: &binio::Error, message: String) -> Self {
         use binio::ErrorKind;
-        let message = error.to_string();
         let place = Place { offset: error.offset(), ..Place::default() };
         match error.kind() {
             ErrorKind::Io(io) => Self::system(io, message),
             ErrorKind::Limit { .. } => Self::limit(message, Place { code: Some("limit"), ..place }),
             ErrorKind::OutOfMemory { .. } => Self::memory(message),
+            ErrorKind::Locked => Self::new(Kind::Blocked, message),
+            ErrorKind::Truncated { .. } => {
+                Self::format(message, Place { code: Some("truncated"), ..place })
+            }
             _ => Self::format(message, Place { code: Some("invalid"), ..place }),
         }
     }

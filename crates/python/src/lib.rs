@@ -37,7 +37,7 @@ mod _scibin {
     #[pymodule_export]
     use crate::array::Array;
     #[pymodule_export]
-    use crate::asdf::{AsdfFile, AsdfNode};
+    use crate::asdf::{AsdfEditor, AsdfFile, AsdfNode, asdf_dumps, asdf_write};
     #[pymodule_export]
     use crate::memory::Memory;
     #[pymodule_export]

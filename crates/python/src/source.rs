@@ -1,7 +1,9 @@
 //! Bytes that Python provides: a path, bytes in memory, or an object that reads by position.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use binio::{Error, ReadAt};
 use bytes::Bytes;
 use pyo3::buffer::PyBuffer;
@@ -49,12 +51,39 @@ impl Input {
 ///
 /// It is called from any thread, also from several at the same time. Each call takes the GIL, and nothing
 /// else does.
+///
+/// Small reads are extended, because every request takes time: the first one of a file to `gap` bytes, which
+/// usually include the whole tree, and later ones to 64 KiB, which are often a block header with its data.
 pub(crate) struct PythonSource {
     object: Py<PyAny>,
     len: u64,
     gap: u64,
     piece: usize,
+    /// The first bytes of the file, and the bytes of the last small read. Without a lock, which another thread
+    /// could hold during a fork.
+    head: ArcSwapOption<Window>,
+    recent: ArcSwapOption<Window>,
 }
+
+/// Bytes that have been read.
+struct Window {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    /// Copies a range into `out`. Returns `false` if it is not in the window.
+    fn copy(&self, out: &mut [u8], offset: u64) -> bool {
+        let start = offset.checked_sub(self.offset).and_then(|start| usize::try_from(start).ok());
+        let rest = start.and_then(|start| self.bytes.get(start..));
+        let Some(found) = rest.and_then(|rest| rest.get(..out.len())) else { return false };
+        out.copy_from_slice(found);
+        true
+    }
+}
+
+/// The size in bytes to which small reads are extended.
+const AHEAD: u64 = 64 << 10;
 
 /// The default of `gap`. A request to a remote store takes about as long as reading this many bytes.
 const GAP: u64 = 1 << 20;
@@ -73,20 +102,18 @@ impl PythonSource {
         let gap = number("gap")?.unwrap_or(GAP);
         let piece = number("piece")?.and_then(|piece| piece.try_into().ok()).unwrap_or(PIECE);
         let len = u64::try_from(object.len()?).unwrap_or_default();
-        Ok(Self { object: object.clone().unbind(), len, gap, piece: piece.max(1) })
+        Ok(Self {
+            object: object.clone().unbind(),
+            len,
+            gap,
+            piece: piece.max(1),
+            head: ArcSwapOption::empty(),
+            recent: ArcSwapOption::empty(),
+        })
     }
-}
 
-impl ReadAt for PythonSource {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
-        binio::source::check_range(self.len, offset, out.len() as u64)?;
-        if out.is_empty() {
-            return Ok(());
-        }
+    /// Requests bytes from the object.
+    fn request(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
         let read = Python::attach(|py| {
             let data = self.object.bind(py).call_method1("read_at", (offset, out.len()))?;
             let buffer = PyBuffer::<u8>::get(&data)?;
@@ -105,6 +132,37 @@ impl ReadAt for PythonSource {
             }
             Err(error) => Err(Error::from(std::io::Error::other(error)).at(offset)),
         }
+    }
+}
+
+impl ReadAt for PythonSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
+        binio::source::check_range(self.len, offset, out.len() as u64)?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let cached = |window: &ArcSwapOption<Window>, out: &mut [u8]| {
+            window.load().as_ref().is_some_and(|window| window.copy(out, offset))
+        };
+        if cached(&self.head, out) || cached(&self.recent, out) {
+            return Ok(());
+        }
+        let is_head = offset == 0 && self.head.load().is_none();
+        let ahead = if is_head { self.gap } else { self.gap.min(AHEAD) };
+        let ahead = usize::try_from(ahead.min(self.len - offset)).unwrap_or(usize::MAX);
+        if out.len() >= ahead {
+            return self.request(out, offset);
+        }
+        let mut bytes = vec![0; ahead];
+        self.request(&mut bytes, offset)?;
+        out.copy_from_slice(&bytes[..out.len()]);
+        let window = if is_head { &self.head } else { &self.recent };
+        window.store(Some(Arc::new(Window { offset, bytes })));
+        Ok(())
     }
 
     fn gap_worth_reading(&self) -> u64 {

@@ -28,6 +28,10 @@ class Address(Protocol):
         """Open the whole array."""
         ...
 
+    def node(self) -> object:
+        """Return the extension's node for the array, or ``None`` if the format has no tree."""
+        ...
+
 
 class NDArray:
     """An array in a file. It reads elements when they are needed, and only those.
@@ -259,6 +263,10 @@ class NDArray:
     def __repr__(self) -> str:
         masked = ", masked" if self.is_masked else ""
         return f"<NDArray {self._dtype} {self._shape}{masked}>"
+
+    def _node(self) -> object:
+        """Return the node of the whole array, of which this is not a part."""
+        return None if self._steps or self._address is None else self._address.node()
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._address is None:

@@ -5,7 +5,17 @@ from typing import Any, Protocol, final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "AsdfFile", "AsdfNode", "Memory", "set_threads", "threads"]
+__all__ = [
+    "Array",
+    "AsdfEditor",
+    "AsdfFile",
+    "AsdfNode",
+    "Memory",
+    "asdf_dumps",
+    "asdf_write",
+    "set_threads",
+    "threads",
+]
 
 def set_threads(number: int, /) -> None: ...
 def threads() -> int: ...
@@ -87,3 +97,38 @@ class AsdfNode:
         keep_errors: bool = False,
         tagged: _MakeTagged | None = None,
     ) -> Any: ...
+
+class _Prepare(Protocol):
+    def __call__(self, arrays: list[Any], /) -> list[Any]: ...
+
+def asdf_dumps(
+    tree: object,
+    prepare: _Prepare,
+    *,
+    compression: str | None,
+    compressions: dict[str, str] | None,
+    align: int | None,
+    standard: str | None,
+) -> bytes: ...
+def asdf_write(
+    path: str,
+    tree: object,
+    prepare: _Prepare,
+    *,
+    compression: str | None,
+    compressions: dict[str, str] | None,
+    align: int | None,
+    standard: str | None,
+    overwrite: bool,
+) -> None: ...
+
+@final
+class AsdfEditor:
+    def __new__(cls, path: str, *, in_place: bool) -> AsdfEditor: ...
+    def set(self, pointer: str, value: object, prepare: _Prepare) -> None: ...
+    def remove(self, pointer: str) -> None: ...
+    def rename(self, pointer: str, key: str) -> None: ...
+    def text(self) -> str: ...
+    def plan(self) -> dict[str, Any]: ...
+    def commit(self) -> dict[str, Any]: ...
+    def close(self) -> None: ...

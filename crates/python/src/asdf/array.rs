@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
-use crate::error::Failure;
+use crate::error::{Failure, Place};
 
 /// A view of an array. The crate's own view borrows the file, so this one stores the steps that lead to it,
 /// and takes them again for each call.
@@ -52,7 +52,11 @@ impl FileArray {
 
     fn with<T>(&self, call: impl FnOnce(&NdArray<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let asdf = self.file.get()?;
-        call(&find(&asdf, self.node, &self.parts)?)
+        let result = find(&asdf, self.node, &self.parts).and_then(|array| call(&array));
+        result.map_err(|failure| {
+            let pointer = asdf.node(self.node).ok().and_then(|node| node.to_pointer());
+            failure.at(Place { pointer, ..Place::default() })
+        })
     }
 }
 

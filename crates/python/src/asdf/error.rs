@@ -13,15 +13,20 @@ impl From<Error> for Failure {
     }
 }
 
+/// Converts the error of following a pointer of the caller: if it leads nowhere, that is a `KeyError`.
+pub(super) fn of_pointer(error: Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Reference { .. } => Failure::key(error.to_string()),
+        _ => error.into(),
+    }
+}
+
 /// Converts an error, which may be inside another one that has the complete `message`.
 fn of(error: &Error, message: String) -> Failure {
     let mut place = Place { offset: error.offset(), ..Place::default() };
     place.pointer = error.pointer().map(str::to_owned);
     match error.kind() {
-        ErrorKind::Io(io) => match io.io_error() {
-            Some(io) => Failure::system(io, message),
-            None => Failure::format(message, Place { code: Some("truncated"), ..place }),
-        },
+        ErrorKind::Io(error) => Failure::binio(error, message).at(place),
         ErrorKind::Layout(_) => Failure::format(message, Place { code: Some("layout"), ..place }),
         ErrorKind::Yaml { line, column, .. } => {
             let (line, column) = (Some(*line), Some(*column));
@@ -52,11 +57,12 @@ fn of(error: &Error, message: String) -> Failure {
             }
         }
         ErrorKind::Reference { kind, .. } => match kind {
-            ReferenceError::NotFound(_) | ReferenceError::Syntax(_) => Failure::key(message),
             ReferenceError::External(inner) => of(inner, message),
             _ => Failure::format(message, Place { code: Some("reference"), ..place }),
         },
-        ErrorKind::Unwritable { .. } => Failure::type_error(message),
+        // At a pointer, it is the value there that ASDF has no form for.
+        ErrorKind::Unwritable { pointer: Some(_), .. } => Failure::type_error(message),
+        ErrorKind::Unwritable { .. } => Failure::value(message),
         ErrorKind::Limit { .. } => Failure::limit(message, Place { code: Some("limit"), ..place }),
         ErrorKind::OutOfMemory { .. } => Failure::memory(message),
         _ => Failure::format(message, Place { code: Some("other"), ..place }),

@@ -9,6 +9,7 @@ use pyo3::types::{PyList, PyString};
 
 use super::array::FileArray;
 use super::convert::{self, Arrays, Conversion, Form};
+use super::error::of_pointer;
 use super::file::OpenFile;
 use crate::array::Array;
 use crate::error::Failure;
@@ -25,12 +26,16 @@ impl AsdfNode {
         Self { file: Arc::clone(file), id }
     }
 
+    pub(super) fn file(&self) -> &Arc<OpenFile> {
+        &self.file
+    }
+
     fn sibling(&self, id: NodeId) -> Self {
         Self::new(&self.file, id)
     }
 
     /// Runs a call on the node. The tree has already been parsed, so nothing is read and nothing waits.
-    fn with<T>(
+    pub(super) fn with<T>(
         &self,
         py: Python<'_>,
         call: impl FnOnce(Node<'_>) -> Result<T, Failure>,
@@ -108,10 +113,7 @@ impl AsdfNode {
     /// Returns the node at a JSON Pointer relative to this one. Raises `KeyError` if there is none.
     fn find(&self, py: Python<'_>, pointer: &str) -> PyResult<Self> {
         self.with(py, |node| {
-            let found = node.pointer(pointer).map_err(|error| match error.kind() {
-                asdf::ErrorKind::Reference { .. } => Failure::key(error.to_string()),
-                _ => error.into(),
-            })?;
+            let found = node.pointer(pointer).map_err(of_pointer)?;
             Ok(self.sibling(found.id()))
         })
     }

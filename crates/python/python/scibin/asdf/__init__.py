@@ -8,17 +8,22 @@
 
 A file is opened by reading its head and its end. The tree is parsed when it is first used, and the
 elements of an array are read when they are needed. Values are plain Python objects and arrays;
-nothing that a file names is imported or run.
+nothing that a file names is imported or run. :meth:`Node.to_object` converts a node into an object
+of another package, such as a WCS.
 """
 
+from ._edit import Editor, EditReport, edit
 from ._file import Block, Diagnostic, File, Report, loads, open
 from ._node import ArrayNode, MappingNode, Node, ScalarNode, SequenceNode
 from ._tagged import Tagged
+from ._write import dumps, write
 
 __all__ = [
     "ArrayNode",
     "Block",
     "Diagnostic",
+    "EditReport",
+    "Editor",
     "File",
     "MappingNode",
     "Node",
@@ -26,6 +31,9 @@ __all__ = [
     "ScalarNode",
     "SequenceNode",
     "Tagged",
+    "dumps",
+    "edit",
     "loads",
     "open",
+    "write",
 ]

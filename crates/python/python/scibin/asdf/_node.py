@@ -112,6 +112,21 @@ class Node:
             tagged=Tagged if tagged else None,
         )
 
+    def to_object(self) -> Any:
+        """Convert the node into an object of another package, such as a WCS.
+
+        The package ``asdf`` and its installed extensions convert this node and what is below it,
+        and nothing else. Use this only for files that you trust as much as those packages do.
+
+        Raises
+        ------
+        ImportError
+            If the package ``asdf`` is not installed.
+        """
+        from ._objects import to_object
+
+        return to_object(self, self._file.standard)
+
     def __repr__(self) -> str:
         tag = f" {self.tag}" if self.tag else ""
         return f"<{type(self).__name__} {self.pointer or '/'}{tag}>"
@@ -211,8 +226,20 @@ class _ArrayAddress:
     pointer: str
 
     def open_array(self) -> NDArray:
-        node = self.file.node(self.pointer)
-        return _array(node._file, node._raw)
+        return _array(self.file, self.file.node(self.pointer)._raw)
+
+    def node(self) -> _scibin.AsdfNode:
+        return self.file.node(self.pointer)._raw
+
+
+def plain(value: Any) -> Any:
+    """Return the content of a node, a file or a lazy array as plain objects with tags.
+
+    The extension calls this for nodes whose blocks it cannot copy.
+    """
+    if isinstance(value, NDArray):
+        return value.masked() if value.is_masked else value.read()
+    return value.to_dict(tagged=True)
 
 
 def _absolute(pointer: str) -> str:

@@ -22,3 +22,23 @@ class Tagged:
 
     tag: str
     value: Any
+
+    @classmethod
+    def from_object(cls, value: object) -> Tagged:
+        """Convert an object of another package, such as a WCS, through the package ``asdf``.
+
+        The result can be written. Arrays in it are numpy arrays.
+
+        Raises
+        ------
+        ImportError
+            If the package ``asdf`` is not installed.
+        TypeError
+            If no installed extension of ``asdf`` has a tag for the object.
+        """
+        from ._objects import from_object
+
+        tagged = from_object(value)
+        if not isinstance(tagged, cls):
+            raise TypeError(f"no extension of asdf has a tag for {type(value).__name__}")
+        return tagged

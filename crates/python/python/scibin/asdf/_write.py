@@ -1,0 +1,114 @@
+"""Writing new files."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _scibin
+from ._blocks import prepare
+from ._file import File
+
+__all__ = ["dumps", "write"]
+
+
+def write(
+    path: str | os.PathLike[str],
+    tree: Mapping[Any, Any],
+    *,
+    compression: str | Mapping[str, str] | None = None,
+    align: int | None = None,
+    standard: str = "1.6.0",
+    overwrite: bool = False,
+) -> None:
+    """Write a new file.
+
+    The file appears at `path` when it is complete and on disk. If writing fails, an old file
+    survives.
+
+    Arrays are read while they are being written. If another thread changes one in the meantime,
+    the file contains some of the old and some of the new elements.
+
+    Parameters
+    ----------
+    path
+        The path of the new file.
+    tree
+        A mapping. Values are dictionaries, lists, tuples, sets, strings, numbers, ``None``, bytes,
+        dates, numpy arrays, masked arrays and numpy scalars, :class:`Tagged`, and nodes and lazy
+        arrays of other files. Views of the same memory share a block. An object that occurs several
+        times is written once, and may contain itself. The blocks of the first file whose nodes
+        occur are copied without decoding them; further files are decoded.
+    compression
+        The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
+        ``"blsc"`` or ``"none"``, also with a level as in ``"zlib:9"``; or a mapping from the JSON
+        Pointers of arrays to such names.
+    align
+        The alignment of the data of blocks in bytes: a power of two up to 32,768. Default: 64.
+    standard
+        The version of the ASDF standard.
+    overwrite
+        Whether to replace an existing file.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file at `path` and `overwrite` is false.
+    TypeError
+        If ASDF has no form for a value; the message begins with its JSON Pointer.
+    ValueError
+        If an option has an invalid value.
+    KeyError
+        If `compression` names a pointer at which there is no new array.
+
+    Examples
+    --------
+    >>> import numpy as np, scibin.asdf
+    >>> image = np.zeros((256, 256), "f4")
+    >>> scibin.asdf.write("image.asdf", {"meta": {"gain": 2.5}, "image": image})
+    """
+    _check_root(tree)
+    one, several = _compressions(compression)
+    if not overwrite and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
+    _scibin.asdf_write(
+        os.fspath(path),
+        tree,
+        prepare,
+        compression=one,
+        compressions=several,
+        align=align,
+        standard=standard,
+        overwrite=overwrite,
+    )
+
+
+def dumps(
+    tree: Mapping[Any, Any],
+    *,
+    compression: str | Mapping[str, str] | None = None,
+    align: int | None = None,
+    standard: str = "1.6.0",
+) -> bytes:
+    """Return the bytes of a new file; see :func:`write`."""
+    _check_root(tree)
+    one, several = _compressions(compression)
+    return _scibin.asdf_dumps(
+        tree, prepare, compression=one, compressions=several, align=align, standard=standard
+    )
+
+
+def _compressions(
+    compression: str | Mapping[str, str] | None,
+) -> tuple[str | None, dict[str, str] | None]:
+    if compression is None or isinstance(compression, str):
+        return compression, None
+    return None, dict(compression)
+
+
+def _check_root(tree: object) -> None:
+    root = tree.tree if isinstance(tree, File) else tree
+    if not isinstance(root, Mapping):
+        raise TypeError(f"the root of a tree is a mapping, not {type(root).__name__}")

@@ -1,0 +1,133 @@
+//! Editing existing files.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use asdf::Value;
+use asdf::save::{EditOptions, EditReport, Editor, Method};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::build::build;
+use super::error::of_pointer;
+use crate::error::Failure;
+use crate::pool;
+
+/// A file that is open for editing, and locked.
+#[pyclass(frozen, module = "scibin._scibin")]
+pub(crate) struct AsdfEditor {
+    /// `None` after a commit.
+    editor: Mutex<Option<Editor>>,
+    path: String,
+}
+
+impl AsdfEditor {
+    /// Runs a call on the editor, detached from the interpreter, in the pool.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Editor) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        self.take(py, |editor| call(editor.as_mut().ok_or_else(Failure::closed)?))
+    }
+
+    fn take<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Option<Editor>) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let result = py.detach(|| {
+            let mut guard = self.editor.lock().unwrap_or_else(PoisonError::into_inner);
+            let editor = &mut *guard;
+            pool::install(|| call(editor))
+        });
+        result.map_err(|failure| failure.raise(py, Some(&self.path)))
+    }
+}
+
+#[pymethods]
+impl AsdfEditor {
+    #[new]
+    #[pyo3(signature = (path, *, in_place))]
+    fn new(py: Python<'_>, path: PathBuf, in_place: bool) -> PyResult<Self> {
+        let name = path.display().to_string();
+        let options = EditOptions::new().in_place(in_place);
+        let editor = py.detach(|| options.open(path));
+        match editor {
+            Ok(editor) => Ok(Self { editor: Mutex::new(Some(editor)), path: name }),
+            Err(error) => Err(Failure::from(error).raise(py, Some(&name))),
+        }
+    }
+
+    /// Sets the value at a JSON Pointer. `prepare` is that of `asdf_dumps`.
+    fn set(
+        &self,
+        py: Python<'_>,
+        pointer: &str,
+        value: &Bound<'_, PyAny>,
+        prepare: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let tree = build(value, prepare, None, false)?.tree;
+        self.run(py, |editor| {
+            let set = match tree.root() {
+                Value::Array(array) => editor.set_array(pointer, (**array).clone()),
+                _ => editor.set(pointer, &tree),
+            };
+            set.map_err(of_pointer)
+        })
+    }
+
+    /// Removes an entry or an item.
+    fn remove(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
+        self.run(py, |editor| editor.remove(pointer).map_err(of_pointer))
+    }
+
+    /// Changes the key of an entry.
+    fn rename(&self, py: Python<'_>, pointer: &str, key: &str) -> PyResult<()> {
+        self.run(py, |editor| editor.rename(pointer, key).map_err(of_pointer))
+    }
+
+    /// The text of the tree with all edits so far.
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        self.run(py, |editor| Ok(editor.tree()?.text().to_owned()))
+    }
+
+    /// Returns what a commit would do.
+    fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let planned = self.run(py, |editor| Ok(editor.plan()?))?;
+        report(py, &planned)
+    }
+
+    /// Writes the changes, and closes the editor.
+    fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let written = self.take(py, |editor| {
+            let editor = editor.take().ok_or_else(Failure::closed)?;
+            Ok(editor.commit()?)
+        })?;
+        report(py, &written)
+    }
+
+    /// Unlocks the file without changing it.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.take(py, |editor| {
+            *editor = None;
+            Ok(())
+        })
+    }
+}
+
+fn report<'py>(py: Python<'py>, report: &EditReport) -> PyResult<Bound<'py, PyDict>> {
+    let method = match report.method {
+        Method::Unchanged => "unchanged",
+        Method::Patched => "patched",
+        Method::InPlace => "in place",
+        _ => "new file",
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("method", method)?;
+    dict.set_item("size", report.len)?;
+    dict.set_item("blocks", report.blocks)?;
+    dict.set_item("unused_blocks", report.unused.clone())?;
+    dict.set_item("rolled_back", report.rolled_back)?;
+    Ok(dict)
+}

@@ -1,0 +1,140 @@
+"""Forks, other processes, and threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scibin
+import scibin.asdf
+
+SECONDS = 60
+"""How long a step may take before it counts as hanging."""
+
+
+@pytest.fixture
+def lz4_file() -> Path:
+    """Write a file whose block has several chunks, which are decoded on all threads."""
+    path = Path("lz4.asdf").absolute()
+    scibin.asdf.write(path, {"a": np.arange(4 << 20, dtype="f4")}, compression="lz4")
+    return path
+
+
+def total(path: Path) -> float:
+    return float(scibin.asdf.open(path)["a"].read().sum(dtype="f8"))
+
+
+EXPECTED = float(np.arange(4 << 20, dtype="f4").sum(dtype="f8"))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_workers_finish_after_the_parent_has_used_its_threads(method: str, lz4_file: Path) -> None:
+    assert total(lz4_file) == EXPECTED
+    context = multiprocessing.get_context(method)
+    with ProcessPoolExecutor(2, mp_context=context) as pool:
+        futures = [pool.submit(total, lz4_file) for _ in range(4)]
+        assert [future.result(SECONDS) for future in futures] == [EXPECTED] * 4
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "f['a'].read()",
+        "f['raw'].read()",
+        "f['raw'][::2]",
+        "f.verify()",
+        "f.to_dict()",
+        "f.blocks[0].read()",
+        "scibin.asdf.dumps({'a': np.zeros(1 << 21)}, compression='zlib')",
+        "scibin.asdf.dumps(f)",
+    ],
+)
+def test_no_call_uses_threads_that_a_fork_loses(use: str) -> None:
+    """Use a feature in the parent, then all features in a forked child that must finish."""
+    script = f"""
+import os, sys, numpy as np, scibin.asdf
+tree = {{"a": np.arange(4 << 20, dtype="f4"), "raw": np.arange(4 << 20, dtype=">f4")}}
+f = scibin.asdf.loads(scibin.asdf.dumps(tree, compression={{"a": "lz4"}}))
+{use}
+child = os.fork()
+{use}
+if child == 0:
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=SECONDS)
+
+
+def test_threads_share_a_file(lz4_file: Path) -> None:
+    f = scibin.asdf.open(lz4_file)
+
+    def part(start: int) -> float:
+        return float(f["a"][start : start + (1 << 18)].sum(dtype="f8"))
+
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(part, range(0, 4 << 20, 1 << 18), timeout=SECONDS))
+    assert sum(parts) == EXPECTED
+
+
+def test_other_threads_run_while_a_block_is_decoded() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, 8 << 20, "u1")
+    data = scibin.asdf.dumps({"a": noise}, compression="bzp2")
+    f = scibin.asdf.loads(data)
+    longest, done = 0.0, threading.Event()
+
+    def watch() -> None:
+        nonlocal longest
+        last = time.perf_counter()
+        while not done.is_set():
+            time.sleep(0.001)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    f["a"].read()
+    took = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    assert longest < took / 2
+
+
+def test_number_of_threads_can_be_set() -> None:
+    before = scibin.threads()
+    try:
+        scibin.set_threads(3)
+        assert scibin.threads() == 3
+        with pytest.raises(ValueError, match="positive"):
+            scibin.set_threads(0)
+    finally:
+        scibin.set_threads(before)
+    code = "import scibin; print(scibin.threads())"
+    for value, output in [("2", "2"), ("", str(len(os.sched_getaffinity(0))))]:
+        environment = os.environ | {"SCIBIN_THREADS": value}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+        assert run.stdout.decode().strip() == output
+    environment = os.environ | {"SCIBIN_THREADS": "many"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
+    assert b"ValueError: SCIBIN_THREADS" in run.stderr
+
+
+def test_arrays_are_pickled_to_a_pool_of_processes(lz4_file: Path) -> None:
+    array = scibin.asdf.open(lz4_file)["a"].slice(slice(10, 20))
+    assert len(pickle.dumps(array)) < 1000
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        np.testing.assert_array_equal(
+            pool.submit(np.asarray, array).result(SECONDS), np.arange(10, 20)
+        )
