@@ -4,7 +4,7 @@ use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{build_programs, cargo, no_more, program, root, run};
-use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web};
+use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web, wheel};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 5;
@@ -47,6 +47,7 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
         ("web page", web::test),
         ("packages", || package(&[])),
         ("interoperability", || python::interop(&[])),
+        ("Python package", || wheel::wheel(&[])),
         ("address sanitizer", || sanitize::sanitize(&[])),
         ("miri", || sanitize::miri(&[])),
         ("fuzz targets", || fuzz::all(CI_FUZZ_SECONDS)),

@@ -15,6 +15,7 @@ mod sanitize;
 mod targets;
 mod tools;
 mod web;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -101,6 +102,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         about: "check with the minimum toolchain",
         run: msrv::msrv,
+    },
+    Task {
+        name: "python",
+        arguments: "",
+        about: "build the wheel of the Python package, install and test it (needs Python 3.11)",
+        run: wheel::wheel,
     },
     Task {
         name: "targets",

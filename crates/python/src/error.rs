@@ -80,53 +80,53 @@ impl Failure {
         Self(Box::new(Details { kind, message: message.into(), place }))
     }
 
-    /// The bytes of a file are not as the format demands.
+    /// Creates a `FormatError`: the bytes of a file are not as the format demands.
     pub(crate) fn format(message: impl Into<String>, place: Place) -> Self {
         Self::at_place(Kind::Format, message, place)
     }
 
-    /// A checksum does not match.
+    /// Creates a `ChecksumMismatch`.
     pub(crate) fn checksum(message: impl Into<String>, place: Place) -> Self {
         Self::at_place(Kind::Checksum, message, place)
     }
 
-    /// A limit was reached.
+    /// Creates a `LimitError`.
     pub(crate) fn limit(message: impl Into<String>, place: Place) -> Self {
         Self::at_place(Kind::Limit, message, place)
     }
 
-    /// There is not enough memory.
+    /// Creates a `MemoryError`.
     pub(crate) fn memory(message: impl Into<String>) -> Self {
         Self::new(Kind::Memory, message)
     }
 
-    /// Nothing has this name.
+    /// Creates a `KeyError`.
     pub(crate) fn key(message: impl Into<String>) -> Self {
         Self::new(Kind::Key, message)
     }
 
-    /// An index is out of range.
+    /// Creates an `IndexError`.
     pub(crate) fn index(message: impl Into<String>) -> Self {
         Self::new(Kind::Index, message)
     }
 
-    /// An argument has the wrong type, or a value that cannot be written.
+    /// Creates a `TypeError`: an argument has the wrong type, or a value cannot be written.
     pub(crate) fn type_error(message: impl Into<String>) -> Self {
         Self::new(Kind::Type, message)
     }
 
-    /// An argument has a wrong value.
+    /// Creates a `ValueError`: an argument has an invalid value.
     pub(crate) fn value(message: impl Into<String>) -> Self {
         Self::new(Kind::Value, message)
     }
 
-    /// The file was closed.
+    /// Creates the `ValueError` for a file that was closed.
     pub(crate) fn closed() -> Self {
         Self::value("file is closed")
     }
 
-    /// An error of the system. If a source that is written in Python has raised an exception, the failure is
-    /// that exception.
+    /// Creates an `OSError`. If a source that is written in Python has raised an exception, the failure is that
+    /// exception instead.
     pub(crate) fn system(error: &io::Error, message: impl Into<String>) -> Self {
         let python = error.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>());
         let kind = match python {
