@@ -2,6 +2,8 @@
 
 ========================  ==================================================================
 `scibin.asdf`             ASDF, the Advanced Scientific Data Format
+`scibin.dask`             arrays in one file or in thousands as Dask arrays
+`scibin.xarray`           the engine ``scibin`` of xarray
 `scibin.sources`          files in object stores and other remote file systems
 ========================  ==================================================================
 

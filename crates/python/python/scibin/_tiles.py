@@ -1,0 +1,99 @@
+"""Arrays by path and pointer, and their division into tiles that are read by tasks.
+
+A task carries only paths, pointers and slices. It opens the file where it runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import asdf
+from ._array import NDArray
+from ._scibin import set_threads
+
+__all__ = ["TARGET", "ArrayPath", "Template", "rows_per_tile", "use_one_thread_on_workers"]
+
+TARGET = 64 << 20
+"""The size of a tile in bytes that tasks aim for."""
+
+
+@dataclass(frozen=True)
+class ArrayPath:
+    """The location of an array."""
+
+    path: str
+    pointer: str
+
+    def read(self, *index: slice) -> npt.NDArray[Any]:
+        """Read a part of the array; masked elements keep their stored values."""
+        with asdf.open(self.path) as file:
+            return _array(file, self.pointer).slice(*index).read()
+
+    def template(self) -> Template:
+        """Return the shape and the type of the array, reading only the head of the file."""
+        with asdf.open(self.path) as file:
+            array = _array(file, self.pointer)
+            return Template(array.shape, array.dtype.newbyteorder("="), array.chunks[:1])
+
+
+@dataclass(frozen=True)
+class Template:
+    """Shape and type of an array, and the number of rows that can be decoded independently."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    unit: tuple[int, ...] = ()
+
+    def check(self, values: NDArray | npt.NDArray[Any] | Template, path: str) -> None:
+        """Raise `ValueError` if an array has another shape or type than this one."""
+        found = values.shape, values.dtype.newbyteorder("=")
+        if found != (self.shape, self.dtype):
+            raise ValueError(
+                f"{path}: the array is {found[1]} {found[0]}, but the first one is "
+                f"{self.dtype} {self.shape}"
+            )
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the array in bytes."""
+        return int(np.prod(self.shape, dtype=object)) * self.dtype.itemsize
+
+
+def _array(file: asdf.File, pointer: str) -> NDArray:
+    value = file[pointer]
+    if not isinstance(value, NDArray):
+        raise TypeError(f"{file.path}: {pointer} is {type(value).__name__}, not an array")
+    return value
+
+
+def rows_per_tile(template: Template, target: int) -> int:
+    """Return how many rows form a tile of about `target` bytes that is decoded on its own."""
+    if not template.shape:
+        return 1
+    rows = max(template.shape[0], 1)
+    (unit,) = template.unit
+    row = max(template.nbytes // rows, 1)
+    return min(max(target // row // unit, 1) * unit, rows)
+
+
+def use_one_thread_on_workers() -> None:
+    """Use one thread per task on a worker of Dask that runs several tasks at a time."""
+    _use_one_thread(os.getpid())
+
+
+@functools.cache
+def _use_one_thread(_process: int) -> None:
+    try:
+        from distributed import get_worker
+
+        if get_worker().state.nthreads > 1:
+            set_threads(1)
+    except (ImportError, ValueError):
+        # This is not a worker.
+        pass
