@@ -25,7 +25,10 @@
 
 mod array;
 mod asdf;
+mod bloscpack;
+mod dudley;
 mod error;
+mod flux_archive;
 mod memory;
 mod pool;
 mod source;
@@ -38,6 +41,17 @@ mod _scibin {
     use crate::array::Array;
     #[pymodule_export]
     use crate::asdf::{AsdfEditor, AsdfFile, AsdfNode, asdf_dumps, asdf_write};
+    #[pymodule_export]
+    use crate::bloscpack::{
+        BloscpackFile, bloscpack_append, bloscpack_pack, bloscpack_pack_file, bloscpack_recover,
+    };
+    #[pymodule_export]
+    use crate::dudley::{DudleyFile, DudleyLayout};
+    #[pymodule_export]
+    use crate::flux_archive::FluxArchive;
+    #[cfg(unix)]
+    #[pymodule_export]
+    use crate::flux_archive::flux_create;
     #[pymodule_export]
     use crate::memory::Memory;
     #[pymodule_export]

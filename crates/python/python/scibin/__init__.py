@@ -2,6 +2,9 @@
 
 ========================  ==================================================================
 `scibin.asdf`             ASDF, the Advanced Scientific Data Format
+`scibin.bloscpack`        Bloscpack, compressed arrays and bytes
+`scibin.dudley`           binary data that a layout in the language Dudley describes
+`scibin.flux_archive`     archives of files in JSON, as Flux writes them (RFC 37)
 `scibin.dask`             arrays in one file or in thousands as Dask arrays
 `scibin.xarray`           the engine ``scibin`` of xarray
 `scibin.sources`          files in object stores and other remote file systems

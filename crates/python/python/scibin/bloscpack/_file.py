@@ -1,0 +1,507 @@
+"""Open files, and unpacking."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _scibin
+from .._array import NDArray
+from .._errors import FormatError, LimitError
+from ..sources import FsspecSource, Source, is_url
+from .exceptions import _named
+
+__all__ = [
+    "Chunk",
+    "Diagnostic",
+    "File",
+    "Loss",
+    "RecoverReport",
+    "Report",
+    "open",
+    "recover",
+    "unpack_bytes_from_bytes",
+    "unpack_bytes_from_file",
+    "unpack_file_from_file",
+    "unpack_ndarray_from_bytes",
+    "unpack_ndarray_from_file",
+    "verify",
+]
+
+_Path = str | os.PathLike[str]
+_Source = str | os.PathLike[str] | Source | bytes
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A chunk of a file.
+
+    Attributes
+    ----------
+    offset
+        The offset of the compressed chunk in the file, in bytes.
+    nbytes
+        The length of the data in bytes.
+    stored
+        The length of the compressed chunk in bytes, without its checksum.
+    """
+
+    offset: int
+    nbytes: int
+    stored: int
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """An irregularity of a file that did not stop the reader.
+
+    Attributes
+    ----------
+    code
+        The stable name for programs, such as ``"BadChunk"``.
+    severity
+        ``"note"``, ``"warning"`` or ``"error"``.
+    message
+        A description in one line.
+    offset
+        The offset in the file in bytes, if it is known.
+    """
+
+    code: str
+    severity: Literal["note", "warning", "error"]
+    message: str
+    offset: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of :func:`verify`.
+
+    Attributes
+    ----------
+    ok
+        Whether the file is valid: there is nothing worse than notes.
+    chunks
+        The number of checked chunks.
+    diagnostics
+        All irregularities: first those of the file, then those of the chunks.
+    """
+
+    ok: bool
+    chunks: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A part of a damaged file that was lost.
+
+    Attributes
+    ----------
+    chunks
+        The numbers of the lost chunks in the damaged file.
+    zeros
+        The number of zeros that replace the lost chunks.
+    reason
+        The error in the first of the lost chunks.
+    """
+
+    chunks: range
+    zeros: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class RecoverReport:
+    """The result of :func:`recover`.
+
+    Attributes
+    ----------
+    kept
+        The number of chunks that were kept.
+    nbytes
+        The length of the data of the new file in bytes, including zeros.
+    lost
+        The lost parts, in the order of the file.
+    diagnostics
+        Other irregularities: in the header, the table and the metadata.
+    """
+
+    kept: int
+    nbytes: int
+    lost: tuple[Loss, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True)
+class _Address:
+    """The way to the array of a file."""
+
+    file: File
+
+    def open_array(self) -> NDArray:
+        return self.file.array
+
+    def node(self) -> None:
+        return None
+
+
+class File:
+    """A Bloscpack file that is open for reading.
+
+    If it contains an array, it can be indexed like one, and decodes only the chunks and blocks with
+    the selected elements.
+
+    Any number of threads may use a file at the same time. It can be pickled, unless it was opened
+    from bytes: a pickle contains the path, and opening it again raises `OSError` (``ESTALE``) if
+    the file has changed since. When a file is closed, arrays in memory stay valid, but reading
+    raises `ValueError`.
+
+    Examples
+    --------
+    >>> import numpy as np, scibin.bloscpack as bp
+    >>> f = bp.open(bp.pack_ndarray_to_bytes(np.arange(12).reshape(3, 4)))
+    >>> f.shape, f.dtype, len(f.chunks)
+    ((3, 4), dtype('int64'), 1)
+    >>> f[1:, ::2]
+    array([[ 4,  6],
+           [ 8, 10]])
+    """
+
+    def __init__(
+        self,
+        source: _Source,
+        *,
+        limits: Mapping[str, int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        checked = None if limits is None else dict(limits)
+        self._options: dict[str, Any] = {"limits": checked, "threads": threads}
+        self._threads = threads
+        self._origin: Any = source
+        self._path: str | None = None
+        if isinstance(source, (str, os.PathLike)):
+            source = os.fspath(source)
+            if is_url(source):
+                source = self._origin = FsspecSource.from_url(source)
+            else:
+                self._path = source
+                self._origin = os.path.abspath(source)
+        with _named():
+            self._raw = _scibin.BloscpackFile(source, limits=checked)
+        self._identity = None if self._path is None else _identity(self._origin)
+
+    @property
+    def path(self) -> str | None:
+        """The path that the file was opened with, if it was opened by path."""
+        return self._path
+
+    @property
+    def nbytes(self) -> int:
+        """The length of the data in bytes."""
+        return self._raw.nbytes
+
+    @property
+    def typesize(self) -> int:
+        """The typesize in the header, in bytes."""
+        return self._raw.header()[0]
+
+    @property
+    def checksum(self) -> str:
+        """The name of the checksum of the chunks, ``"None"`` if there is none."""
+        return self._raw.header()[1]
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The chunks, in order."""
+        return tuple(Chunk(*chunk) for chunk in self._raw.chunks())
+
+    @property
+    def metadata(self) -> Any:
+        """The metadata, or ``None`` if the file has none.
+
+        Raises
+        ------
+        FormatError
+            If the metadata cannot be read.
+        """
+        text = self._raw.metadata()
+        if text is None:
+            return None
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            message = f"metadata: {error}"
+            raise FormatError(message, path=self._path, code="metadata") from None
+
+    @property
+    def array(self) -> NDArray:
+        """The array in the file, which reads its elements when they are needed.
+
+        Raises
+        ------
+        NotANumpyArray
+            If the file does not contain an array.
+        FormatError
+            If the description of the array is wrong.
+        """
+        with _named():
+            return NDArray(self._raw.array(), address=_Address(self))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements of the array."""
+        return self.array.dtype
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.array[index]
+
+    def read(self) -> bytes:
+        """Read all data.
+
+        Raises
+        ------
+        FormatError
+            If a chunk cannot be decoded.
+        ChecksumMismatch
+            If a chunk does not match its checksum.
+        LimitError
+            If there is more data than the limits allow.
+        """
+        with _named():
+            return self._raw.read(self._threads)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Read `length` bytes of the data, starting at `offset`. Other chunks are not decoded."""
+        if offset < 0 or length < 0 or offset + length > self.nbytes:
+            raise ValueError(f"no {length} bytes at {offset} of {self.nbytes}")
+        out = np.empty(length, np.uint8)
+        with _named():
+            self._raw.read_into(out, offset, self._threads)
+        return out.tobytes()
+
+    def read_array(self) -> npt.NDArray[Any]:
+        """Read the whole array, in the order of its elements in the file."""
+        array = self.array
+        with _named():
+            self._raw.check_size()
+        is_fortran = self._raw.is_fortran()
+        try:
+            out = np.empty(array.shape, array.dtype, "F" if is_fortran else "C")
+        except ValueError as error:
+            message = f"numpy cannot hold an array of shape {array.shape}: {error}"
+            raise FormatError(message, path=self._path, code="array") from None
+        if out.nbytes:
+            flat = (out.T if is_fortran else out).reshape(-1).view(np.uint8)
+            with _named():
+                self._raw.read_into(flat, 0, self._threads)
+        return out
+
+    def verify(self) -> Report:
+        """Check the whole file: every checksum, and that every chunk can be decoded."""
+        ok, chunks, diagnostics = self._raw.verify(self._threads)
+        return Report(ok, chunks, tuple(Diagnostic(**diagnostic) for diagnostic in diagnostics))
+
+    def close(self) -> None:
+        """Close the file. Arrays in memory stay valid."""
+        self._raw.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file was closed."""
+        return self._raw.closed
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = " (closed)" if self.closed else ""
+        return f"<File {self._path or 'in memory'}{state}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if _is_bytes(self._origin):
+            raise TypeError("cannot pickle a file that was opened from bytes")
+        if self.closed:
+            raise ValueError("file is closed")
+        return _reopen, (self._origin, self._identity, self._options)
+
+
+def open(
+    source: _Source,
+    *,
+    limits: Mapping[str, int] | None = None,
+    threads: int | None = None,
+) -> File:
+    """Open a file for reading. Reads the header, the metadata and the table of offsets.
+
+    Parameters
+    ----------
+    source
+        A path; a URL that fsspec can open; the bytes of a file; or an object with
+        ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`).
+    limits
+        The most that the file may demand: ``"decoded"``, the size of the data in bytes that is read
+        at a time (default 16 GiB); ``"allocation"``, the size of a chunk in bytes (4 GiB);
+        ``"items"``, the number of chunks (50 million).
+    threads
+        The maximum number of threads that decode whole files.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened or read.
+    FormatError
+        If the file is not a Bloscpack file, or is damaged.
+    """
+    return File(source, limits=limits, threads=threads)
+
+
+def verify(source: _Source, *, threads: int | None = None) -> Report:
+    """Check a file: its structure, every checksum, and that every chunk can be decoded.
+
+    Damage is in the report, and never raised.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    FormatError
+        If it is not a Bloscpack file.
+    """
+    try:
+        with File(source, threads=threads) as file:
+            return file.verify()
+    except LimitError:
+        raise
+    except FormatError as error:
+        if error.code in ("not-bloscpack", "version"):
+            raise
+        message = error.args[0] if error.args else ""
+        diagnostic = Diagnostic(error.code or "damaged", "error", message, error.offset)
+        return Report(False, 0, (diagnostic,))
+
+
+def recover(
+    source: _Source,
+    out_file: _Path,
+    *,
+    skip_bad: bool = False,
+    fill_zeros: bool = False,
+) -> RecoverReport:
+    """Copy the intact chunks of a damaged file to a new file.
+
+    Parameters
+    ----------
+    source
+        The damaged file, as for :func:`open`.
+    out_file
+        The new file.
+    skip_bad
+        Whether to continue after bad chunks. The later data then moves forward.
+    fill_zeros
+        Whether to continue after bad chunks and to replace each of them with zeros.
+
+    Raises
+    ------
+    FormatError
+        If no chunk is intact, or the file does not begin like a Bloscpack file.
+    """
+    if isinstance(source, os.PathLike):
+        source = os.fspath(source)
+    with _named():
+        report = _scibin.bloscpack_recover(source, out_file, skip_bad, fill_zeros)
+    return RecoverReport(
+        report["kept"],
+        report["nbytes"],
+        tuple(
+            Loss(range(start, stop), zeros, reason) for start, stop, zeros, reason in report["lost"]
+        ),
+        tuple(Diagnostic(**diagnostic) for diagnostic in report["diagnostics"]),
+    )
+
+
+def unpack_file_from_file(in_file: _Path, out_file: _Path, *, threads: int | None = None) -> Any:
+    """Unpack a file to a file, which appears when it is complete. Returns the metadata."""
+    with File(in_file, threads=threads) as file:
+        metadata = file.metadata
+        with _named():
+            file._raw.unpack(os.fspath(out_file), threads)
+        return metadata
+
+
+def unpack_bytes_from_file(
+    compressed_file: _Path, *, threads: int | None = None
+) -> tuple[bytes, Any]:
+    """Unpack a file. Returns the data and the metadata, which may be ``None``."""
+    with File(compressed_file, threads=threads) as file:
+        return file.read(), file.metadata
+
+
+def unpack_bytes_from_bytes(bytes_: bytes, *, threads: int | None = None) -> tuple[bytes, Any]:
+    """Unpack a file in memory. Returns the data and the metadata, which may be ``None``."""
+    with File(_in_memory(bytes_), threads=threads) as file:
+        return file.read(), file.metadata
+
+
+def unpack_ndarray_from_file(filename: _Path, *, threads: int | None = None) -> npt.NDArray[Any]:
+    """Unpack an array from a file. The array is writable.
+
+    Raises
+    ------
+    NotANumpyArray
+        If the file does not contain an array.
+    """
+    with File(filename, threads=threads) as file:
+        return file.read_array()
+
+
+def unpack_ndarray_from_bytes(bytes_: bytes, *, threads: int | None = None) -> npt.NDArray[Any]:
+    """Unpack an array from a file in memory; see :func:`unpack_ndarray_from_file`."""
+    with File(_in_memory(bytes_), threads=threads) as file:
+        return file.read_array()
+
+
+def _in_memory(data: bytes) -> bytes:
+    if isinstance(data, (str, os.PathLike)):
+        raise TypeError(f"expected bytes, found {type(data).__name__}")
+    return data
+
+
+def _reopen(origin: Any, identity: tuple[int, int] | None, options: dict[str, Any]) -> File:
+    """Open a file that was pickled."""
+    file = File(origin, **options)
+    if identity is not None and _identity(origin) != identity:
+        file.close()
+        raise OSError(errno.ESTALE, "the file has changed since it was pickled", origin)
+    return file
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Return the size in bytes and the time of the last change in nanoseconds."""
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
+
+
+def _is_bytes(origin: object) -> bool:
+    return not isinstance(origin, str) and not hasattr(origin, "read_at")

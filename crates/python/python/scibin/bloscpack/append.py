@@ -1,0 +1,73 @@
+"""Appending to files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _scibin
+from . import _options
+from .args import BloscArgs
+from .exceptions import _named
+
+__all__ = ["append"]
+
+
+def append(
+    orig_file: str | os.PathLike[str],
+    new_file: str | os.PathLike[str],
+    blosc_args: Mapping[str, Any] | None = None,
+    *,
+    in_place: bool = False,
+    rows: bool = False,
+    threads: int | None = None,
+) -> None:
+    """Append the content of a file to a packed file.
+
+    If the process is killed, the packed file has either its old or its new content.
+
+    Parameters
+    ----------
+    orig_file
+        The packed file.
+    new_file
+        The file whose content is appended.
+    blosc_args
+        A :class:`BloscArgs` or a dict with the same keys, any of which may be ``None``. By default,
+        new chunks are compressed like the last one, at level 7.
+    in_place
+        Whether to change the file in place, under a journal, instead of replacing it with a new
+        one; for files too large to copy.
+    rows
+        Whether to append to the first dimension of an array, whose shape then changes. Without it,
+        appending to an array raises `ValueError`.
+    threads
+        The maximum number of threads that compress.
+
+    Raises
+    ------
+    NotEnoughSpace
+        If the table of offsets is full.
+    FormatError
+        If the packed file is damaged.
+    BlockingIOError
+        If another process is changing the file.
+    """
+    options: dict[str, Any] = {"in_place": in_place, "axis0": rows}
+    if blosc_args is not None:
+        defaults = BloscArgs()
+        given = {key: value for key, value in blosc_args.items() if value is not None}
+        converted = _options.compression({**defaults, **given})
+        names = {
+            "typesize": "typesize",
+            "clevel": "level",
+            "shuffle": "shuffle",
+            "cname": "compressor",
+        }
+        options |= {names[key]: converted[names[key]] for key in given}
+    if threads is not None:
+        _options.check_range("threads", threads, 1, 1 << 16)
+        options["threads"] = threads
+    with _named():
+        _scibin.bloscpack_append(orig_file, new_file, options)

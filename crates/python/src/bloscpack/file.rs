@@ -1,0 +1,230 @@
+//! An open file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use binio::write::AtomicFile;
+use bloscpack::array::Order;
+use bloscpack::diagnostic::Diagnostic;
+use bloscpack::{Limits, OpenOptions, Reader, UnpackOptions, VerifyOptions, verify};
+use numpy::PyReadwriteArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::array::FileArray;
+use crate::array::Array;
+use crate::error::Failure;
+use crate::pool;
+use crate::source::Input;
+
+/// A file that arrays share. Closing it drops the file for all of them.
+pub(super) struct OpenFile {
+    file: ArcSwapOption<Reader>,
+    path: Option<String>,
+    limits: Limits,
+}
+
+impl OpenFile {
+    /// Returns the file. Fails if it was closed.
+    pub(super) fn get(&self) -> Result<Arc<Reader>, Failure> {
+        self.file.load_full().ok_or_else(Failure::closed)
+    }
+
+    /// The path, for messages.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// The limits that the file was opened with.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Runs a call on the file, detached from the interpreter.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&Reader) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| call(&*self.get()?)).map_err(|failure| failure.raise(py, self.path()))
+    }
+}
+
+/// A Bloscpack file that is open for reading.
+#[pyclass(frozen, module = "scibin._scibin")]
+pub(crate) struct BloscpackFile(Arc<OpenFile>);
+
+#[pymethods]
+impl BloscpackFile {
+    /// Opens a path, bytes-like data, or an object with `read_at` and a length.
+    #[new]
+    #[pyo3(signature = (source, *, limits = None))]
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        limits: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        // The crate limits decoded data to 16 GiB by default, too.
+        let limits = read_limits(limits, Limits::default().max_decoded(16 << 30))?;
+        let options = OpenOptions::new().limits(limits).ignore_metadata(true);
+        let input = Input::new(source)?;
+        let path = match &input {
+            Input::Path(path) => Some(path.display().to_string()),
+            _ => None,
+        };
+        let file = py.detach(|| match input {
+            Input::Path(path) => options.open(path),
+            Input::Bytes(bytes) => options.from_bytes(bytes),
+            Input::Source(source) => options.from_source(source),
+        });
+        let file = file.map_err(|error| Failure::from(error).raise(py, path.as_deref()))?;
+        Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path, limits })))
+    }
+
+    /// Drops the file. Data that was read stays valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.file.swap(None)));
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.file.load().is_none()
+    }
+
+    /// The length of the data in bytes.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.0.run(py, |file| Ok(file.len()))
+    }
+
+    /// The typesize and the name of the checksum in the header.
+    fn header(&self, py: Python<'_>) -> PyResult<(u8, &'static str)> {
+        self.0.run(py, |file| Ok((file.header().typesize, file.header().checksum.name())))
+    }
+
+    /// The text of the metadata, or `None` if the file has none.
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let text = self.0.run(py, |file| {
+            let metadata = file.metadata()?;
+            Ok(metadata.map(|metadata| metadata.text().clone()))
+        })?;
+        Ok(text.map(|text| PyBytes::new(py, &text)))
+    }
+
+    /// The offset, the length of the data and the stored length of each chunk, in bytes.
+    fn chunks(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, u32)>> {
+        self.0.run(py, |file| {
+            let chunk =
+                |chunk: &bloscpack::format::ChunkEntry| (chunk.offset, chunk.nbytes, chunk.ctbytes);
+            Ok(file.chunks().iter().map(chunk).collect())
+        })
+    }
+
+    /// The array. Reads no elements.
+    fn array(&self, py: Python<'_>) -> PyResult<Array> {
+        let array = py.detach(|| FileArray::open(&self.0, Vec::new()));
+        array.map(Array::new).map_err(|failure| failure.raise(py, self.0.path()))
+    }
+
+    /// Returns `True` if the elements of the array are stored in Fortran order.
+    fn is_fortran(&self, py: Python<'_>) -> PyResult<bool> {
+        self.0.run(py, |file| Ok(file.array()?.order() == Order::F))
+    }
+
+    /// Fails if the data is larger than the limits allow. Call it before allocating memory.
+    fn check_size(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.run(py, |file| Ok(self.0.limits.check_decoded("bytes of data", file.len())?))
+    }
+
+    /// Fills a buffer with the data from an offset on.
+    #[pyo3(signature = (out, offset, threads))]
+    fn read_into(
+        &self,
+        py: Python<'_>,
+        mut out: PyReadwriteArray1<'_, u8>,
+        offset: u64,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let bytes = out.as_slice_mut().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        self.0.run(py, |file| pool::install(|| file.read_into(bytes, offset, &unpacking(threads))))
+    }
+
+    /// Returns all data.
+    fn read<'py>(&self, py: Python<'py>, threads: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
+        self.check_size(py)?;
+        let len = usize::try_from(self.nbytes(py)?).unwrap_or(usize::MAX);
+        PyBytes::new_with(py, len, |out| {
+            self.0.run(py, |file| pool::install(|| file.read_into(out, 0, &unpacking(threads))))
+        })
+    }
+
+    /// Writes all data to a new file, which replaces an old one when it is complete.
+    fn unpack(&self, py: Python<'_>, path: PathBuf, threads: Option<usize>) -> PyResult<()> {
+        self.0.run(py, |file| {
+            let mut output = AtomicFile::create(path)?;
+            pool::install(|| file.unpack_to_file(output.file()?, &unpacking(threads)))?;
+            Ok(output.commit()?)
+        })
+    }
+
+    /// Checks the whole file. Returns whether it is fine, the number of checked chunks, and the diagnostics.
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        threads: Option<usize>,
+    ) -> PyResult<(bool, u64, Bound<'py, PyList>)> {
+        let mut options = VerifyOptions::new();
+        if let Some(threads) = threads {
+            options = options.threads(threads);
+        }
+        let report = self.0.run(py, |file| pool::install(|| verify(file, &options)))?;
+        Ok((report.is_fine(), report.chunks, diagnostics(py, &report.diagnostics)?))
+    }
+}
+
+fn unpacking(threads: Option<usize>) -> UnpackOptions<'static> {
+    let options = UnpackOptions::new();
+    match threads {
+        Some(threads) => options.threads(threads),
+        None => options,
+    }
+}
+
+/// Converts a mapping from names of limits to integers.
+fn read_limits(mapping: Option<&Bound<'_, PyDict>>, mut limits: Limits) -> PyResult<Limits> {
+    for (name, value) in mapping.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let number: u64 = value.extract().map_err(|_| {
+            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
+        })?;
+        limits = match name.as_str() {
+            "allocation" => limits.max_alloc(number),
+            "decoded" => limits.max_decoded(number),
+            "items" => limits.max_items(number),
+            _ => {
+                let known = "allocation, decoded, items";
+                let message = format!("unknown limit {name:?}: expected one of {known}");
+                return Err(PyTypeError::new_err(message));
+            }
+        };
+    }
+    Ok(limits)
+}
+
+/// Converts diagnostics to dictionaries.
+pub(super) fn diagnostics<'py>(
+    py: Python<'py>,
+    diagnostics: &[Diagnostic],
+) -> PyResult<Bound<'py, PyList>> {
+    let items = diagnostics.iter().map(|diagnostic| {
+        let dict = PyDict::new(py);
+        dict.set_item("code", diagnostic.code.as_str())?;
+        dict.set_item("severity", diagnostic.severity.as_str())?;
+        dict.set_item("message", &diagnostic.message)?;
+        dict.set_item("offset", diagnostic.place.offset)?;
+        Ok(dict)
+    });
+    PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)
+}

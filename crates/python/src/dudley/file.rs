@@ -1,0 +1,118 @@
+//! An open file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use dudley::{File, OpenOptions, Order};
+use pyo3::prelude::*;
+
+use super::array::FileArray;
+use super::layout::{DudleyLayout, rules};
+use crate::array::Array;
+use crate::error::Failure;
+use crate::pool;
+use crate::source::Input;
+
+/// A file that arrays share. Closing it drops the file for all of them.
+pub(super) struct OpenFile {
+    file: ArcSwapOption<File>,
+    path: Option<String>,
+}
+
+impl OpenFile {
+    /// Returns the file. Fails if it was closed.
+    pub(super) fn get(&self) -> Result<Arc<File>, Failure> {
+        self.file.load_full().ok_or_else(Failure::closed)
+    }
+
+    /// The path, for messages.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Runs a call on the file, detached from the interpreter.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&File) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| call(&*self.get()?)).map_err(|failure| failure.raise(py, self.path()))
+    }
+}
+
+/// A file that is described by a layout, open for reading.
+#[pyclass(frozen, module = "scibin._scibin")]
+pub(crate) struct DudleyFile(Arc<OpenFile>);
+
+#[pymethods]
+impl DudleyFile {
+    /// Opens a path, bytes-like data, or an object with `read_at` and a length. Without a layout, the file must
+    /// contain one.
+    #[new]
+    #[pyo3(signature = (source, layout, *, order, parameters, memmap))]
+    fn new(
+        py: Python<'_>,
+        source: &Bound<'_, PyAny>,
+        layout: Option<PyRef<'_, DudleyLayout>>,
+        order: Option<&str>,
+        parameters: BTreeMap<String, i64>,
+        memmap: bool,
+    ) -> PyResult<Self> {
+        let layout = layout.map(|layout| Arc::clone(&layout.0));
+        let options = OpenOptions::new().layout(layout).rules(rules(order, parameters)?);
+        let options = options.mmap(memmap);
+        let input = Input::new(source)?;
+        let path = match &input {
+            Input::Path(path) => Some(path.display().to_string()),
+            _ => None,
+        };
+        let file = py.detach(|| match input {
+            Input::Path(path) => options.open(path),
+            Input::Bytes(bytes) => options.from_bytes(bytes),
+            Input::Source(source) => options.from_source(source),
+        });
+        let file = file.map_err(|error| Failure::from(error).raise(py, path.as_deref()))?;
+        Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path })))
+    }
+
+    /// Drops the file. Data that was read stays valid.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.file.swap(None)));
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.file.load().is_none()
+    }
+
+    /// The layout.
+    fn layout(&self, py: Python<'_>) -> PyResult<DudleyLayout> {
+        self.0.run(py, |file| Ok(DudleyLayout(Arc::clone(file.layout()))))
+    }
+
+    /// The byte order of types without a prefix: `<` or `>`.
+    fn order(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.0.run(py, |file| {
+            Ok(match file.order() {
+                Order::Little => "<",
+                Order::Big => ">",
+            })
+        })
+    }
+
+    /// The paths of everything that is stored, in the order of the layout. Fails if an address cannot be found.
+    fn paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.0.run(py, |file| match file.stopped() {
+            Some(error) => Err(error.clone().into()),
+            None => Ok(file.table().iter().map(|row| row.path()).collect()),
+        })
+    }
+
+    /// The array or scalar at a path.
+    fn array(&self, py: Python<'_>, path: &str) -> PyResult<Array> {
+        // A compressed array is decoded here.
+        let array = self.0.run(py, |file| pool::install(|| file.get(path)))?;
+        Ok(Array::new(FileArray::new(&self.0, array)))
+    }
+}
