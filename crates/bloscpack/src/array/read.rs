@@ -406,7 +406,7 @@ mod tests {
         assert_eq!(array.read::<u16>().unwrap(), [1, 3, 5, 2, 4, 6]);
         assert_eq!(array.rows(1..2).unwrap().read::<u16>().unwrap(), [2, 4, 6]);
         let error = array.read::<i16>().unwrap_err();
-        assert_eq!(error.to_string(), "elements are >u2, not i16");
+        assert_eq!(error.to_string(), "expected elements of type i16, found >u2");
         assert!(array.read::<u32>().is_err());
         assert!(array.rows(1..3).is_err() && array.rows(3..3).is_err());
         let outside = array.slice(&[Slice::Index(2)]).unwrap_err();

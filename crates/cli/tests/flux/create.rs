@@ -169,7 +169,7 @@ fn the_archive_and_the_store_are_not_archived() {
     folder.done(&[&arguments[..], &["--overwrite"]].concat());
     assert_eq!(paths(&folder, "x.json"), listed);
     let appended = folder.done(&["flux", "append", "x.json", "."]);
-    assert!(stderr(&appended).contains("x.json: left out"), "{}", stderr(&appended));
+    assert!(stderr(&appended).contains("x.json: omitted"), "{}", stderr(&appended));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn with_unreadable_files_an_archive_is_written_only_if_failures_are_ignored() {
         assert_eq!(status(&output), 2, "{command:?}");
         let errors = stderr(&output);
         for part in
-            ["fifo: R120 a FIFO", "../up: R110", "missing: ", "since 3 files could not be read"]
+            ["fifo: R120 a FIFO", "../up: R110", "missing: ", "because 3 files could not be read"]
         {
             assert!(errors.contains(part), "{part}: {errors}");
         }
