@@ -1,6 +1,7 @@
 //! Lists and mappings of values.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use crate::value::Value;
 
@@ -164,9 +165,51 @@ impl<T: Into<Value>> FromIterator<T> for Sequence {
 impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut mapping = Self::new();
+        // Index the keys by their text: searching the entries for each of many keys would take quadratic time.
+        let mut positions: HashMap<String, Vec<usize>> = HashMap::new();
         for (key, value) in entries {
-            mapping.insert(key, value);
+            let (key, value) = (key.into(), value.into());
+            let text = key_text(&key).unwrap_or_default().into_owned();
+            let same_text = positions.entry(text).or_default();
+            let known = same_text.iter().find(|&&at| is_same_key(&mapping.entries[at].0, &key));
+            match known {
+                Some(&at) => mapping.entries[at].1 = value,
+                None => {
+                    same_text.push(mapping.entries.len());
+                    mapping.entries.push((key, value));
+                }
+            }
         }
         mapping
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::ScalarText;
+
+    #[test]
+    fn collecting_a_mapping_keeps_the_last_value_at_the_first_position_of_a_key() {
+        let keys: [Value; 5] = [
+            "a".into(),
+            7.into(),
+            Value::ScalarText(ScalarText::literal("a")),
+            7.into(),
+            "7".into(),
+        ];
+        let mapping: Mapping = keys.into_iter().zip(0..).collect();
+        let entries: Vec<(Value, i64)> = mapping
+            .iter()
+            .filter_map(|(key, value)| Some((key.clone(), value.as_i64()?)))
+            .collect();
+        assert_eq!(entries, [("a".into(), 2), (7.into(), 3), ("7".into(), 4)]);
+    }
+
+    #[test]
+    fn collecting_a_mapping_of_many_entries_takes_linear_time() {
+        let keys = (0..300_000).flat_map(|at| [Value::from(at.to_string()), Value::from(at)]);
+        let mapping: Mapping = keys.map(|key| (key, 1)).collect();
+        assert_eq!(mapping.len(), 600_000);
     }
 }
