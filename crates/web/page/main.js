@@ -17,6 +17,7 @@ const tree = new Tree(byId("tree"), client, (node) => {
 });
 let root = null;
 let areParts = false;
+let typing = 0;
 
 // Progress.
 
@@ -47,10 +48,17 @@ function say(text) {
   byId("message").textContent = text;
 }
 
+// Calls that nobody waits for, such as that of a control.
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  if (!(event.reason instanceof Cancelled)) say(event.reason.message);
+});
+
 // Opening.
 
 async function open(input) {
   say("");
+  clearTimeout(typing);
   byId("welcome").hidden = false;
   byId("viewer").hidden = true;
   byId("tree").replaceChildren();
@@ -185,7 +193,6 @@ async function showParts() {
 
 // Search.
 
-let typing = 0;
 byId("search").oninput = ({ target }) => {
   clearTimeout(typing);
   typing = setTimeout(async () => {

@@ -27,6 +27,12 @@ function keep(made) {
   return { width, height, step, isSampled: is_sampled, histogram: JSON.parse(made.histogram()) };
 }
 
+/** Returns the current picture. A new worker, which replaces a cancelled one, has none. */
+function shown() {
+  if (!picture) throw new Error("Reading the image was cancelled. Select the array again.");
+  return picture;
+}
+
 /** The functions that the page can call. */
 const methods = {
   open({ files = [], url = null }) {
@@ -45,8 +51,8 @@ const methods = {
   summary: (...selection) => file.summary(...selection),
   curve: (pointer, field, slice, columns) => JSON.parse(file.curve(pointer, field, slice, columns)),
   picture: (pointer, field, slice, side) => keep(file.picture(pointer, field, slice, side)),
-  limits: (low, high) => picture.limits(low, high),
-  render: (...stretch) => picture.render(...stretch),
+  limits: (low, high) => shown().limits(low, high),
+  render: (...stretch) => shown().render(...stretch),
   tile(pointer, field, slice, side, ...stretch) {
     const made = file.picture(pointer, field, slice, side);
     const { width, height, step } = made;

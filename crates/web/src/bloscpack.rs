@@ -25,7 +25,9 @@ impl File {
         // Errors in the metadata are shown along with everything else.
         let options = OpenOptions::new().limits(limits()).ignore_metadata(true);
         let reader = options.from_source(source.clone())?;
-        let metadata = reader.metadata().and_then(|found| found.map(|it| it.json()).transpose());
+        let metadata = reader
+            .metadata()
+            .and_then(|found| found.map(bloscpack::format::Metadata::json).transpose());
         let metadata = metadata.ok().flatten().unwrap_or_default();
         let mut outline = Outline::new();
         let node = Node { key: "array".to_owned(), pointer: ARRAY.to_owned(), ..Node::default() };

@@ -55,7 +55,7 @@ pub(crate) fn limits() -> Limits {
 /// Opens the first file of the registry that has a known format. The others may be needed to read it.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
-    let is_layout = |file: &Source| file.name().ends_with(".dud");
+    let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");
     let layout = files.iter().find(|file| is_layout(file));
     let mut head = Vec::new();
     for file in files.iter().filter(|file| !is_layout(file)) {

@@ -20,7 +20,7 @@ const MAX_LAYOUT: u64 = 64 << 20;
 
 /// A file whose layout is appended to it, or was opened together with it.
 pub(crate) struct File {
-    file: dudley::File,
+    opened: dudley::File,
     source: Source,
     outline: Outline,
 }
@@ -31,16 +31,16 @@ impl File {
         if let Some(layout) = layout {
             options = options.parse(text(layout)?)?;
         }
-        let file = options.from_source(source.clone())?;
+        let opened = options.from_source(source.clone())?;
         let mut outline = Outline::new();
-        for &row in file.table().rows() {
-            add(&mut outline, &file, row);
+        for &row in opened.table().rows() {
+            add(&mut outline, &opened, row);
         }
-        Ok(Self { file, source: source.clone(), outline })
+        Ok(Self { opened, source: source.clone(), outline })
     }
 
     fn row(&self, pointer: &str) -> Result<Row> {
-        Ok(self.file.table().find(pointer)?.row())
+        Ok(self.opened.table().find(pointer)?.row())
     }
 }
 
@@ -101,13 +101,13 @@ fn order(order: Order) -> &'static str {
 
 impl Format for File {
     fn about(&self) -> Vec<(&'static str, String)> {
-        let kind = if self.file.signature().is_some() { "native file" } else { "stream" };
+        let kind = if self.opened.signature().is_some() { "native file" } else { "stream" };
         let mut about = vec![
             ("Format", format!("Dudley {kind}")),
             ("Size", size(self.source.len())),
-            ("Byte order", order(self.file.order()).to_owned()),
+            ("Byte order", order(self.opened.order()).to_owned()),
         ];
-        if let Some(error) = self.file.stopped() {
+        if let Some(error) = self.opened.stopped() {
             about.push(("Stopped", error.to_string()));
         }
         about
@@ -129,15 +129,15 @@ impl Format for File {
         if self.outline.get(pointer)?.kind == "mapping" {
             return Ok(());
         }
-        Ok(self.file.write_row_json(self.row(pointer)?, out)?)
+        Ok(self.opened.write_row_json(self.row(pointer)?, out)?)
     }
 
     fn write_json(&self, out: &mut dyn Write) -> Result<()> {
-        Ok(serde_json::to_writer(out, &**self.file.layout())?)
+        Ok(serde_json::to_writer(out, &**self.opened.layout())?)
     }
 
     fn array(&self, pointer: &str) -> Result<Array<'_>> {
-        Ok(Array::Dudley(self.file.array_of(self.row(pointer)?)?))
+        Ok(Array::Dudley(self.opened.array_of(self.row(pointer)?)?))
     }
 
     fn parts(&self) -> Result<Table> {
@@ -147,12 +147,12 @@ impl Format for File {
             vec![entry.path(), known(entry.address()), known(entry.nbytes()), entry.dtype(), shape]
         };
         let columns = &["path", "address", "size", "type", "shape"];
-        Ok(Table::new("Addresses", columns, self.file.table().iter().map(row)))
+        Ok(Table::new("Addresses", columns, self.opened.table().iter().map(row)))
     }
 
     fn diagnostics(&self) -> Vec<Value> {
-        if self.file.signature().is_none() {
-            return self.file.layout().diagnostics().iter().map(|one| json!(one)).collect();
+        if self.opened.signature().is_none() {
+            return self.opened.layout().diagnostics().iter().map(|one| json!(one)).collect();
         }
         match dudley::file::verify(&self.source, &VerifyOptions::new()) {
             Ok(report) => report.diagnostics.iter().map(|one| json!(one)).collect(),

@@ -47,7 +47,7 @@ fn outline(archive: &Archive<'_>) -> Outline {
             path.push_str(name);
             let mut node = Node { key: name.to_owned(), pointer: path.clone(), ..Node::default() };
             (node.kind, node.text) = match (names.peek(), entry.content()) {
-                (None, Content::Symlink(target)) => ("link", format!("→ {}", target)),
+                (None, Content::Symlink(target)) => ("link", format!("→ {target}")),
                 (None, content) if content.file_type() == FileType::Regular => {
                     ("file", size(entry.len()))
                 }

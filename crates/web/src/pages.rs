@@ -5,22 +5,19 @@ use std::ops::Range;
 use binio::Result;
 use binio::source::check_range;
 
-/// The number of pages from which a read bypasses the cache, because it would replace most of the pages.
-const MAX_CACHED: u64 = 4;
-
 /// The pages of one file that were read last.
 pub(crate) struct Pages {
     size: u64,
     capacity: usize,
     len: u64,
     /// The pages with their numbers. The page that was used last is at the end.
-    pages: Vec<(u64, Vec<u8>)>,
+    held: Vec<(u64, Vec<u8>)>,
 }
 
 impl Pages {
     /// Creates an empty cache of at most `capacity` pages of `size` bytes, for a file of `len` bytes.
     pub(crate) fn new(size: u64, capacity: usize, len: u64) -> Self {
-        Self { size, capacity, len, pages: Vec::new() }
+        Self { size, capacity, len, held: Vec::new() }
     }
 
     /// Returns the length of the file.
@@ -31,7 +28,7 @@ impl Pages {
     /// Keeps the first page, which has been read already.
     pub(crate) fn insert_first(&mut self, bytes: Vec<u8>) {
         if bytes.len() as u64 == self.size.min(self.len) {
-            self.pages.push((0, bytes));
+            self.held.push((0, bytes));
         }
     }
 
@@ -48,17 +45,19 @@ impl Pages {
         }
         let end = offset + buf.len() as u64;
         let wanted = offset / self.size..end.div_ceil(self.size);
-        let is_missing = |number: &u64| !self.pages.iter().any(|(held, _)| held == number);
-        if wanted.end - wanted.start > MAX_CACHED {
+        if wanted.end - wanted.start > self.capacity as u64 {
+            // The read would replace all pages.
             return fetch(offset, buf);
         }
+        // Mark the pages that are held as used, so that those fetched now do not replace them.
+        self.held.sort_by_key(|(held, _)| wanted.contains(held));
+        let is_missing = |number: &u64| !self.held.iter().any(|(held, _)| held == number);
         let missing = wanted.clone().find(is_missing).zip(wanted.clone().rev().find(is_missing));
         if let Some((first, last)) = missing {
             self.fetch_pages(first..last + 1, fetch)?;
         }
-        for number in wanted {
-            self.copy(number, buf, offset);
-        }
+        let overlapping = self.held.iter().filter(|(number, _)| wanted.contains(number));
+        overlapping.for_each(|(number, page)| copy(page, number * self.size, buf, offset));
         Ok(())
     }
 
@@ -73,27 +72,23 @@ impl Pages {
         let mut bytes = binio::memory::reserve("pages of a file", len)?;
         bytes.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         fetch(start, &mut bytes)?;
-        self.pages.retain(|(held, _)| !numbers.contains(held));
+        self.held.retain(|(held, _)| !numbers.contains(held));
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        self.pages.extend(numbers.zip(bytes.chunks(size).map(<[u8]>::to_vec)));
-        let excess = self.pages.len().saturating_sub(self.capacity);
-        self.pages.drain(..excess);
+        self.held.extend(numbers.zip(bytes.chunks(size).map(<[u8]>::to_vec)));
+        let excess = self.held.len().saturating_sub(self.capacity);
+        self.held.drain(..excess);
         Ok(())
     }
+}
 
-    /// Copies the part of a page that overlaps the buffer, and marks the page as used.
-    fn copy(&mut self, number: u64, buf: &mut [u8], offset: u64) {
-        let Some(index) = self.pages.iter().position(|(held, _)| *held == number) else { return };
-        let page = self.pages.remove(index);
-        let start = number * self.size;
-        let from = offset.max(start);
-        let to = (offset + buf.len() as u64).min(start + page.1.len() as u64);
-        // Both differences are at most the length of something in memory.
-        let [into, inside, len] =
-            [from - offset, from - start, to - from].map(|it| usize::try_from(it).unwrap_or(0));
-        buf[into..into + len].copy_from_slice(&page.1[inside..inside + len]);
-        self.pages.push(page);
-    }
+/// Copies the part of a page at `start` that overlaps the buffer at `offset`.
+fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
+    let from = offset.max(start);
+    let to = (offset + buf.len() as u64).min(start + page.len() as u64);
+    // Each of them is at most the length of something in memory.
+    let [into, inside, len] =
+        [from - offset, from - start, to - from].map(|it| usize::try_from(it).unwrap_or(0));
+    buf[into..into + len].copy_from_slice(&page[inside..inside + len]);
 }
 
 #[cfg(test)]
@@ -145,10 +140,21 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_a_read_needs_is_not_dropped_by_it() {
+        let mut pages = Pages::new(8, 3, 100);
+        for range in [0..1, 40..41, 48..49] {
+            read(&mut pages, range);
+        }
+        assert_eq!(read(&mut pages, 0..16), Some(8..16));
+    }
+
+    #[test]
     fn a_long_read_bypasses_the_pages() {
         let mut pages = Pages::new(8, 2, 100);
+        assert_eq!(read(&mut pages, 0..16), Some(0..16));
         assert_eq!(read(&mut pages, 3..60), Some(3..60));
         assert_eq!(read(&mut pages, 3..60), Some(3..60));
+        assert_eq!(read(&mut pages, 0..16), None);
     }
 
     #[test]

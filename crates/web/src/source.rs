@@ -14,13 +14,13 @@ use web_sys::{Blob, FileReaderSync, XmlHttpRequest, XmlHttpRequestResponseType};
 
 use crate::pages::Pages;
 
-/// The size of a page of a local file in bytes, and the number of pages kept. A call costs about a millisecond, in
-/// which a megabyte is read.
-const FILE_PAGE: (u64, usize) = (1 << 20, 4);
+/// The size of a page in bytes, and the number of pages kept of each file.
+const PAGE: (u64, usize) = (256 << 10, 16);
 
-/// The size of a page of a URL in bytes, and the number of pages kept. A request costs tens of milliseconds, in which
-/// some hundred kilobytes are transferred.
-const URL_PAGE: (u64, usize) = (256 << 10, 32);
+/// The largest gap worth reading. A call for a local file costs about a millisecond, in which a megabyte is read; a
+/// request to a server costs tens of milliseconds, in which some hundred kilobytes are transferred.
+const FILE_GAP: u64 = 1 << 20;
+const URL_GAP: u64 = 256 << 10;
 
 thread_local! {
     static FILES: RefCell<Vec<File>> = const { RefCell::new(Vec::new()) };
@@ -56,7 +56,7 @@ pub(crate) fn add_blob(name: String, blob: Blob) -> Source {
 pub(crate) fn add_url(url: &str) -> Result<Source> {
     let name = url.split(['?', '#']).next().unwrap_or(url);
     let name = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(url).to_owned();
-    let request = request(url, Some((0, URL_PAGE.0)))?;
+    let request = request(url, Some((0, PAGE.0)))?;
     let body = body(&request)?;
     if request.status().unwrap_or(0) != 206 {
         // The server ignored the range and sent the whole file.
@@ -77,8 +77,7 @@ pub(crate) fn add_url(url: &str) -> Result<Source> {
 
 fn add(name: String, origin: Origin, len: u64) -> Source {
     let is_remote = matches!(origin, Origin::Url(_));
-    let (size, capacity) = if is_remote { URL_PAGE } else { FILE_PAGE };
-    let file = File { name, origin, pages: Pages::new(size, capacity, len) };
+    let file = File { name, origin, pages: Pages::new(PAGE.0, PAGE.1, len) };
     FILES.with_borrow_mut(|files| {
         files.push(file);
         Source { number: files.len() - 1, len, is_remote }
@@ -128,10 +127,10 @@ impl ReadAt for Source {
     }
 
     fn gap_worth_reading(&self) -> u64 {
-        if self.is_remote { URL_PAGE.0 } else { FILE_PAGE.0 }
+        if self.is_remote { URL_GAP } else { FILE_GAP }
     }
 
-    /// Returns 4 MiB, so that the pages are not replaced by the pieces of a large array.
+    /// Returns 4 MiB, the size of all pages, so that the pieces of a large array do not replace them.
     fn preferred_piece(&self) -> usize {
         4 << 20
     }

@@ -171,12 +171,15 @@ const tests = {
       }, [png.toString("base64"), scale, colors]);
       check(isEqual, `${scale}, ${colors}`);
     }
+    await page.getByLabel("Scale").selectOption("asinh");
+    await page.getByLabel("Colours").selectOption("inferno");
     const box = await page.locator("canvas.image").boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForFunction(() => document.querySelector(".readout").textContent);
     const [, row, column, value] = /row (\d+), column (\d+): (.+)/.exec(await page.textContent(".readout"));
     const expected = command("get", file, "/image/data", "--slice", `${row},${column}`).toString().trim();
     equal(value, expected, "the value below the pointer");
+    await page.waitForTimeout(200);
     await page.screenshot({ path: path.join(root, "target/web/screenshot.png") });
   },
 

@@ -19,7 +19,7 @@ const WASM_BINDGEN: &str = "0.2.130";
 const NPM: &[&str] = &["binaryen@132.0.0", "playwright-core@1.65.1"];
 
 /// The maximum size of the WebAssembly module in bytes.
-const MAX_SIZE: u64 = 1_500_000;
+const MAX_SIZE: u64 = 1_650_000;
 
 /// The address of the page for people.
 const ADDRESS: &str = "127.0.0.1:8017";
