@@ -235,7 +235,7 @@ fn an_impossible_edit_is_an_error_and_changes_nothing() {
     let before = folder.read("a.asdf");
     for (command, want) in [
         (&["rm", "a.asdf", "/nothing"][..], "no key `nothing`"),
-        (&["mv", "a.asdf", "/meta", "list"], "a key `list` already"),
+        (&["mv", "a.asdf", "/meta", "list"], "the new key `list` already exists"),
         (&["set", "a.asdf", "", "1"], "root"),
         (&["set", "a.asdf", "/x", "[1"], "the value: "),
         (&["import", "a.asdf", "/x", "a.asdf"], "a.asdf"),
