@@ -55,7 +55,7 @@ fn verify_reports_damaged_native_files_with_status_1() {
         ("broken.bd", broken, "error[E0"),
         ("outside.bd", outside, "the file ends at 80"),
         ("text.bd", text_mode, "damaged by a text-mode transfer"),
-        ("short.bd", native()[..10].to_vec(), "inside the signature"),
+        ("short.bd", native()[..10].to_vec(), "inside the 16-byte signature"),
     ] {
         folder.write(name, bytes);
         let output = folder.run(&["verify", name]);
