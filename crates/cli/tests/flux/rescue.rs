@@ -83,7 +83,7 @@ fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
     for (arguments, why) in [
         (&["flux", "list", "--statedir", "state", "-n", "none"][..], "no such key"),
         (&["flux", "rescue", "out"], "expected content.sqlite or content.files"),
-        (&["flux", "rescue", "state", "--job", "x y"], "not a job id"),
+        (&["flux", "rescue", "state", "--job", "x y"], "not a job ID"),
         (&["flux", "list", "-n", "main", "own.json"], "--statedir"),
     ] {
         let output = folder.run(arguments);
@@ -188,7 +188,7 @@ fn complete_members_of_a_truncated_dump_are_rescued() {
     let output = folder.run(&["flux", "rescue", "dump.tar", "-C", "out"]);
     assert_eq!(status(&output), 1);
     assert!(
-        stderr(&output).contains("what follows archive/first is missing"),
+        stderr(&output).contains("everything after archive/first is missing"),
         "{}",
         stderr(&output)
     );
@@ -200,7 +200,7 @@ fn complete_members_of_a_truncated_dump_are_rescued() {
     for command in ["list", "info", "verify"] {
         let output = folder.run(&["flux", command, "--statedir", "dump.tar", "-n", "first"]);
         assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));
-        assert!(stderr(&output).contains("what follows archive/first is missing"), "{command}");
+        assert!(stderr(&output).contains("everything after archive/first is missing"), "{command}");
         assert!(!output.stdout.is_empty(), "{command}");
     }
     let report = json_of(&folder.run(&[
