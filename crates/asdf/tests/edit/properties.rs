@@ -253,7 +253,7 @@ proptest! {
             Err(error) => {
                 let message = error.to_string();
                 let is_known = what == 2 && is_list
-                    || matches!(what, 1 | 2) && !is_list && is_merged && message.contains("merge key");
+                    || matches!(what, 1 | 2) && !is_list && is_merged && message.contains("is merged by");
                 prop_assert!(is_known, "{message}\n{text}");
                 prop_assert_eq!(after.text(), &text);
                 return Ok(());
