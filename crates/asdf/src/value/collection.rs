@@ -172,12 +172,11 @@ impl<K: Into<Value>, V: Into<Value>> FromIterator<(K, V)> for Mapping {
             let text = key_text(&key).unwrap_or_default().into_owned();
             let same_text = positions.entry(text).or_default();
             let known = same_text.iter().find(|&&at| is_same_key(&mapping.entries[at].0, &key));
-            match known {
-                Some(&at) => mapping.entries[at].1 = value,
-                None => {
-                    same_text.push(mapping.entries.len());
-                    mapping.entries.push((key, value));
-                }
+            if let Some(&at) = known {
+                mapping.entries[at].1 = value;
+            } else {
+                same_text.push(mapping.entries.len());
+                mapping.entries.push((key, value));
             }
         }
         mapping

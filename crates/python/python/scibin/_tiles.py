@@ -5,7 +5,6 @@ A task carries only paths, pointers and slices. It opens the file where it runs.
 
 from __future__ import annotations
 
-import functools
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -82,13 +81,16 @@ def rows_per_tile(template: Template, target: int) -> int:
     return min(max(target // row // unit, 1) * unit, rows)
 
 
+_processes: set[int] = set()
+"""The processes whose number of threads has been decided."""
+
+
 def use_one_thread_on_workers() -> None:
     """Use one thread per task on a worker of Dask that runs several tasks at a time."""
-    _use_one_thread(os.getpid())
-
-
-@functools.cache
-def _use_one_thread(_process: int) -> None:
+    process = os.getpid()
+    if process in _processes:
+        return
+    _processes.add(process)
     try:
         from distributed import get_worker
 
