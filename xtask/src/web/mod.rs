@@ -145,6 +145,8 @@ fn bindgen(tools: &Path) -> Result<PathBuf, String> {
             "wasm-bindgen-cli",
             "--version",
             WASM_BINDGEN,
+            // Optimising it would take longer than it then runs.
+            "--debug",
             "--quiet",
             "--root",
         ])
