@@ -1,5 +1,5 @@
 //! Opens arbitrary bytes as a file. All ways of reading must return the same bytes or fail, within
-//! the limits. A file that verifies must be readable, and a recovered file must be valid.
+//! the limits. If a file verifies, can be read and can be recovered, the recovered file begins with the same data.
 
 #![no_main]
 

@@ -46,8 +46,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns rules with low limits and, if `other` is set, with every other option changed from its
-/// default.
+/// Returns rules with low limits and, if `other` is set, with another origin, tail padding and
+/// complex alignment.
 fn limited(other: bool) -> Rules {
     let rules = Rules::new().limits(Limits::default().max_steps(STEPS));
     if other {

@@ -106,7 +106,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "python",
         arguments: "",
-        about: "build the wheel of the Python package, install and test it (needs Python 3.11)",
+        about: "build the wheel of the Python package, install and test it (needs Python 3.11 or later)",
         run: wheel::wheel,
     },
     Task {

@@ -1,4 +1,4 @@
-//! Checking for target platforms other than this one.
+//! Running `cargo check` for other target platforms.
 //!
 //! Checking links nothing, so the C parts of dependencies need not be compiled: `true` replaces the
 //! C compiler and the archiver.

@@ -568,7 +568,6 @@ fn info_lists_the_largest_arrays_first_and_counts_the_others() {
     assert_eq!(rows[21].trim(), "... (7 smaller arrays; --json has all)", "{text}");
 }
 
-/// An inline array of bytes.
 #[test]
 fn tree_shows_an_ordered_mapping_as_a_mapping() {
     let folder = tree_file("o: !!omap\n- !!omap {b: {x: 1}}\n- a: 2\n");

@@ -2,11 +2,11 @@
 //! memory, which excludes mapped files, as JSON. `cargo xtask bench flux-archive` calls it:
 //!
 //! ```text
-//! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store flux_tasks
-//! extract ARCHIVE DIRECTORY STORE flux_tasks hash DIRECTORY - -                 create with blobs,
-//! without storing them flux_tasks sha1 DIRECTORY - -                 the hash alone, over the same
-//! bytes in memory flux_tasks read_sha1 DIRECTORY - -            the same over the files, read into
-//! one buffer
+//! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store
+//! flux_tasks extract ARCHIVE DIRECTORY STORE
+//! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
+//! flux_tasks sha1 DIRECTORY - -                 the hash alone, over the same bytes in memory
+//! flux_tasks read_sha1 DIRECTORY - -            the same over the files, read into one buffer
 //! ```
 
 use std::fs::{self, File};

@@ -79,7 +79,7 @@ pub enum ErrorKind {
         /// The target.
         target: String,
     },
-    /// The caller does not allow the hash that names a blob.
+    /// The caller does not allow this hash algorithm for blobs.
     #[error("the blobs are named by {found}, which is not allowed")]
     HashRefused {
         /// The hash.
@@ -157,7 +157,7 @@ impl Error {
     }
 }
 
-/// An entry that failed, with the error. The other entries did not fail.
+/// An entry that failed, and the error. A failure does not stop the other entries.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {

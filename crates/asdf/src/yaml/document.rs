@@ -369,7 +369,7 @@ impl Document {
         tags.filter_map(|(tag, id)| Some((&**tag, YamlNode::new(self, id?)))).collect()
     }
 
-    /// Returns the node of a record. Follows an alias.
+    /// Returns the node that a record represents. If the record is an alias, returns its target.
     pub(super) fn node_at(&self, id: u32) -> YamlNode<'_> {
         YamlNode::new(self, self.resolve(id))
     }

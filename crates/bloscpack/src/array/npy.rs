@@ -1,4 +1,5 @@
-//! Files of the form `.npy`: a single array after a header that describes it as the metadata does.
+//! Reading and writing `.npy` files, which contain a single array. The header has the same fields as the metadata of a
+//! Bloscpack file.
 
 use std::ops::Range;
 

@@ -216,7 +216,7 @@ impl<'t> Printer<'t> {
         };
     }
 
-    /// Prints the function of a term.
+    /// Prints the function that computes a term.
     fn term_function(&mut self, id: u32) {
         let sums = match self.terms.get(id) {
             Term::Up(sum, _) | Term::Value(sum) => vec![sum],

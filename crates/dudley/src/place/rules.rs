@@ -22,7 +22,7 @@ use crate::options::Limits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComplexAlign {
-    /// The size of the type, as for every other primitive: `c8` 8, `c4` 4.
+    /// The size of the type, but at most 8, as for every other primitive: `c16` 8, `c8` 8, `c4` 4.
     #[default]
     Size,
     /// The size of one part, as in C and numpy: `c8` 4, `c4` 2.

@@ -14,7 +14,7 @@
 //! place    At | Align
 //! ```
 //!
-//! `Broken` replaces a part with an error. The rest of the tree is complete.
+//! `Broken` stands for a part that contains an error. The rest of the tree is complete.
 
 mod expect;
 mod foreign;

@@ -164,7 +164,7 @@ impl TextBuilder {
         self.is_indentation = is_indentation;
     }
 
-    /// Writes a space, unless the last character was one.
+    /// Writes a space, unless the last character was a space or a line break.
     pub(crate) fn blank(&mut self) {
         if !self.is_blank {
             self.put(" ");

@@ -1,9 +1,9 @@
 //! Creating an archive from files.
 //!
 //! ```text
-//! walk      by descriptors; names in the order of their bytes, the content of a directory before
-//! it prepare   several files at a time in parallel: read, encoded, or divided into blobs, hashed
-//! and stored write     in the order of the walk
+//! walk      by descriptors; names in byte order, each directory after its content
+//! prepare   several files in parallel: read, encode or divide into blobs, hash and store
+//! write     in the order of the walk
 //! ```
 //!
 //! | a regular file | becomes |
