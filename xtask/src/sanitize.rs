@@ -22,7 +22,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     let host = host().ok_or("`rustc -vV` does not print the host")?;
     run(nightly()
         .args(["test", "--package", "scibin-binio", "--no-default-features"])
-        .args(["--features", "blosc-compress", "--lib", "--tests", "--target", &host])
+        .args(["--features", "blosc-compress,crc32", "--lib", "--tests", "--target", &host])
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("CFLAGS", CFLAGS)
         // Make huge allocations fail instead of aborting, because a test expects the error.
