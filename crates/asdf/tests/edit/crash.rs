@@ -154,20 +154,20 @@ fn a_journaled_change_writes_only_the_differing_bytes() {
 #[test]
 fn change_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };
-    for number in 0_u32.. {
-        let mut editor = EditOptions::new().in_place(number % 3 != 0).open(&path).unwrap();
-        let count = editor
-            .tree()
-            .unwrap()
-            .document()
-            .root()
-            .get("count")
-            .map_or(0, |node| u32::try_from(node.as_i64().unwrap()).unwrap());
-        editor.set("/count", &Tree::new(count + 1)).unwrap();
-        let text = "word ".repeat(usize::try_from(count % 40).unwrap() * 50 + 1);
-        editor.set("/text", &Tree::new(text)).unwrap();
-        let numbers = vec![i32::try_from(count + 1).unwrap(); 100];
-        if number % 5 == 0 {
+    loop {
+        let file = Asdf::open(&path).unwrap();
+        let root = file.document().unwrap().root();
+        let count = root.get("count").map_or(0, |node| node.as_i64().unwrap()) + 1;
+        drop(file);
+        // Every third change writes a new file with the longest text, so that the tree has enough
+        // space for the two changes in place after it, wherever the previous process was killed.
+        let step = count % 3;
+        let mut editor = EditOptions::new().in_place(step != 0).open(&path).unwrap();
+        editor.set("/count", &Tree::new(count)).unwrap();
+        let words = usize::try_from(3 - step).unwrap() * 700;
+        editor.set("/text", &Tree::new("word ".repeat(words))).unwrap();
+        if count % 5 == 0 {
+            let numbers = vec![i32::try_from(count).unwrap(); 100];
             editor.set_array("/changing", Array::from_slice(&numbers, &[100]).unwrap()).unwrap();
         }
         editor.commit().unwrap();
