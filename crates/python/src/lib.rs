@@ -29,6 +29,7 @@ mod bloscpack;
 mod dudley;
 mod error;
 mod flux_archive;
+mod limits;
 mod memory;
 mod pool;
 mod source;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use asdf::{Asdf, Limits, OpenOptions, Strictness, Verify};
-use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::node::AsdfNode;
 use super::report;
 use crate::error::Failure;
+use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
@@ -64,7 +64,7 @@ impl AsdfFile {
         strict: bool,
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let limits = read_limits(limits)?;
+        let limits = read_limits(limits, Limits::default(), LIMITS)?;
         let mut options = OpenOptions::new().mmap(memmap).limits(limits);
         if verify {
             options = options.verify(Verify::OnRead);
@@ -154,25 +154,10 @@ impl AsdfFile {
     }
 }
 
-/// Converts a mapping from names of limits to integers.
-pub(crate) fn read_limits(mapping: Option<&Bound<'_, PyDict>>) -> PyResult<Limits> {
-    let mut limits = Limits::default();
-    for (name, value) in mapping.into_iter().flatten() {
-        let name: String = name.extract()?;
-        let number: u64 = value.extract().map_err(|_| {
-            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
-        })?;
-        limits = match name.as_str() {
-            "allocation" => limits.max_alloc(number),
-            "decoded" => limits.max_decoded(number),
-            "depth" => limits.max_depth(u32::try_from(number).unwrap_or(u32::MAX)),
-            "items" => limits.max_items(number),
-            _ => {
-                let known = "allocation, decoded, depth, items";
-                let message = format!("unknown limit {name:?}: expected one of {known}");
-                return Err(PyTypeError::new_err(message));
-            }
-        };
-    }
-    Ok(limits)
-}
+/// The limits of ASDF by their names in Python.
+const LIMITS: &[Known<Limits>] = &[
+    ("allocation", |limits, number| limits.max_alloc(number)),
+    ("decoded", |limits, number| limits.max_decoded(number)),
+    ("depth", |limits, number| limits.max_depth(u32::try_from(number).unwrap_or(u32::MAX))),
+    ("items", |limits, number| limits.max_items(number)),
+];

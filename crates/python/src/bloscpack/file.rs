@@ -9,13 +9,14 @@ use bloscpack::array::Order;
 use bloscpack::diagnostic::Diagnostic;
 use bloscpack::{Limits, OpenOptions, Reader, UnpackOptions, VerifyOptions, verify};
 use numpy::PyReadwriteArray1;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::array::FileArray;
 use crate::array::Array;
 use crate::error::Failure;
+use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
@@ -67,7 +68,7 @@ impl BloscpackFile {
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         // The crate limits decoded data to 16 GiB by default, too.
-        let limits = read_limits(limits, Limits::default().max_decoded(16 << 30))?;
+        let limits = read_limits(limits, Limits::default().max_decoded(16 << 30), LIMITS)?;
         let options = OpenOptions::new().limits(limits).ignore_metadata(true);
         let input = Input::new(source)?;
         let path = match &input {
@@ -192,26 +193,12 @@ fn unpacking(threads: Option<usize>) -> UnpackOptions<'static> {
     }
 }
 
-/// Converts a mapping from names of limits to integers.
-fn read_limits(mapping: Option<&Bound<'_, PyDict>>, mut limits: Limits) -> PyResult<Limits> {
-    for (name, value) in mapping.into_iter().flatten() {
-        let name: String = name.extract()?;
-        let number: u64 = value.extract().map_err(|_| {
-            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
-        })?;
-        limits = match name.as_str() {
-            "allocation" => limits.max_alloc(number),
-            "decoded" => limits.max_decoded(number),
-            "items" => limits.max_items(number),
-            _ => {
-                let known = "allocation, decoded, items";
-                let message = format!("unknown limit {name:?}: expected one of {known}");
-                return Err(PyTypeError::new_err(message));
-            }
-        };
-    }
-    Ok(limits)
-}
+/// The limits of Bloscpack by their names in Python.
+const LIMITS: &[Known<Limits>] = &[
+    ("allocation", |limits, number| limits.max_alloc(number)),
+    ("decoded", |limits, number| limits.max_decoded(number)),
+    ("items", |limits, number| limits.max_items(number)),
+];
 
 /// Converts diagnostics to dictionaries.
 pub(super) fn diagnostics<'py>(

@@ -8,11 +8,12 @@ use flux_archive::diagnostic::Diagnostic;
 use flux_archive::inspect::VerifyOptions;
 use flux_archive::store::{BlobStore, MemoryStore};
 use flux_archive::{Archive, Content, Entry, Limits, OpenOptions, Profile};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::Failure;
+use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
@@ -59,7 +60,8 @@ impl FluxArchive {
         profile: &str,
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (limits, allocation) = read_limits(limits)?;
+        let defaults = (Limits::default(), binio::Limits::default().max_alloc);
+        let (limits, allocation) = read_limits(limits, defaults, LIMITS)?;
         let options = OpenOptions::new().profile(read_profile(profile)?).limits(limits);
         let input = Input::new(source)?;
         let path = match &input {
@@ -191,32 +193,14 @@ fn read_profile(name: &str) -> PyResult<Profile> {
     }
 }
 
-/// Converts a mapping from names of limits to integers.
-fn read_limits(mapping: Option<&Bound<'_, PyDict>>) -> PyResult<(Limits, u64)> {
-    let (mut limits, mut allocation) = (Limits::default(), binio::Limits::default().max_alloc);
-    for (name, value) in mapping.into_iter().flatten() {
-        let name: String = name.extract()?;
-        let number: u64 = value.extract().map_err(|_| {
-            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
-        })?;
-        limits = match name.as_str() {
-            "allocation" => {
-                allocation = number;
-                limits
-            }
-            "document" => limits.max_json_bytes(number),
-            "entries" => limits.max_entries(number),
-            "file" => limits.max_file_size(number),
-            "total" => limits.max_total_size(number),
-            _ => {
-                let known = "allocation, document, entries, file, total";
-                let message = format!("unknown limit {name:?}: expected one of {known}");
-                return Err(PyTypeError::new_err(message));
-            }
-        };
-    }
-    Ok((limits, allocation))
-}
+/// The limits of an archive, and on the bytes of a buffer, by their names in Python.
+const LIMITS: &[Known<(Limits, u64)>] = &[
+    ("allocation", |(limits, _), number| (limits, number)),
+    ("document", |(limits, allocation), number| (limits.max_json_bytes(number), allocation)),
+    ("entries", |(limits, allocation), number| (limits.max_entries(number), allocation)),
+    ("file", |(limits, allocation), number| (limits.max_file_size(number), allocation)),
+    ("total", |(limits, allocation), number| (limits.max_total_size(number), allocation)),
+];
 
 /// Converts diagnostics to dictionaries.
 fn diagnostics<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {

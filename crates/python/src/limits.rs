@@ -1,0 +1,31 @@
+//! Limits, which Python passes as a mapping from names to integers.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A limit that a format knows: its name, and the function that sets it.
+pub(crate) type Known<L> = (&'static str, fn(L, u64) -> L);
+
+/// Sets the limits in a mapping. Raises `TypeError` for an unknown name, and `ValueError` for anything but a
+/// non-negative integer.
+pub(crate) fn read_limits<L>(
+    mapping: Option<&Bound<'_, PyDict>>,
+    mut limits: L,
+    known: &[Known<L>],
+) -> PyResult<L> {
+    for (name, value) in mapping.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let number: u64 = value.extract().map_err(|_| {
+            PyValueError::new_err(format!("limit {name:?}: expected a non-negative integer"))
+        })?;
+        let Some((_, set)) = known.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = known.iter().map(|(known, _)| *known).collect();
+            let known = known.join(", ");
+            let message = format!("unknown limit {name:?}: expected one of {known}");
+            return Err(PyTypeError::new_err(message));
+        };
+        limits = set(limits, number);
+    }
+    Ok(limits)
+}
