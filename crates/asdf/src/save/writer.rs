@@ -115,8 +115,8 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Rewrites the relative URIs of external files, for a tree from a file in the folder `from` that is
-    /// written to the folder `to`; see [`Tree::relocate`].
+    /// Rewrites the relative URIs of external files, for a tree that was read from a file in the folder `from`
+    /// and will be written to the folder `to`; see [`Tree::relocate`].
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));

@@ -22,7 +22,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::{NewFile, journal, new_file};
+use super::{NewFile, journal, new_file, preserved};
 use crate::{Context, Error, Result};
 
 /// Size of the write buffer in bytes.
@@ -78,7 +78,7 @@ impl AtomicFile {
             let file = create(&target)?;
             // Set the mode before any bytes are written, so that the temporary file is as private
             // as the old one.
-            take_mode(file.file(), &target)?;
+            copy_metadata(&target, file.file())?;
             Ok::<_, Error>(Self { target, writer: Some(BufWriter::with_capacity(BUFFER, file)) })
         };
         begin().with_context(|| target.display().to_string())
@@ -206,7 +206,7 @@ impl AtomicFile {
         let target = &self.target;
         let mut finish = || {
             writer.flush()?;
-            take_mode(writer.get_ref().file(), target)?;
+            copy_metadata(target, writer.get_ref().file())?;
             Ok::<_, Error>(writer.get_ref().file().sync_all()?)
         };
         finish().with_context(|| format!("commit {}", target.display()))
@@ -231,12 +231,11 @@ impl AtomicFile {
 }
 
 /// Copies the mode, owner and extended attributes of the old file, if there is one.
-fn take_mode(file: &File, old: &Path) -> Result<()> {
-    let Some(metadata) = regular_file(old)? else { return Ok(()) };
-    take_owner(file, &metadata)?;
-    attributes::copy(old, file);
-    // Set the mode last, because copying the access list changes it.
-    Ok(file.set_permissions(metadata.permissions())?)
+fn copy_metadata(old: &Path, file: &File) -> Result<()> {
+    match regular_file(old)? {
+        Some(metadata) => Ok(preserved::copy(old, &metadata, file)?),
+        None => Ok(()),
+    }
 }
 
 /// Returns the directory that contains `path`.
@@ -246,82 +245,6 @@ pub(super) fn directory_of(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// Sets the owner and group of a file to those of another, if this process is allowed to.
-#[cfg(unix)]
-fn take_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        // Only the superuser can change the owner. Other users may still be able to change the
-        // group.
-        let _ = fchown(file, Some(old.uid()), Some(old.gid()))
-            .or_else(|_| fchown(file, None, Some(old.gid())));
-    }
-    Ok(())
-}
-
-/// Does nothing: other systems have no numeric owners.
-#[cfg(not(unix))]
-fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(target_os = "linux")]
-mod attributes {
-    //! Copying extended attributes.
-
-    use std::ffi::{CStr, CString};
-    use std::fs::File;
-    use std::path::Path;
-
-    use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
-    use rustix::io::Errno;
-
-    /// The maximum length in bytes that Linux allows for a list of names and for a value.
-    const MAX_LEN: usize = 64 << 10;
-
-    /// Copies the user's attributes and the access list. System attributes, such as capabilities,
-    /// are skipped because they describe the old content. Attributes that cannot be copied are left
-    /// out.
-    pub(super) fn copy(from: &Path, to: &File) {
-        for name in names(from) {
-            let bytes = name.to_bytes();
-            if !bytes.starts_with(b"user.") && bytes != b"system.posix_acl_access" {
-                continue;
-            }
-            let mut value = vec![0; MAX_LEN];
-            if let Ok(len) = getxattr(from, &*name, &mut value[..]) {
-                let _ = fsetxattr(to, &*name, &value[..len], XattrFlags::empty());
-            }
-        }
-    }
-
-    fn names(path: &Path) -> Vec<CString> {
-        // Most files have no attributes, and a short buffer is enough for a few.
-        let mut list = vec![0_u8; 1 << 10];
-        let len = match listxattr(path, &mut list[..]) {
-            Err(Errno::RANGE) => {
-                list = vec![0; MAX_LEN];
-                listxattr(path, &mut list[..])
-            }
-            listed => listed,
-        };
-        let names = list[..len.unwrap_or(0)].split_inclusive(|&byte| byte == 0);
-        names.filter_map(|name| CStr::from_bytes_with_nul(name).ok().map(CStr::to_owned)).collect()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod attributes {
-    //! A stand-in for other systems, where extended attributes are not copied.
-
-    use std::fs::File;
-    use std::path::Path;
-
-    pub(super) fn copy(_: &Path, _: &File) {}
 }
 
 /// Follows symbolic links to the file that will be replaced. Fails unless it is a regular file or
@@ -397,7 +320,8 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// Creates the file without a name, if the system supports that, and with one.
+    /// The two ways to create the file: unnamed if the system supports it, and with a temporary
+    /// name.
     const WAYS: [fn(&Path) -> Result<NewFile>; 2] = [NewFile::create, NewFile::create_named];
 
     /// Returns the names in a folder.

@@ -26,6 +26,7 @@ mod memory;
 mod new_file;
 mod opener;
 mod patch;
+mod preserved;
 mod storage;
 mod temporary;
 

@@ -1,0 +1,182 @@
+//! The errors of format crates, each of which has its own kinds.
+
+use std::io;
+
+use crate::Error;
+
+/// The error kinds of a format, for use with [`error_type!`](crate::error_type).
+pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
+    /// Converts an error of this crate, whose offset is stored in the format's error. Limits and
+    /// system errors should be mapped to the same kinds.
+    fn from_binio(error: Error) -> Self;
+
+    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. The
+    /// exit status of the command line is then 1 instead of 2.
+    fn is_bad_data(&self) -> bool;
+
+    /// Returns the error of the system, if that is the kind.
+    fn io_error(&self) -> Option<&io::Error>;
+
+    /// Returns the kind of the `std::io::Error` that this becomes.
+    fn io_kind(&self) -> io::ErrorKind {
+        match self.io_error() {
+            Some(error) => error.kind(),
+            None if self.is_bad_data() => io::ErrorKind::InvalidData,
+            None => io::ErrorKind::Other,
+        }
+    }
+}
+
+/// Defines the error type of a format with its own kinds. It is the size of one pointer and
+/// contains the kind and the offset in the file.
+///
+/// ```
+/// use std::{fmt, io};
+///
+/// #[derive(Clone, Debug)]
+/// enum ErrorKind {
+///     NoHeader,
+///     Binio(binio::Error),
+/// }
+///
+/// binio::error_type! {
+///     /// Why a file cannot be read.
+///     pub struct Error(ErrorKind);
+/// }
+///
+/// impl binio::FormatErrorKind for ErrorKind {
+///     fn from_binio(error: binio::Error) -> Self {
+///         Self::Binio(error)
+///     }
+///     fn is_bad_data(&self) -> bool {
+///         match self {
+///             Self::NoHeader => true,
+///             Self::Binio(error) => error.is_bad_data(),
+///         }
+///     }
+///     fn io_error(&self) -> Option<&io::Error> {
+///         match self {
+///             Self::NoHeader => None,
+///             Self::Binio(error) => error.io_error(),
+///         }
+///     }
+/// }
+///
+/// impl fmt::Display for ErrorKind {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         match self {
+///             Self::NoHeader => f.write_str("no header"),
+///             Self::Binio(error) => error.fmt(f),
+///         }
+///     }
+/// }
+///
+/// impl std::error::Error for ErrorKind {}
+///
+/// let error = Error::from(ErrorKind::NoHeader).at(12);
+/// assert_eq!(format!("{error:?}"), "no header at offset 12");
+/// assert!(error.is_bad_data());
+/// ```
+#[macro_export]
+macro_rules! error_type {
+    ($(#[$meta:meta])* $vis:vis struct $Error:ident($Kind:ty);) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        $vis struct $Error(::std::boxed::Box<($Kind, ::std::option::Option<u64>)>);
+
+        #[allow(unreachable_pub, reason = "the type may be private")]
+        impl $Error {
+            /// Creates an error without an offset.
+            pub fn new(kind: $Kind) -> Self {
+                Self(::std::boxed::Box::new((kind, ::std::option::Option::None)))
+            }
+
+            /// Sets the offset in the file unless it is already set, since the innermost offset is
+            /// the most precise.
+            #[must_use]
+            pub fn at(mut self, offset: u64) -> Self {
+                self.0.1.get_or_insert(offset);
+                self
+            }
+
+            /// Returns the kind of failure.
+            pub fn kind(&self) -> &$Kind {
+                &self.0.0
+            }
+
+            /// Returns the offset in bytes from the start of the file, if known.
+            pub fn offset(&self) -> ::std::option::Option<u64> {
+                self.0.1
+            }
+
+            /// Returns `true` if the file is at fault, rather than the machine, the caller or a
+            /// limit.
+            pub fn is_bad_data(&self) -> bool {
+                $crate::FormatErrorKind::is_bad_data(self.kind())
+            }
+
+            /// Returns the error of the system, if that is the kind.
+            pub fn io_error(&self) -> ::std::option::Option<&::std::io::Error> {
+                $crate::FormatErrorKind::io_error(self.kind())
+            }
+        }
+
+        /// Writes one line. `{:#}` omits the offset.
+        impl ::std::fmt::Display for $Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::write!(f, "{}", self.kind())?;
+                match self.offset() {
+                    ::std::option::Option::Some(offset) if !f.alternate() => {
+                        ::std::write!(f, " at offset {offset}")
+                    }
+                    _ => ::std::result::Result::Ok(()),
+                }
+            }
+        }
+
+        /// Writes the same text as `Display`, because a `main` that returns an error prints it with
+        /// `Debug`.
+        impl ::std::fmt::Debug for $Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl ::std::error::Error for $Error {
+            fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
+                ::std::error::Error::source(self.kind())
+            }
+        }
+
+        impl ::std::convert::From<$Kind> for $Error {
+            fn from(kind: $Kind) -> Self {
+                Self::new(kind)
+            }
+        }
+
+        impl ::std::convert::From<$crate::Error> for $Error {
+            fn from(error: $crate::Error) -> Self {
+                let (error, offset) = error.split_offset();
+                let kind = <$Kind as $crate::FormatErrorKind>::from_binio(error);
+                Self(::std::boxed::Box::new((kind, offset)))
+            }
+        }
+
+        impl ::std::convert::From<::std::io::Error> for $Error {
+            /// Recovers an error of this type that was passed through `std::io`.
+            fn from(error: ::std::io::Error) -> Self {
+                match error.downcast::<Self>() {
+                    ::std::result::Result::Ok(ours) => ours,
+                    ::std::result::Result::Err(error) => $crate::Error::from(error).into(),
+                }
+            }
+        }
+
+        impl ::std::convert::From<$Error> for ::std::io::Error {
+            /// Wraps an error so that it can pass through `std::io` and be recovered with `From`.
+            fn from(error: $Error) -> Self {
+                Self::new($crate::FormatErrorKind::io_kind(error.kind()), error)
+            }
+        }
+    };
+}
