@@ -89,23 +89,15 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
             files, showing: Showing { html: Some(target), force, .. }, stated, ..
         } => report_as_html(&files.files, stated.format, target, *force, output),
         Command::Info { files, describing, showing, stated } => {
-            let previews = !showing.no_preview && !output.json && io::stdout().is_terminal();
+            let preview = !showing.no_preview && !output.json && io::stdout().is_terminal();
             each(&files.files, output, |file| match probe::format(file, stated.format)? {
                 Format::Asdf => {
                     let reading = asdf::Reading::default();
-                    let verdict = of_asdf::info(file, describing, &reading, output)?;
-                    if previews {
-                        of_asdf::preview(file, &reading)?;
-                    }
-                    Ok(verdict)
+                    of_asdf::info(file, describing, &reading, preview, output)
                 }
                 Format::Bloscpack => {
-                    let verdict =
-                        of_bloscpack::info(file, bloscpack::Opening::default(), false, output)?;
-                    if previews {
-                        of_bloscpack::preview(file)?;
-                    }
-                    Ok(verdict)
+                    let opening = bloscpack::Opening::default();
+                    of_bloscpack::info(file, opening, false, preview, output)
                 }
                 Format::Dudley => of_dudley::info(file, output),
                 Format::Flux => of_flux::info(&flux::One::of(file), output),

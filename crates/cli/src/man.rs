@@ -72,7 +72,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut page)?;
     }
-    // Print the sections after the options like `--help`.
+    // Print the sections that follow the options in the same form as `--help`.
     let mut roff = Roff::new();
     let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     for line in after.lines() {

@@ -240,7 +240,7 @@ fn written(folder: &Path, tree: &str, used_size: u64, data: &[u8]) -> String {
 }
 
 #[test]
-fn verify_detects_a_truncated_block_without_array_and_checksum() {
+fn verify_detects_a_truncated_block_that_has_no_array_or_checksum() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), "a: 1", 100, b"0123456789");
     let output = scibin(&["verify", &file]);

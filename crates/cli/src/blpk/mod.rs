@@ -130,7 +130,7 @@ impl Program<'_> {
                 check_header(file)?;
                 self.tell_metadata(file)?;
                 if self.output.json {
-                    bloscpack::info(file, Opening::default(), false, self.output)?;
+                    bloscpack::info(file, Opening::default(), false, false, self.output)?;
                 } else {
                     original::print_info(file)?;
                 }

@@ -176,8 +176,8 @@ impl<W: Write> Write for Printable<W> {
     }
 }
 
-/// Escapes text from a file or about it, so that it fits on one line of a terminal. Names in a file may contain
-/// line ends, and escape sequences that move the cursor.
+/// Replaces control characters with spaces, so that text from a file fits on one line of a terminal. Names in a
+/// file may contain line ends, and escape sequences that move the cursor.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -37,7 +37,7 @@ pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     nodes
 }
 
-/// Calls `body` with the functions that write an array.
+/// Calls `body` with the type and shape of an array and the functions that write it.
 pub(super) fn with_elements<R>(
     array: &NdArray<'_>,
     progress: &Progress,
@@ -57,12 +57,12 @@ pub(super) fn with_elements<R>(
 pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)> {
     by_size(file).into_iter().filter_map(|node| {
         let array = node.ndarray().ok().filter(|array| array.shape().len() == 2)?;
-        let is_decoded = match array.source() {
+        let is_compressed = match array.source() {
             Origin::Block(block) | Origin::External(_, block) => block.is_compressed(),
             _ => false,
         };
         let size = array.len().saturating_mul(array.datatype().itemsize());
-        (!is_decoded || size <= MAX_DECODED).then(|| Some((node.to_pointer()?, array)))?
+        (!is_compressed || size <= MAX_DECODED).then(|| Some((node.to_pointer()?, array)))?
     })
 }
 

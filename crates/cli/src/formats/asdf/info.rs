@@ -30,10 +30,12 @@ const MAX_REPORT_LINES: u64 = 10_000;
 /// The maximum number of rows in the table of arrays.
 const MAX_ARRAYS: usize = 20;
 
+/// Prints an overview, followed by the largest image if `preview` is set.
 pub(crate) fn info(
     path: &Path,
     describing: &Describing,
     reading: &Reading,
+    preview: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
@@ -49,21 +51,23 @@ pub(crate) fn info(
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
         write_text(&mut out, path, &file, &blocks, &described)?;
+        if preview {
+            out.write_all(drawn(&file).as_bytes())?;
+        }
         out.flush()?;
     }
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
 }
 
-/// Draws the largest image of a file.
-pub(crate) fn preview(path: &Path, reading: &Reading) -> Result<(), Failure> {
-    let file = super::open(path, reading)?;
-    let drawn = arrays::images(&file).find_map(|(pointer, array)| {
+/// Draws the largest image of a file. Returns nothing if there is none.
+fn drawn(file: &Asdf) -> String {
+    let drawn = arrays::images(file).find_map(|(pointer, array)| {
         let draw = |elements: &Elements<'_, _>| picture::thumbnail(elements);
         // An array that cannot be read is reported by `verify`.
         let image = arrays::with_elements(&array, &Progress::new(0, true), draw)?.ok()?;
         Some(format!("  {}\n{image}", one_line(&pointer)))
     });
-    Ok(io::stdout().lock().write_all(drawn.unwrap_or_default().as_bytes())?)
+    drawn.unwrap_or_default()
 }
 
 /// Returns the report on a file.

@@ -34,14 +34,14 @@ use crate::output::{Output, count, diagnostic_lines, print_json, size};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
-pub(crate) use info::{info, preview, report_on};
+pub(crate) use info::{info, report_on};
 pub(crate) use verify::verify;
 
 /// Runs `scibin asdf ..`.
 pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, Failure> {
     match &command.command {
         AsdfCommand::Info { files, describing, reading } => {
-            each(&files.files, output, |file| info(file, describing, reading, output))
+            each(&files.files, output, |file| info(file, describing, reading, false, output))
         }
         AsdfCommand::Tree(request) => tree::tree(request, output),
         AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),

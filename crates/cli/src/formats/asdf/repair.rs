@@ -14,7 +14,7 @@ use crate::arguments::asdf::RepairRequest;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict, Failure> {
     let RepairRequest { file: path, output: target, writing, externals } = request;
@@ -71,14 +71,14 @@ fn print(
         output.remark(&format_args!("{}: omitted bytes {start}..{end}", path.display()));
     }
     let would = if dry_run { " would be written" } else { "" };
-    let (target, kept, len) = (target.display(), report.kept, size(report.len));
-    let blocks = if kept == 1 { "block" } else { "blocks" };
+    let (target, kept, len) =
+        (target.display(), count(report.kept, "block"), size(report.len));
     let damaged = match report.damaged {
         0 => String::new(),
         damaged => format!(", {damaged} damaged"),
     };
     let missing = missing_text(", ", report.missing_bytes());
-    output.result(&format_args!("{target}: {len}, {kept} {blocks} kept{damaged}{missing}{would}"))
+    output.result(&format_args!("{target}: {len}, {kept} kept{damaged}{missing}{would}"))
 }
 
 fn loss_text(loss: &Loss) -> String {
@@ -90,7 +90,8 @@ fn loss_text(loss: &Loss) -> String {
     format!("lost: {}{missing}{arrays}", loss.reason)
 }
 
-/// Returns the separator and the number of missing bytes, if there are any.
+/// Returns a clause that states the number of missing bytes, after the separator. Returns nothing if no bytes
+/// are missing.
 fn missing_text(separator: &str, bytes: u64) -> String {
     match bytes {
         0 => String::new(),

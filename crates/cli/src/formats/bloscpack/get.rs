@@ -52,7 +52,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     Ok(Verdict::Fine)
 }
 
-/// Calls `body` with the functions that write an array.
+/// Calls `body` with the type and shape of an array and the functions that write it.
 pub(super) fn with_elements<R>(
     array: &Array<'_>,
     options: &UnpackOptions<'_>,

@@ -20,10 +20,13 @@ use crate::output::{Output, count, one_line, picture, print_json, size};
 /// The maximum number of lines of metadata.
 const MAX_LINES: usize = 40;
 
+/// Prints an overview, followed by a list of the chunks if `list` is set, and by the array if `preview` is set and it
+/// is an image.
 pub(crate) fn info(
     path: &Path,
     opening: Opening,
     list: bool,
+    preview: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
     // Errors in the metadata are reported along with everything else.
@@ -41,19 +44,21 @@ pub(crate) fn info(
         if list {
             out.write_all(chunks.table().as_bytes())?;
         }
+        if preview {
+            out.write_all(drawn(&file).as_bytes())?;
+        }
         out.flush()?;
     }
     Ok(Verdict::Fine)
 }
 
-/// Draws the array if it is an image.
-pub(crate) fn preview(path: &Path) -> Result<(), Failure> {
-    let file = super::open(path, &Opening::default().options().ignore_metadata(true))?;
+/// Draws the array. Returns nothing if it is not an image.
+fn drawn(file: &Reader) -> String {
     // An array that cannot be read is reported by `verify`.
-    let image = array(&file)
+    let image = array(file)
         .and_then(Result::ok)
         .and_then(|array| with_elements(&array, &UnpackOptions::new(), picture::thumbnail)?.ok());
-    Ok(io::stdout().lock().write_all(image.unwrap_or_default().as_bytes())?)
+    image.unwrap_or_default()
 }
 
 /// Returns the report on a file.

@@ -32,7 +32,7 @@ use crate::{Verdict, each};
 pub(crate) use append::{append, report as report_appended};
 pub(crate) use chunks::ratio;
 pub(crate) use get::{get, metadata};
-pub(crate) use info::{info, preview, report_on};
+pub(crate) use info::{info, report_on};
 pub(crate) use pack::{Packed, pack, report as report_packed};
 pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};
 pub(crate) use verify::verify;
@@ -47,7 +47,7 @@ pub(crate) fn run(command: &arguments::Bloscpack, output: Output) -> Result<Verd
         BloscpackCommand::Unpack(command) => unpack::run(command, output),
         BloscpackCommand::Append(command) => append::run(command, output),
         BloscpackCommand::Info { files, chunks, opening } => {
-            each(&files.files, output, |file| info(file, *opening, *chunks, output))
+            each(&files.files, output, |file| info(file, *opening, *chunks, false, output))
         }
         BloscpackCommand::Verify { files, verifying } => {
             each(&files.files, output, |file| verify(file, *verifying, output))

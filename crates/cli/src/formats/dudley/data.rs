@@ -183,7 +183,7 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
     Ok(Verdict::Fine)
 }
 
-/// Calls `body` with the functions that write an array.
+/// Calls `body` with the type and shape of an array and the functions that write it.
 fn with_elements<R>(
     array: &Array,
     progress: &Progress,

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::progress::Progress;
 use crate::output::{Output, count, one_line, print_json, size};
 
-/// An archive or a job in the state.
+/// An archive or a job found in the broker's state.
 enum Find {
     Archive(String),
     Job(JobId),
