@@ -54,7 +54,7 @@ fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
         .index(flags & 2 == 0)
 }
 
-/// Sets a compression, or leaves each block with its own.
+/// Selects one compression for all blocks, or keeps the compression of each block.
 fn compressing(options: &WriteOptions, choice: u8) -> WriteOptions {
     match COMPRESSIONS.get(usize::from(choice) % (COMPRESSIONS.len() + 1)) {
         Some(&compression) => options.clone().compression(compression),

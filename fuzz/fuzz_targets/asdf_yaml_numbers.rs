@@ -31,7 +31,7 @@ fn check(text: &str, rules: ScalarRules) {
     for (at, (a, b)) in root.items().zip(other.items().skip(1)).enumerate() {
         same(a, b);
         assert_eq!(root.at(at).map(YamlNode::id), Some(a.id()));
-        // A scalar of several lines can have a different meaning outside a list, so skip it.
+        // A multi-line scalar can have a different meaning outside a list, so skip it.
         let is_plain = a.style() == NodeStyle::Plain && a.tag().is_none();
         let alone = a.text().filter(|text| is_plain && !text.is_empty() && !text.contains('\n'));
         if let Some(alone) = alone {

@@ -1,11 +1,12 @@
 //! Parses arbitrary text as a type: as a Python literal, as JSON, and in the header of a `.npy`
-//! file. What parses must read back after being written, and no size may exceed its maximum.
+//! file. A valid type must survive being written and read again, and no size may exceed its
+//! maximum.
 
 #![no_main]
 
 use binio::array::ElementsError;
-use bloscpack::array::{ArrayInfo, Datatype};
 use bloscpack::Reader;
+use bloscpack::array::{ArrayInfo, Datatype};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

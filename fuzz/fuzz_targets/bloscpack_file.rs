@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use binio::Limits;
 use bloscpack::repair::{RecoverOptions, recover};
-use bloscpack::{ChunkOrder, OpenOptions, Reader, Strictness, UnpackOptions, Verify, VerifyOptions, verify, verify_source};
+use bloscpack::{
+    ChunkOrder, OpenOptions, Reader, Strictness, UnpackOptions, Verify, VerifyOptions, verify,
+    verify_source,
+};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: u64 = 4 << 20;

@@ -3,9 +3,9 @@
 
 #![no_main]
 
+use bloscpack::Strictness;
 use bloscpack::diagnostic::Severity;
 use bloscpack::format::{Header, Version};
-use bloscpack::Strictness;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -41,7 +41,10 @@ fuzz_target!(|data: &[u8]| {
                 assert_eq!((found.shape(), found.dtype()), (&row.shape()[..], &row.dtype()[..]));
             }
             Err(error) => {
-                assert!(matches!(error.kind(), ErrorKind::NotCompiled { .. }), "it is whole: {error}");
+                assert!(
+                    matches!(error.kind(), ErrorKind::NotCompiled { .. }),
+                    "it is whole: {error}"
+                );
             }
         }
         paths.push(path);

@@ -1,4 +1,4 @@
-//! Writes files of arbitrary layouts without putting any values, in one pass and by position. The
+//! Writes files of arbitrary layouts without writing any values, in one pass and by position. The
 //! results must be identical, and it must be safe to open and extend them.
 #![no_main]
 

@@ -10,9 +10,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::disk::{Existing, Extractor, LinkPolicy};
 use flux_archive::inspect::VerifyOptions;
+use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::{HashType, Limits, OpenOptions, Profile};
 use libfuzzer_sys::fuzz_target;
 

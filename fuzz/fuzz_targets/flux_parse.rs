@@ -10,7 +10,9 @@ use flux_archive::diagnostic::Severity;
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::{LongLine, diff, fnmatch};
 use flux_archive::json::repair_commas;
-use flux_archive::{Archive, Content, Entry, ErrorKind, FileType, Form, Limits, OpenOptions, Profile, Writer};
+use flux_archive::{
+    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, OpenOptions, Profile, Writer,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

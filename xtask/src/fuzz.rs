@@ -16,8 +16,8 @@ const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 /// Maximum size of a single allocation of a fuzz target in MiB.
 const MALLOC_LIMIT_MIB: u32 = 256;
 
-/// Targets that take choices from the end of their input, and the number of these bytes, which is
-/// appended to each seed.
+/// Targets that read choices from the end of their input, with the number of bytes they read. Each
+/// seed is extended by that many bytes.
 const CHOICES: &[(&str, usize)] = &[("asdf_edit", 3), ("asdf_write", 12)];
 
 /// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.

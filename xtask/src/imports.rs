@@ -296,7 +296,7 @@ impl<'t> Source<'t> {
     }
 
     /// Returns the first name of each path that starts at the crate root, with its line. `depth` is
-    /// the number of folders in which the file lies.
+    /// the nesting depth of the module's file.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();
@@ -458,7 +458,8 @@ fn raw_string(text: &[u8]) -> Option<usize> {
     Some(body + find(&text[body..], &end) + end.len())
 }
 
-/// Returns the length up to the bracket that closes the first one.
+/// Returns the length of the text up to and including the bracket that closes the first opening
+/// bracket.
 fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
     for (at, &byte) in text.iter().enumerate() {

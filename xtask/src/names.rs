@@ -1,4 +1,4 @@
-//! The public names at the root of each crate, whose number a test limits.
+//! Counting the public names at the root of each crate. A test limits their number.
 //!
 //! A name counts if lib.rs makes it public: a module, a re-export or an item. Names in inline
 //! modules and exported macros do not count.

@@ -12,8 +12,8 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Returns a call of `cargo` with these arguments. It is the `cargo` that runs this program, so
-/// that the toolchain is the same.
+/// Returns a `cargo` command with these arguments. Uses the `cargo` that runs this program, so that
+/// the toolchain is the same.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
@@ -110,8 +110,8 @@ pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     }
 }
 
-/// Skips a step for which something is not installed, and prints a message. In continuous
-/// integration the step fails instead, so that a run without a tool cannot look successful.
+/// Prints that a step was skipped because a tool is missing. In continuous integration the step
+/// fails instead, so that a run without a tool cannot look successful.
 pub(crate) fn skip(missing: &str) -> Outcome {
     if is_ci() {
         return Err(missing.to_owned());

@@ -64,7 +64,7 @@ pub enum ErrorKind {
         path: String,
         /// The last item on the path that exists.
         parent: String,
-        /// A description of what that item does not have.
+        /// A description of what is missing from `parent`.
         missing: String,
     },
     /// A description in another language cannot be converted to a layout.

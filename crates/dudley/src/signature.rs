@@ -34,7 +34,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The length in bytes of the signature and the address after it. Data begins here.
+    /// The combined length in bytes of the signature and the layout address. Also the offset at which data
+    /// begins.
     pub const LEN: u64 = 16;
 
     /// Parses the first bytes of a file. Does not check that the address is inside the file.

@@ -222,7 +222,7 @@ pub enum StoreError {
     NoFeature {
         /// The kind of the store.
         store: &'static str,
-        /// The feature of this crate that supports it.
+        /// The crate feature that enables this kind of store.
         feature: &'static str,
     },
     /// The system or the database failed.

@@ -67,7 +67,7 @@ pub struct Case {
     pub file: PathBuf,
     /// The expected result of reading it.
     pub ours: Value,
-    /// The whole entry, for fields that only one list has.
+    /// The complete JSON entry, which includes any format-specific fields.
     pub entry: Value,
 }
 

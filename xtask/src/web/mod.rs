@@ -21,7 +21,7 @@ const NPM: &[&str] = &["binaryen@132.0.0", "playwright-core@1.65.1"];
 /// The maximum size of the WebAssembly module in bytes.
 const MAX_SIZE: u64 = 1_650_000;
 
-/// The address of the page for people.
+/// The address at which `--serve` serves the page.
 const ADDRESS: &str = "127.0.0.1:8017";
 
 /// `web [--serve | --test]`: builds the page in `target/web`, and serves or tests it.

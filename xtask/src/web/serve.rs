@@ -10,8 +10,8 @@ use std::time::Duration;
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; \
                            img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The policy of the worker, which the policy of the page does not bind. It runs WebAssembly, and requests its module
-/// and the files that the user opens by URL.
+/// The content-security-policy of the worker, to which that of the page does not apply. It runs
+/// WebAssembly, and requests its module and the files that the user opens by URL.
 const WORKER_POLICY: &str =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https: http:";
 

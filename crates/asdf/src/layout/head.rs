@@ -197,8 +197,8 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Returns the line at `start`, which ends with LF, before a block magic, or with the file. Returns
-    /// `None` if the text ends before the line does.
+    /// Returns the line at `start`. A line ends at LF, at a block magic, or at the end of the file. Returns
+    /// `None` if the end of the line has not been read yet.
     fn at(text: &'a [u8], start: usize, complete: bool) -> Option<Self> {
         let bytes = &text[start..];
         let (len, next) = match memchr(b'\n', bytes) {

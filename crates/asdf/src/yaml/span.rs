@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Only three offsets per node are stored; everything else is found by searching the text between
-//! them. All spans are in bytes of the file. The spans of nodes are nested like the nodes, in the
-//! order of the text.
+//! them. All spans are byte ranges in the file. They nest in the same way as the nodes, and follow the order of
+//! the text.
 
 use std::ops::Range;
 

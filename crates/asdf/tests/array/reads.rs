@@ -175,7 +175,7 @@ fn reading_strings_removes_only_the_padding() {
 }
 
 #[test]
-fn invalid_text_is_an_error_with_the_index_of_the_element() {
+fn reading_invalid_text_reports_the_index_of_the_element() {
     let bytes = file(&a("datatype: [ascii, 2], byteorder: big, shape: [2]"), &[b"ab\xe9c"]);
     let error = array(&bytes, "/a").strings().unwrap_err();
     assert!(matches!(

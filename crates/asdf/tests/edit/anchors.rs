@@ -11,7 +11,7 @@ fn an_edit_through_an_alias_changes_the_shared_node() {
 }
 
 #[test]
-fn a_removed_node_with_an_anchor_moves_to_its_next_use() {
+fn removing_or_replacing_an_anchored_node_moves_it_to_its_first_alias() {
     let text = "a: &x {gain: 1} # about\nb: *x # use\nc: [*x]\n";
     check(
         text,

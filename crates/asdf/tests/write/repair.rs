@@ -551,7 +551,7 @@ fn repairing_never_redirects_a_negative_source_to_another_block() {
 }
 
 #[test]
-fn repairing_keeps_block_numbers_if_the_first_block_is_lost_without_a_gap() {
+fn repairing_keeps_block_numbers_if_the_magic_of_the_first_block_is_overwritten() {
     let good = plain();
     let at = offsets(&good)[0];
     for wrong in [&b"x"[..], b"....................."] {

@@ -40,8 +40,8 @@ pub enum PrintStyle {
     /// `null`. Control characters from U+007F upwards are escaped too, because some terminals obey
     /// them.
     Json,
-    /// The last axis is a line, and planes are separated by an empty line. Complex numbers look
-    /// like `1.0+2.0j`, records are JSON objects. Missing elements are `--`.
+    /// Each line contains one row along the last axis, and an empty line separates planes. Complex
+    /// numbers look like `1.0+2.0j`, and records are JSON objects. Missing elements are `--`.
     Text,
     /// CSV according to RFC 4180, but with line feeds. The last axis is a line. In an array of
     /// records, each record is a line, and the first line contains the names of the fields. Missing

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn infinities_count_in_the_range_but_not_in_the_columns() {
+    fn infinities_are_included_in_the_range_but_not_in_the_columns() {
         let curve = Curve::new(vec![1.0, f64::INFINITY, 3.0], 10);
         assert_eq!(curve.range, Some(Span { min: 1.0, max: f64::INFINITY }));
         assert_eq!(curve.columns[1], None);

@@ -29,7 +29,7 @@ impl Plane {
     ///
     /// # Errors
     ///
-    /// Fails if `write` fails, and with the errors of [`Reducer::new`].
+    /// Same as [`Reducer::new`]. Also fails if `write` fails.
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -49,7 +49,7 @@ impl Values {
     ///
     /// # Errors
     ///
-    /// Fails if `write` fails, and with the errors of [`Values::new`].
+    /// Same as [`Values::new`]. Also fails if `write` fails.
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,

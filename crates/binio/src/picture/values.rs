@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_become_0_and_1_and_not_a_time_becomes_nan() {
+    fn booleans_become_0_or_1_and_nat_becomes_nan() {
         assert_eq!(values("|b1", &[&[0, 1, 1]]), [0.0, 1.0, 1.0]);
         let times = values("<M8[s]", &[&7_i64.to_le_bytes(), &i64::MIN.to_le_bytes()]);
         assert_eq!(times[0], 7.0);

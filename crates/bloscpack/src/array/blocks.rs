@@ -116,7 +116,7 @@ impl<'r> Cursor<'r> {
         let corrupt = |error| chunk::corrupt(number, offset, bytes, error);
         let block_len = buffer.block_range(0).map_or(1, |block| block.len() as u64);
         let block = u32::try_from((at - chunk_start) / block_len).ok();
-        // There is such a block, unless the source changed after it was opened.
+        // The block is missing only if the source has changed since it was opened.
         let range = block.and_then(|block| buffer.block_range(block));
         let range = range.ok_or_else(|| Error::new(past(at, len)))?;
         let start = chunk_start + range.start as u64;

@@ -16,7 +16,7 @@ const MAX_POWER: u32 = 7;
 impl WriteOptions {
     /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of whole elements,
     /// and describes the array in the metadata. If the metadata is already an object, its other keys are kept after
-    /// those of the array. With these options, any function that packs bytes packs the array, if it gets exactly
+    /// those of the array. Any packing function can then pack the array with these options, given exactly
     /// [`ArrayInfo::byte_size`] bytes.
     ///
     /// Blosc supports elements of at most 255 bytes. For larger elements the typesize is the largest power of two

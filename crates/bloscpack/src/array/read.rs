@@ -388,7 +388,7 @@ mod tests {
             let part = reader.array().unwrap().slice(slices).unwrap();
             let expected = naive(&info, &data, slices);
             prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
-            // As a `.npy` file, the part has the order of the whole array and the same elements.
+            // Written as a `.npy` file, the part keeps its elements and the order of the whole array.
             let mut npy = Vec::new();
             part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
             let (written, range) = ArrayInfo::from_npy(&npy).unwrap();

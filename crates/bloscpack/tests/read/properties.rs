@@ -69,7 +69,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_never_cause_a_panic_or_wrong_data_with_a_digest(
+    fn changed_bytes_never_cause_a_panic_or_wrong_data_if_chunks_have_digests(
         data in data(),
         options in writer_options(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),

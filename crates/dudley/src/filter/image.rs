@@ -66,7 +66,7 @@ impl Image {
         let shown = |image: Self| {
             let Self { width, height, channels, bytes } = image;
             let (samples, bits) = (count(channels, "sample"), 8 * u32::from(bytes));
-            format!("{height} x {width} pixels of {samples} of {bits} bits")
+            format!("{height} x {width} pixels with {samples} of {bits} bits each")
         };
         Err(FilterError::new(format!("it is {}, expected {}", shown(found), shown(self))))
     }

@@ -471,7 +471,7 @@ fn an_unnamed_member_with_an_address_does_not_make_a_typedef() {
 }
 
 #[test]
-fn instances_within_instances_have_all_strides() {
+fn members_of_nested_structs_have_a_stride_for_each_enclosing_dimension() {
     let layout = Layout::parse("x = { a = i1  b = { c = i2  d = i8[2] }[4] }[2, 3]").unwrap();
     let resolver = Resolver::new(&layout);
     let table = resolver.table().unwrap();

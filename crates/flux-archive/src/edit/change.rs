@@ -11,7 +11,7 @@ use crate::write::Writer;
 
 /// Writes an archive without some of its entries, and returns their number.
 ///
-/// `unwanted` is called with paths as written in the document, so that entries can be removed that no profile
+/// `unwanted` is called with paths as written in the document, so it can even remove entries that no profile
 /// accepts.
 ///
 /// ```

@@ -7,8 +7,8 @@
 //! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character that is, or is not, in a set |
 //! | `\x` | the character `x` |
 //!
-//! A `[` that does not start a set is an ordinary character. Characters are those of Unicode, classes
-//! those of ASCII.
+//! A `[` that does not start a set is an ordinary character. `?` and sets match Unicode characters, but classes
+//! such as `[:alpha:]` contain only ASCII.
 
 use crate::model::ArchivePath;
 

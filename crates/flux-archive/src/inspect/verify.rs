@@ -97,7 +97,8 @@ impl VerifyReport {
     }
 }
 
-/// Creates the report of an archive that cannot be read, if the archive is at fault.
+/// Converts an error from parsing into a report, if the archive itself is invalid. Returns any other error
+/// unchanged.
 impl TryFrom<Error> for VerifyReport {
     type Error = Error;
 

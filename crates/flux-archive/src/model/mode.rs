@@ -92,7 +92,7 @@ impl Mode {
         }
     }
 
-    /// Returns the permissions, including set-user-id, set-group-id and sticky: 0 to 07777.
+    /// Returns the permissions, including the set-user-id, set-group-id and sticky bits: 0 to 07777.
     pub fn permissions(self) -> u32 {
         self.0 & 0o7777
     }

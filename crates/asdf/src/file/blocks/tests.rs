@@ -273,7 +273,7 @@ fn by_default_reading_part_of_a_chunked_block_does_not_verify_it() {
 }
 
 #[test]
-fn chunks_have_the_range_of_their_stored_bytes_and_of_their_data() {
+fn each_chunk_has_the_ranges_of_its_stored_and_decoded_bytes() {
     let chunk = b"\0\0\0\x08\x03\0\0\0\x30abc";
     let stored = [&chunk[..], b"\0\0\0\x08\x03\0\0\0\x30def"].concat();
     let file = file(&[block(stored).code(*b"lz4\0").data_size(6), abc(), block("raw")]);

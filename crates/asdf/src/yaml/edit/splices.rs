@@ -20,8 +20,8 @@ impl Splices {
         self.0.extend(others.0);
     }
 
-    /// Returns the text with all replacements applied, or `None` if they overlap or exceed the
-    /// text.
+    /// Returns the text with all replacements applied, or `None` if the ranges overlap, extend past the end of
+    /// the text, or split a character.
     pub(crate) fn apply(mut self, text: &str) -> Option<String> {
         self.0.sort_by_key(|(part, _)| (part.start, part.end));
         let added: usize = self.0.iter().map(|(_, text)| text.len()).sum();

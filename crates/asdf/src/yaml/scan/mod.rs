@@ -141,7 +141,7 @@ pub(super) struct Scanner<'t> {
     indents: Vec<isize>,
     /// The last possible key of each level of brackets, starting with level 0.
     keys: Vec<SimpleKey>,
-    /// The lowest level that may have a possible key.
+    /// The lowest level that can have a potential key; all lower levels have none.
     first_key: usize,
     is_key_allowed: bool,
 }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_keep_their_order_when_taken_ones_are_removed() {
+    fn removing_consumed_tokens_keeps_the_others_in_order() {
         let mut queue = Queue::default();
         // Always leave one token, so that the list is never simply cleared.
         for number in 0..1000 {

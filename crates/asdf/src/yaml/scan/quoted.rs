@@ -68,7 +68,7 @@ impl Scanner<'_> {
         Ok(Quoted { start, part: start + 1, changed: None })
     }
 
-    /// Copies the part that is not yet copied, up to `end`.
+    /// Copies the text after the last copied part, up to `end`.
     fn copy_part(&mut self, quoted: &mut Quoted, end: usize) {
         quoted.changed.get_or_insert(self.changed.len());
         let part = self.cursor.text.get(quoted.part..end);

@@ -286,7 +286,7 @@ fn array_without_contiguous_rows_is_rejected() {
 }
 
 #[test]
-fn shape_too_long_for_the_metadata_section_is_rejected_unless_it_may_grow() {
+fn shape_too_long_for_the_metadata_section_is_rejected_unless_the_section_may_grow() {
     for options in both() {
         let text = r#"{"dtype":"'<i4'","shape":[9],"order":"C","container":"numpy"}"#;
         let folder = Folder::with(&array(&[9], "C", Some(u32::try_from(text.len()).unwrap())));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn level_and_length_of_metadata_are_limited() {
+    fn compression_level_and_length_of_metadata_are_limited() {
         let options = MetadataOptions { level: 10, ..MetadataOptions::default() };
         let error = section(b"[1]", &options).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "meta_level", .. }));
