@@ -71,8 +71,7 @@ fn print(
         output.remark(&format_args!("{}: omitted bytes {start}..{end}", path.display()));
     }
     let would = if dry_run { " would be written" } else { "" };
-    let (target, kept, len) =
-        (target.display(), count(report.kept, "block"), size(report.len));
+    let (target, kept, len) = (target.display(), count(report.kept, "block"), size(report.len));
     let damaged = match report.damaged {
         0 => String::new(),
         damaged => format!(", {damaged} damaged"),
