@@ -1,10 +1,11 @@
-//! Checksum algorithms and digests. [`checksum`](crate::checksum) computes them.
+//! Checksum algorithms and digests. The module [`checksum`](crate::checksum) computes them.
 
 use std::fmt;
 
 macro_rules! algorithms {
     ($($(#[doc = $doc:literal])+ $Name:ident = $name:literal, $len:literal, $feature:tt;)+) => {
-        /// A checksum algorithm. The features of this crate determine which ones are available.
+        /// A checksum algorithm. The features of this crate determine which algorithms are
+        /// available.
         ///
         /// ```
         /// use binio::checksum::Algorithm;
@@ -17,16 +18,17 @@ macro_rules! algorithms {
         pub enum Algorithm { $(#[cfg(feature = $feature)] $(#[doc = $doc])+ $Name,)+ }
 
         impl Algorithm {
-            /// All available algorithms, weakest first.
+            /// All available algorithms, from the weakest to the strongest.
             pub const ALL: &'static [Self] = &[$(#[cfg(feature = $feature)] Self::$Name,)+];
 
-            /// Returns the lower-case name without a hyphen, as formats write it: `sha256`.
+            /// Returns the name in lower case and without a hyphen, as used in file formats: for
+            /// example, `sha256`.
             pub fn name(self) -> &'static str {
                 match self { $(#[cfg(feature = $feature)] Self::$Name => $name,)+ }
             }
 
             /// Returns the length of digests in bytes, from 4 to 64.
-            #[allow(clippy::len_without_is_empty, reason = "no digest is empty")]
+            #[allow(clippy::len_without_is_empty, reason = "a digest is never empty")]
             pub fn len(self) -> usize {
                 match self { $(#[cfg(feature = $feature)] Self::$Name => $len,)+ }
             }
@@ -66,9 +68,10 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// A checksum in printing order, with its algorithm.
+/// A checksum and its algorithm.
 ///
-/// It is displayed as lower-case hexadecimal. Digests of different algorithms are never equal.
+/// A digest is displayed as lower-case hexadecimal digits. Digests of different algorithms are
+/// never equal.
 ///
 /// ```
 /// use binio::checksum::{Algorithm, Digest};
@@ -84,7 +87,7 @@ impl fmt::Display for Algorithm {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest {
     algorithm: Algorithm,
-    /// The bytes of the digest, followed by zeros.
+    /// The bytes of the digest in printing order, followed by zeros.
     bytes: [u8; 64],
 }
 

@@ -1,14 +1,14 @@
-//! Allocating large buffers: with an error instead of an abort if memory is short, and on large
-//! pages if the system has them.
+//! Allocating large buffers. Running out of memory is an error instead of an abort, and buffers use
+//! large pages if the system has them.
 //!
 //! Filling a new buffer of a gigabyte costs a page fault for every 4 KiB, which can take longer
-//! than decoding the data. On Linux, the kernel uses 2 MiB pages for memory if asked; numpy also
-//! asks for them. Copying 256 MiB to a new vector then takes 0.3 times as long
-//! (`--example array_speed`, row `plain`, column `vector`).
+//! than decoding the data. On request, the Linux kernel uses 2 MiB pages instead, which numpy also
+//! requests. Copying 256 MiB to a new vector then takes 0.3 times as long (`--example array_speed`,
+//! row `plain`, column `vector`).
 
 use crate::{Error, ErrorKind, Result};
 
-/// Size in bytes below which buffers do not benefit from large pages.
+/// Minimum size in bytes of buffers that benefit from large pages.
 #[cfg(all(target_os = "linux", not(miri)))]
 const THRESHOLD: usize = 4 << 20;
 
@@ -34,7 +34,8 @@ pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
-/// Reserves space for exactly `additional` more elements.
+/// Reserves space in a buffer for exactly `additional` more elements. `what` describes the buffer
+/// in errors.
 ///
 /// # Errors
 ///
@@ -53,8 +54,8 @@ pub fn grow<T>(buffer: &mut Vec<T>, what: &'static str, additional: u64) -> Resu
 }
 
 /// Requests large pages for the whole capacity of a buffer that is about to be filled. This is only
-/// a hint: it does not change the content, cannot fail, and has no effect on small buffers and
-/// other systems.
+/// a hint: it does not change the content, cannot fail, and has no effect on small buffers or on
+/// systems other than Linux.
 ///
 /// ```
 /// let mut buffer: Vec<f64> = vec![0.0; 1 << 20];
@@ -75,7 +76,8 @@ fn advise(start: *mut u8, len: usize) {
         return;
     }
     let page = rustix::param::page_size();
-    // Extend the range to whole pages, since a large page needs all its small pages.
+    // Extend the range to whole pages, since a large page is only used if the hint covers all of
+    // it.
     let before = start.addr() % page;
     let first = start.wrapping_sub(before);
     let whole = len.saturating_add(before).next_multiple_of(page);

@@ -1,5 +1,5 @@
-//! Vectors for the elements of large arrays. They report an error if memory is short, and use large
-//! pages if the system has them.
+//! Allocating vectors for the elements of large arrays. Running out of memory is an error, and
+//! large vectors use large pages if the system has them.
 
 use crate::array::ElementsError;
 
@@ -9,13 +9,12 @@ const LARGE_PAGE: usize = 2 << 20;
 /// An upper bound on the size of an allocator's header, in bytes.
 const HEADER: usize = 64;
 
-/// Above this size, allocators request separate memory from the system for each vector.
+/// Allocators request separate memory from the system for each vector above this size in bytes.
 pub(crate) const OWN_MEMORY: usize = 32 << 20;
 
-/// Returns the capacity to request for `len` elements. Linux aligns memory to large pages only if
-/// its size, including the allocator's header, is a multiple of their size. The hint also ends at
-/// the last whole small page, so the last large page is lost. The extra memory is never touched, so
-/// it costs nothing.
+/// Returns the capacity to request for `len` elements. Linux aligns a mapping to large pages only
+/// if its size, including the allocator's header, is a multiple of the large page size. One more
+/// large page is requested as a margin. The extra memory is never touched, so it costs nothing.
 fn with_whole_pages<T>(len: usize) -> usize {
     let size = size_of::<T>().max(1);
     let bytes = len.checked_mul(size).filter(|&bytes| bytes > OWN_MEMORY);
@@ -34,8 +33,8 @@ fn out_of_memory<T>(len: usize) -> ElementsError {
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
         .map_err(|()| out_of_memory::<T>(len))?;
-    // The request is not too late: the system provides the zeros of a large vector only when they
-    // are first touched.
+    // It is not too late to request large pages: the system only provides the zeros of a large
+    // vector when they are first touched.
     crate::memory::prefer_huge_pages(&mut out);
     out.truncate(len);
     Ok(out)
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossibly_large_buffers_are_errors() {
+    fn allocating_an_impossibly_large_buffer_is_an_error() {
         assert!(matches!(zeroed::<u64>(1 << 59), Err(ElementsError::Memory { .. })));
         assert!(matches!(reserved::<u64>(usize::MAX), Err(ElementsError::Memory { .. })));
     }

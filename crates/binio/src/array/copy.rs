@@ -1,9 +1,9 @@
-//! Copying strided elements: the inner loops of all reading.
+//! Copying strided elements: the inner loops of all reads.
 //!
-//! A copy is a nest of axes. Each has a count and two steps in bytes: one in the source, of any
-//! sign or zero, and one in the destination. The nest is first simplified: axes with a single
-//! element are dropped, and adjacent axes that continue each other are merged. Then one of three
-//! loops runs:
+//! A copy is a nest of axes. Each axis has a count and two steps in bytes: one in the source, which
+//! may be negative or zero, and one in the destination. The nest is first simplified: axes with a
+//! single element are dropped, and adjacent axes are merged if together they form one sequence of
+//! equal steps. Then one of three loops runs:
 //!
 //! - *runs*: elements that are contiguous on both sides are copied in one go, then swapped if
 //!   necessary;
@@ -12,15 +12,15 @@
 //! - *tiles*: if the orders of source and destination differ (Fortran order), lines are copied in
 //!   small blocks, so that each cache line is fetched only once.
 //!
-//! Words are swapped while they are copied. All other elements are copied one by one, then swapped
-//! in place. No loop branches on the element type.
+//! The byte order of words changes while they are copied. Elements of any other size are copied one
+//! by one, then swapped in place. No loop branches on the element type.
 
 use crate::array::swap::Swap;
 
 /// One axis of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// Number of steps.
+    /// Number of elements along the axis.
     pub(crate) count: usize,
     /// Distance in bytes between neighbours in the source.
     pub(crate) from: isize,
@@ -43,14 +43,14 @@ pub(crate) struct StridedCopy<'s> {
 }
 
 /// Size of a tile in elements: rows are contiguous in the source, columns in the destination. With
-/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long as with others. Copying
-/// line by line takes 0.9 times as long at best, but 3.5 times as long if the distance between
-/// columns is a power of two (`--example array_speed`, row `transposed`).
+/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long as with other sizes.
+/// Copying line by line takes 0.9 times as long at best, but 3.5 times as long if the distance
+/// between columns is a power of two (`--example array_speed`, row `transposed`).
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
 impl<'s> StridedCopy<'s> {
-    /// Creates a copy of elements of `item` bytes along the given axes.
+    /// Creates a copy along the given axes, with elements of `item` bytes.
     pub(crate) fn new(mut axes: Vec<Axis>, item: usize, swap: &'s Swap) -> Self {
         let empty = item == 0 || axes.iter().any(|axis| axis.count == 0);
         axes.retain(|axis| axis.count != 1);
@@ -74,8 +74,8 @@ impl<'s> StridedCopy<'s> {
         Self { axes: merged, item, run, swap, empty }
     }
 
-    /// Copies from `src[from..]` to `dst[to..]`. Returns `None`, having done nothing, if the axes
-    /// reach outside either slice.
+    /// Copies from `src[from..]` to `dst[to..]`. Returns `None` without copying anything if the
+    /// axes reach outside either slice.
     pub(crate) fn copy(&self, src: &[u8], from: usize, dst: &mut [u8], to: usize) -> Option<()> {
         if self.empty {
             return Some(());
@@ -91,7 +91,8 @@ impl<'s> StridedCopy<'s> {
             (2, Swap::Width(2)) => self.words(src, from, dst, to, u16::swap_bytes),
             (4, Swap::Width(4)) => self.words(src, from, dst, to, u32::swap_bytes),
             (8, Swap::Width(8)) => self.words(src, from, dst, to, u64::swap_bytes),
-            // Reversing all bytes, then rotating by half, reverses each half separately.
+            // Reversing all bytes and then rotating by half the width reverses each half
+            // separately.
             (8, Swap::Width(4)) => {
                 self.words(src, from, dst, to, |word: u64| word.swap_bytes().rotate_left(32));
             }
@@ -113,7 +114,7 @@ impl<'s> StridedCopy<'s> {
         &self.axes
     }
 
-    /// Returns the size in bytes of a run that is contiguous on both sides.
+    /// Returns the size in bytes of a run, which is contiguous on both sides.
     pub(crate) fn run(&self) -> usize {
         self.run
     }
@@ -124,12 +125,13 @@ impl<'s> StridedCopy<'s> {
         split.is_some_and(|(&inner, outer)| crossing_axis(outer, inner).is_some())
     }
 
-    /// Returns the change of byte order that the copy makes.
+    /// Returns how the copy changes the byte order.
     pub(crate) fn swap(&self) -> &Swap {
         self.swap
     }
 
-    /// Returns `Some` if all bytes of the source lie inside it; see [`check`](Self::check).
+    /// Returns `None` if the axes reach outside a source of `len` bytes; see
+    /// [`check`](Self::check).
     pub(crate) fn check_source(&self, len: usize, from: usize) -> Option<()> {
         self.check(len, from, |axis| axis.from)
     }
@@ -139,25 +141,26 @@ impl<'s> StridedCopy<'s> {
         self.empty
     }
 
-    /// Returns a copy of part of the elements, along the given axes instead.
+    /// Returns the same copy along different axes, to copy only some of the elements.
     pub(crate) fn part(&self, mut axes: Vec<Axis>) -> Self {
         axes.sort_by_key(|axis| std::cmp::Reverse(axis.to.unsigned_abs()));
         Self { axes, item: self.item, run: self.run, swap: self.swap, empty: self.empty }
     }
 
-    /// Changes the byte order of a run that is already in place.
+    /// Changes the byte order of a run that has already been copied.
     pub(crate) fn swap_run(&self, run: &mut [u8]) {
         self.swap.apply(run, self.item);
     }
 
-    /// Returns the size in bytes of the whole elements that fit into `len`, if a run has to be
-    /// swapped and should therefore be read in pieces.
+    /// Returns the largest multiple of the element size up to `len`, the size of the pieces in
+    /// which to read a run that has to be swapped. Returns `None` if nothing has to be swapped, or
+    /// if an element is longer than `len`.
     pub(crate) fn swap_piece(&self, len: usize) -> Option<usize> {
         let piece = len - len % self.item.max(1);
         (*self.swap != Swap::None && piece > 0).then_some(piece)
     }
 
-    /// Makes the same copy run by run, as a reference for the fast loops in tests.
+    /// Copies run by run without the fast loops, as a reference for tests.
     #[cfg(test)]
     pub(crate) fn copy_simply(&self, src: &[u8], from: usize, dst: &mut [u8], to: usize) {
         if !self.empty {
@@ -171,7 +174,8 @@ impl<'s> StridedCopy<'s> {
         }
     }
 
-    /// Checks that all bytes on one side lie inside its slice. The loops rely on it.
+    /// Returns `None` if the axes reach outside a slice of `len` bytes on one side of the copy. The
+    /// loops rely on this check.
     fn check(&self, len: usize, start: usize, step: fn(&Axis) -> isize) -> Option<()> {
         let (mut low, mut high) = (i128::try_from(start).ok()?, i128::try_from(start).ok()?);
         for axis in &self.axes {
@@ -205,7 +209,7 @@ impl<'s> StridedCopy<'s> {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
             // Swap four words at a time. Otherwise the compiler chooses vector instructions that
-            // suit any old machine and take 1.05 times as long (`--example array_speed`, row
+            // run on any old machine but take 1.05 times as long (`--example array_speed`, row
             // `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);
@@ -245,7 +249,8 @@ impl<'s> StridedCopy<'s> {
     }
 }
 
-/// Returns `true` if one step of `outer` equals stepping over all of `inner`, on both sides.
+/// Returns `true` if a step of `outer` continues where `inner` ends, in both source and
+/// destination.
 fn continues(inner: &Axis, outer: &Axis) -> bool {
     let Ok(count) = isize::try_from(inner.count) else { return false };
     inner.count.checked_mul(outer.count).is_some()
@@ -258,15 +263,15 @@ pub(super) fn is_step(step: isize, size: usize) -> bool {
 }
 
 /// Returns the outer axis with the shortest steps in the source, if they are shorter than those of
-/// the innermost axis and tiles pay off.
+/// the innermost axis and both axes are long enough for tiles.
 fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     let candidates = outer.iter().enumerate().filter(|(_, axis)| axis.from != 0 && axis.count >= 4);
     let (place, axis) = candidates.min_by_key(|(_, axis)| axis.from.unsigned_abs())?;
     (inner.count >= 4 && axis.from.unsigned_abs() < inner.from.unsigned_abs()).then_some(place)
 }
 
-/// Calls `body` with the source and destination offsets of each step of the axes. Recurses once per
-/// axis, and arrays have at most 64 axes.
+/// Calls `body` with the source and destination offsets of each position in the nest. Recurses once
+/// per axis, but arrays have at most 64 axes.
 pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(usize, usize)) {
     let Some((axis, inner)) = axes.split_first() else { return body(from, to) };
     let (mut from, mut to) = (from, to);
@@ -278,7 +283,7 @@ pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(
     }
 }
 
-/// Copies a line of words along one axis.
+/// Copies words along one axis.
 #[inline]
 fn line<W: Word>(
     src: &[u8],
@@ -306,7 +311,7 @@ fn line<W: Word>(
             change(W::load(word)).store(out);
         }
     } else if axis.from > 0 && gap >= size {
-        // All but the last element are followed by a whole gap, so the loop need not check the
+        // Every element but the last is followed by a whole gap, so the loop need not check the
         // length.
         let last = axis.count - 1;
         for (out, words) in out.take(last).zip(src[from..].chunks_exact(gap)) {
@@ -323,12 +328,11 @@ fn line<W: Word>(
     }
 }
 
-/// Copies words along two axes; the first has shorter steps in the source, the second in the
-/// destination.
+/// Copies words along two axes. The first axis has the shorter steps in the source, the second in
+/// the destination.
 ///
-/// A tile goes through a buffer. Its source is read along the rows, so that each cache line is
-/// fetched only once even if the columns collide in the cache. Its destination is written along the
-/// columns.
+/// Each tile is copied through a buffer. It is read along the rows, so that each cache line is
+/// fetched only once even if the columns collide in the cache, and written along the columns.
 fn tiles<W: Word>(
     src: &[u8],
     from: usize,
@@ -338,7 +342,7 @@ fn tiles<W: Word>(
     change: impl Fn(W) -> W + Copy,
 ) {
     let place = |start: usize, step: isize, count: usize| {
-        // The result lies inside the slices, as `check` has shown, so nothing overflows.
+        // `check` has shown that the result is inside the slices, so nothing overflows.
         start.wrapping_add_signed(step.wrapping_mul(isize::try_from(count).unwrap_or(0)))
     };
     let mut tile = [[W::ZERO; TILE_COLUMNS]; TILE_ROWS];
@@ -403,13 +407,13 @@ fn store_row<W: Word>(words: &[W], dst: &mut [u8], to: usize, step: isize) {
     }
 }
 
-/// A machine word: a whole element, or both halves of a complex number.
+/// A machine word, which contains a whole element. For a complex number, this is both of its parts.
 pub(super) trait Word: Copy {
     const SIZE: usize;
     const ZERO: Self;
-    /// Reads a word from a slice of its size.
+    /// Reads a word from a slice of exactly its size.
     fn load(bytes: &[u8]) -> Self;
-    /// Writes the word to a slice of its size.
+    /// Writes the word to a slice of exactly its size.
     fn store(self, bytes: &mut [u8]);
 }
 
@@ -462,7 +466,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the axes of an array in C order, some reversed, some with steps, and permuted.
+    /// Generates the count and step of each axis, some reversed or with gaps, and a random order in
+    /// memory.
     fn any_axes() -> impl Strategy<Value = (Vec<(usize, isize)>, Vec<usize>)> {
         let axis = (1..=70_usize, prop_oneof![Just(1_isize), Just(-1), Just(2), Just(-3), Just(0)]);
         proptest::collection::vec(axis, 0..=3)
@@ -489,7 +494,7 @@ mod tests {
     proptest! {
         #[test]
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
-        fn fast_copies_equal_simple_copies(
+        fn fast_copies_give_the_same_result_as_simple_copies(
             (axes, order) in any_axes(),
             (item, swap) in any_element(),
         ) {
@@ -540,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn copying_does_nothing_if_an_axis_reaches_out_of_bounds() {
+    fn copying_fails_without_writing_anything_if_an_axis_reaches_out_of_bounds() {
         let axis = |from, to| vec![Axis { count: 3, from, to }];
         for (axes, start) in [(axis(8, 4), 0), (axis(-4, 4), 7), (axis(4, 8), 0)] {
             let mut out = [9; 12];

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use crate::array::ElementsError;
 use crate::{Error, ErrorKind, ReadAt};
 
-/// The bytes that contain the elements of an array, with the format's own errors.
+/// A source of the bytes that contain the elements of an array. Its errors are those of the format.
 ///
-/// Every [`ReadAt`] implements this trait. A format only implements it for data that is not a plain
-/// source, such as a compressed block. Large reads call it from several threads at the same time.
+/// Every [`ReadAt`] implements this trait. Formats only implement it themselves for data that is
+/// not a plain source, such as a compressed block. Large reads call its methods from several
+/// threads at the same time.
 ///
-/// It is not a sub-trait of [`ReadAt`], since errors would then lose what the format knows: which
-/// block is affected, and what is wrong with its data.
+/// It is not a sub-trait of [`ReadAt`], because its errors would then lose details that only the
+/// format knows, such as which block is damaged and how.
 ///
 /// ```
 /// use std::ops::Range;
@@ -61,7 +62,7 @@ pub trait Data: Sync {
     /// decoded. The content of `out` is then unspecified.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Self::Error>;
 
-    /// Returns the bytes of a range, shared if they are in memory.
+    /// Returns the bytes of a range, without copying them if they are in memory.
     ///
     /// # Errors
     ///
@@ -69,34 +70,34 @@ pub trait Data: Sync {
     /// the bytes.
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Self::Error>;
 
-    /// Returns the most efficient way to read this data.
+    /// Returns how to read this data most efficiently.
     fn access(&self) -> Access;
 }
 
-/// The most efficient way to read data.
+/// How to read data most efficiently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Access {
-    /// The data is in memory, and [`bytes_at`](Data::bytes_at) shares it, regardless of the size of
-    /// the range.
+    /// The data is in memory, so [`bytes_at`](Data::bytes_at) returns a range of any size without
+    /// copying.
     Memory,
-    /// Each read has a cost, as for a file or for data that is compressed in blocks.
+    /// Each read has a fixed cost, as for a file or for data compressed in blocks.
     Ranges {
-        /// Gaps between elements that are shorter than this, in bytes, are read too, because
-        /// another read would cost more. For compressed data, this is the block length.
+        /// Length in bytes below which a gap between elements is read too, because another read
+        /// would cost more. For compressed data, this is the block length.
         gap: usize,
-        /// Maximum size in bytes of a buffer for reading elements that have small gaps between
-        /// them.
+        /// Maximum size in bytes of the buffer into which elements and the small gaps between them
+        /// are read.
         piece: usize,
     },
-    /// Every read decodes all the data. Contiguous elements are read by one call of
-    /// [`read_exact_at`](Data::read_exact_at), all others from the result of one call of
-    /// [`bytes_at`](Data::bytes_at).
+    /// Every read decodes all the data. Contiguous elements are read with a single call of
+    /// [`read_exact_at`](Data::read_exact_at), and all others are copied from the result of a
+    /// single call of [`bytes_at`](Data::bytes_at).
     Whole,
 }
 
 impl Access {
-    /// Returns the most efficient way to read a source, according to its methods.
+    /// Returns how to read a source most efficiently, according to the methods of [`ReadAt`].
     pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
         if source.is_memory() {
             return Self::Memory;

@@ -38,7 +38,7 @@ pub enum Datatype {
     Record(Record),
 }
 
-/// The byte order in which numbers are requested.
+/// The byte order in which numbers are read or written.
 ///
 /// ```
 /// use binio::{Bytes, Limits};
@@ -60,7 +60,7 @@ pub enum ByteOrder {
     Little,
     /// Most significant byte first.
     Big,
-    /// The stored byte order, so that nothing changes.
+    /// The stored byte order: bytes are not changed.
     Stored,
 }
 
@@ -110,8 +110,8 @@ impl Datatype {
         }
     }
 
-    /// Returns this type with a different byte order. Reading elements in that order yields this
-    /// type.
+    /// Returns this type with all its numbers in the given byte order. This is the type of the
+    /// elements after they have been read in that byte order.
     #[must_use]
     pub fn with_byte_order(&self, order: ByteOrder) -> Self {
         let Some(endian) = order.target() else { return self.clone() };
@@ -121,8 +121,8 @@ impl Datatype {
         }
     }
 
-    /// Returns the alignment in bytes that C and numpy use: for a number its size, for a record the
-    /// largest alignment of its fields.
+    /// Returns the alignment in bytes that C and numpy use: for a number its size, and for a record
+    /// the largest alignment of its fields.
     pub(crate) fn alignment(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => scalar.component_width() as u64,

@@ -4,7 +4,7 @@
 /// unit. Returns `None` for an unknown unit. The units are those of numpy:
 /// `Y M W D h m s ms us ns ps fs as`.
 pub(super) fn iso_8601(n: i64, count: u32, unit: &str) -> Option<String> {
-    // The product is below 2^95, so no number here exceeds 128 bits.
+    // The product is below 2^95, so no intermediate result exceeds 128 bits.
     let n = i128::from(n) * i128::from(count);
     let minute = |seconds| time(seconds).strip_suffix(":00").map(str::to_owned);
     Some(match unit {
@@ -58,7 +58,7 @@ mod tests {
 
     /// The expected values are numpy's output.
     #[test]
-    fn dates_are_formatted_as_by_numpy() {
+    fn dates_are_formatted_as_in_numpy() {
         for (n, count, unit, expected) in [
             (0, 1, "D", "1970-01-01"),
             (-1, 1, "D", "1969-12-31"),

@@ -1,15 +1,15 @@
-//! numpy's description of a type, `descr`, as a Python literal and as JSON.
+//! Reading and writing numpy's description of a type, `descr`, as a Python literal and as JSON.
 //!
 //! | form | meaning |
 //! |---|---|
 //! | `'<f8'` | a scalar |
 //! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3)), ('', '\|V4')]` | contiguous fields and padding |
-//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields anywhere |
+//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields at any offset |
 //!
-//! A contiguous field consists of a name, optionally preceded by a title, a type, and optionally a
-//! shape. A field of type `V` without a name is padding. In the dictionary, `offsets` and all later
-//! keys are optional; it is only written for fields that overlap or are not in the order of their
-//! bytes, and `.npy` files cannot contain it. In JSON, tuples become lists.
+//! A contiguous field consists of a name, a type and optionally a shape. The name can be a pair of
+//! title and name. A field of type `V` without a name is padding. In the dictionary, `offsets` and
+//! all later keys are optional. Dictionaries are only written for fields that overlap or are not in
+//! the order of their bytes, and `.npy` files cannot contain them. In JSON, tuples become lists.
 //!
 //! The spelling of types in Bloscpack files depends on the release that wrote them:
 //!
@@ -31,13 +31,13 @@ use crate::error::elements::datatype as invalid;
 /// both in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
 
-/// Maximum number of items in a field without bytes, where a count of 0 is treated as 1.
+/// Maximum number of items in a field that has no bytes. Counts of 0 are treated as 1.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
 /// Maximum number of fields in a type, including the fields of inner records.
 const MAX_FIELDS: usize = 1 << 16;
 
-/// Returns the quoted beginning of a string for use in a message, since the string may be a
+/// Returns the beginning of a string in quotes for use in a message, since the string may be a
 /// megabyte long.
 pub(crate) fn shortened(text: &str) -> String {
     format!("{:?}", text.chars().take(40).collect::<String>())
@@ -64,8 +64,8 @@ impl Datatype {
     /// bytes or more, if there are more than 65,536 fields, or if records nest deeper than 64
     /// levels.
     pub fn parse(text: &str) -> Result<Self, ElementsError> {
-        // A type string may end in brackets, but it contains no quotes and does not begin with a
-        // bracket.
+        // A type string may end in brackets, but does not begin with one, and it contains no
+        // quotes.
         let is_literal =
             text.contains(['\'', '"', '(']) || text.trim_start().starts_with(['[', '{']);
         if is_literal {
@@ -106,8 +106,8 @@ impl Datatype {
         self.to_literal().to_string()
     }
 
-    /// Returns the literal as JSON: a string, or lists of name, type and shape. A list of title and
-    /// name can take the place of a name, and `["", "|V3"]` is padding.
+    /// Returns the literal as JSON: a string, or lists of name, type and shape. A field with a
+    /// title has a list of title and name instead of the name, and `["", "|V3"]` is padding.
     pub fn descr_json(&self) -> Value {
         self.to_literal().to_json()
     }
@@ -205,13 +205,13 @@ impl Field {
     }
 }
 
-/// A parser of types that counts their fields.
+/// A parser of types, which counts the fields of all records.
 struct Parser {
     fields: usize,
 }
 
 impl Parser {
-    /// Parses a type that is nested in `depth` records.
+    /// Parses a type nested inside `depth` records.
     fn datatype(&mut self, literal: &Literal, depth: u32) -> Result<Datatype, ElementsError> {
         match literal {
             Literal::Text(text) => ScalarType::parse(text).map(Datatype::Scalar),
@@ -271,7 +271,7 @@ impl Parser {
         Record::new(fields, end)
     }
 
-    /// Parses a record from a dictionary of lists.
+    /// Parses a record from a dictionary of names, formats and other properties.
     fn dictionary(
         &mut self,
         entries: &[(Literal, Literal)],
@@ -340,12 +340,14 @@ impl Parser {
             Some(size) => size.count().ok_or_else(|| invalid("the itemsize is not valid"))?,
         };
         if itemsize > MAX_ITEMSIZE {
-            return Err(invalid(format!("{itemsize} bytes, the limit is {MAX_ITEMSIZE}")));
+            return Err(invalid(format!(
+                "the itemsize is {itemsize} bytes, but the limit is {MAX_ITEMSIZE}"
+            )));
         }
         Record::new(record.fields().to_vec(), itemsize)
     }
 
-    /// Parses one field, with offset 0.
+    /// Parses one field, and leaves its offset at 0.
     fn field(
         &mut self,
         name: &str,
@@ -371,14 +373,16 @@ impl Parser {
         })?;
         if size == 0 && !is_few(&shape, itemsize) {
             let name = shortened(name);
-            return Err(invalid(format!("field {name} has counts of items that have no bytes")));
+            return Err(invalid(format!(
+                "field {name} has no bytes, but its shape has too many items"
+            )));
         }
         Ok(Field::new(name, datatype).with_shape(shape))
     }
 }
 
-/// Returns `true` if a field without bytes has few items, so that a small file cannot cause hours
-/// of walking or printing. Like numpy, rejects fields with several strings of length 0.
+/// Returns `true` if a field without bytes has few enough items, because otherwise a small file
+/// could take hours to process or print. Like numpy, rejects shapes of strings of length 0.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
     shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
@@ -411,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn spellings_of_all_bloscpack_releases_parse() {
+    fn types_parse_as_spelled_by_any_bloscpack_release() {
         let plain = datatype("<f8");
         for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
             assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
@@ -439,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn types_unknown_to_numpy_are_rejected() {
+    fn types_that_numpy_does_not_know_are_rejected() {
         for text in [
             "",
             "<",
@@ -539,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_short_even_if_the_text_is_long() {
+    fn messages_stay_short_even_if_the_text_is_long() {
         assert!(fails(&"z".repeat(100_000)).len() < 100);
     }
 
@@ -580,7 +584,7 @@ mod tests {
         })
     }
 
-    /// Returns records with fields at arbitrary offsets.
+    /// Generates records with fields at arbitrary offsets.
     fn any_record() -> impl Strategy<Value = Datatype> {
         let field = (any_scalar(), 0..40_u64, any::<bool>());
         prop::collection::vec(field, 1..5).prop_map(|fields| {
@@ -608,7 +612,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_parses_or_is_rejected(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
+        fn any_text_parses_or_is_rejected_without_panicking(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
             if let Ok(dtype) = Datatype::parse(&text) {
                 prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype);
             }
@@ -647,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_dimensions_are_limited() {
+    fn nesting_depth_and_number_of_dimensions_are_limited() {
         let nested =
             |depth| (0..depth).fold("'<i4'".to_owned(), |inner, _| format!("[('a', {inner})]"));
         let deep = datatype(&nested(64));
@@ -701,7 +705,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_bytes_are_limited_in_number() {
+    fn the_number_of_elements_without_bytes_is_limited() {
         for text in
             ["[('a', '|S0')]", "[('a', '<i4', (65536, 0))]", "[('a', [('b', '<i4', (3, 0))])]"]
         {

@@ -1,4 +1,4 @@
-//! Rust types for array elements.
+//! The Rust types that array elements can be read as.
 
 use std::iter::FusedIterator;
 use std::ops::Range;
@@ -49,17 +49,17 @@ pub(crate) mod sealed {
         const NAME: &'static str;
         /// The corresponding scalar kind.
         const KIND: ScalarKind;
-        /// Other kinds whose components can be read as this type, if they have its size.
+        /// Other scalar kinds whose components can be read as this type if they have its size.
         const PARTS_OF: &'static [ScalarKind];
-        /// The type of elements in memory. Differs from the type itself if not all bytes are valid
-        /// values of it.
+        /// The type that elements have while they are read into memory. It differs from `Self` if
+        /// not all bytes are valid values.
         type Raw: bytemuck::Pod + Send + Sync;
-        /// Converts elements that were read into memory.
+        /// Converts elements that have been read into memory.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
-        /// Returns the memory of the elements as bytes.
+        /// Returns the memory of the elements as a slice of bytes.
         fn as_bytes(elements: &[Self]) -> &[u8];
-        /// Returns the memory of the elements as bytes. Returns `None` if not all bytes are valid
-        /// values.
+        /// Returns the memory of the elements as a mutable slice of bytes, or `None` if not all
+        /// bytes are valid values.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
         /// Returns the bytes as elements without copying. Returns `None` if they are misaligned, or
         /// if not all bytes are valid values of this type.
@@ -67,7 +67,7 @@ pub(crate) mod sealed {
     }
 }
 
-/// Returns the bytes of elements as they are in memory, in native byte order.
+/// Returns the memory of a slice of elements as bytes, in native byte order.
 ///
 /// ```
 /// assert_eq!(binio::array::as_bytes(&[true, false]), [1, 0]);
@@ -77,7 +77,7 @@ pub fn as_bytes<T: Element>(elements: &[T]) -> &[u8] {
     T::as_bytes(elements)
 }
 
-/// Converts a vector to its bytes as they are in memory, in native byte order. The elements are not
+/// Converts a vector of elements to the bytes in its memory, in native byte order. Nothing is
 /// copied.
 ///
 /// ```
@@ -90,7 +90,7 @@ pub fn into_bytes<T: Element>(elements: Vec<T>) -> Bytes {
     Bytes::from_owner(Memory(elements))
 }
 
-/// The memory of a vector, seen as bytes.
+/// The owner of a vector whose memory is shared as bytes.
 struct Memory<T>(Vec<T>);
 
 impl<T: Element> AsRef<[u8]> for Memory<T> {
@@ -184,26 +184,27 @@ impl sealed::Storage for bool {
     }
 }
 
-/// The elements of an array, which can be used as a slice. They are borrowed from the memory of the
-/// data if they are stored there in the form the machine needs; otherwise they are a copy.
+/// The elements of an array, which dereference to a slice. They are borrowed from the data if it
+/// stores them in memory in the form that the machine needs, and otherwise copied.
 #[derive(Clone, Debug)]
 pub struct Elements<T: Element>(Place<T>);
 
 #[derive(Clone, Debug)]
 enum Place<T> {
-    /// Bytes of the data. The constructor checks that they can be cast.
+    /// Shared bytes of the data. The constructor has checked that they can be cast to elements.
     Shared(Bytes),
     Owned(Vec<T>),
 }
 
 impl<T: Element> Elements<T> {
-    /// Returns the bytes as elements if they need no change.
+    /// Borrows the elements from shared bytes, or returns `None` if they must be copied.
     pub(crate) fn shared(bytes: Bytes) -> Option<Self> {
         T::borrow(&bytes)?;
         Some(Self(Place::Shared(bytes)))
     }
 
-    /// Returns `true` if the elements are in the memory of the data, so that nothing was copied.
+    /// Returns `true` if the elements are borrowed from the memory of the data, so nothing was
+    /// copied.
     pub fn is_borrowed(&self) -> bool {
         matches!(self.0, Place::Shared(_))
     }
@@ -240,7 +241,7 @@ impl<T: Element> AsRef<[T]> for Elements<T> {
     }
 }
 
-/// Compares with any slice, vector or array of the same elements.
+/// Compares the elements with those of any slice, vector or array.
 impl<T: Element, R: AsRef<[T]> + ?Sized> PartialEq<R> for Elements<T> {
     fn eq(&self, other: &R) -> bool {
         **self == *other.as_ref()
@@ -269,7 +270,7 @@ impl<T: Element> IntoIterator for Elements<T> {
 #[derive(Clone, Debug)]
 pub struct ElementsIntoIter<T: Element> {
     elements: Elements<T>,
-    /// Indices that have not been returned yet.
+    /// Indices of the elements not yet returned.
     rest: Range<usize>,
 }
 

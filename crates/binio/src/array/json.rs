@@ -20,8 +20,8 @@ use crate::array::date::iso_8601;
 use crate::array::{Datatype, Number, ScalarKind, ScalarType};
 use crate::number::decode;
 
-/// Converts an element to JSON, from its bytes in the byte order of its type; see the
-/// [table](self). Missing bytes are treated as if the element were shorter.
+/// Converts an element to JSON according to the [table](self), given its bytes in the byte order of
+/// its type. Missing bytes are treated as if the element were shorter.
 ///
 /// ```
 /// use binio::array::{Datatype, json};
@@ -112,7 +112,7 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
 }
 
 /// Formats a float32 with its own shortest digits, such as 0.1 instead of 0.10000000149011612.
-#[allow(clippy::cast_possible_truncation, reason = "the value was converted from a float32")]
+#[allow(clippy::cast_possible_truncation, reason = "the value was converted from float32")]
 fn single(value: f64) -> Value {
     let digits = value.is_finite().then(|| (value as f32).to_string().parse().ok()).flatten();
     float(digits.unwrap_or(value))
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn text_loses_only_its_padding_and_void_bytes_print_as_hexadecimal() {
+    fn text_loses_only_its_padding_and_uninterpreted_bytes_print_as_hexadecimal() {
         assert_eq!(of("|S4", b"a\0b\0"), json!("a\0b"));
         assert_eq!(of(">U2", &[0, 0, 0, 0xe9, 0, 0, 0, 0]), json!("é"));
         assert_eq!(of("<U1", &[0, 0xd8, 0, 0]), json!("\u{fffd}"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_with_missing_bytes_print_without_invented_values() {
+    fn elements_with_missing_bytes_print_no_invented_values() {
         for (datatype, expected) in [
             ("<i4", json!("0x")),
             ("<f8", json!("0x")),

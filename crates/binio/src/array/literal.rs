@@ -9,8 +9,8 @@
 //! | `12`, `-3`, `12L` | 64-bit integer |
 //! | `True`, `False`, `None` | boolean, null |
 //!
-//! Nothing else is accepted, and nothing is ever evaluated. Literals have at most 1 MiB of text and
-//! 132 levels of nesting, so that records can nest 64 levels deep.
+//! Nothing else is accepted, and nothing is ever evaluated. Literals are limited to 1 MiB of text
+//! and 132 levels of nesting, enough for records that nest 64 levels deep.
 
 use std::fmt::{self, Write};
 
@@ -169,7 +169,7 @@ impl Parser<'_> {
         LiteralError { at: self.at, message }
     }
 
-    /// Parses a literal that is nested in `depth` others.
+    /// Parses a literal nested inside `depth` others.
     fn literal(&mut self, depth: u32) -> Result<Literal, LiteralError> {
         let first = self.next_token();
         if matches!(first, Some('[' | '(' | '{')) && depth >= MAX_DEPTH {
@@ -204,8 +204,8 @@ impl Parser<'_> {
         Ok((key, self.literal(depth)?))
     }
 
-    /// Parses items up to the closing bracket. Returns them, and `true` if there are none or a
-    /// comma follows the last one.
+    /// Parses items up to the closing bracket. Returns them with a flag that is `true` if there are
+    /// no items or if a comma follows the last one.
     fn sequence<T>(
         &mut self,
         close: char,
@@ -374,9 +374,9 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_char(quote)
 }
 
-/// Returns `true` if Python considers the character printable. The standard library has the same
-/// Unicode table behind `escape_debug`, which also escapes combining marks, but only at the
-/// beginning.
+/// Returns `true` if Python considers the character printable. `escape_debug` uses the same Unicode
+/// table, but it also escapes a combining mark at the beginning of a string, so put a letter before
+/// the character.
 fn is_printable(c: char) -> bool {
     match c {
         ' '..='~' => true,
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_literal_parses() {
+    fn every_kind_of_literal_parses() {
         let parsed = Literal::parse(" [('a', \"it's\",),\t(), (1), -3L, {'k': True}, \n[] ,] ");
         let expected = Literal::List(vec![
             Literal::Tuple(vec![text("a"), text("it's")]),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_length_are_limited() {
+    fn nesting_depth_and_length_are_limited() {
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(Literal::parse(&nested(132)).is_ok());
         assert_eq!(fails(&nested(133)), "more than 132 levels of nesting at byte 132 of the text");
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_print_as_by_repr_in_python() {
+    fn literals_print_like_repr_in_python() {
         // Each line is the `repr` of the value in Python 3.
         for literal in [
             "'it'",
@@ -512,7 +512,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_parses_or_is_rejected(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
+        fn any_text_parses_or_is_rejected_without_panicking(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
             if let Ok(literal) = Literal::parse(&text) {
                 prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
             }

@@ -13,9 +13,9 @@
 //!    order. If the array has a single byte order, use it for every scalar; if fields have their
 //!    own, use those. Map fields to a [`Record`]: [packed](Record::packed),
 //!    [aligned](Record::aligned) or with [offsets](Record::new).
-//! 2. Map shape, strides and offset to a [`Strided`], relative to the data of the array and with
-//!    the length of the data. It is checked, so no later step can reach outside the data. Without
-//!    strides, use [`Strided::packed`] in C or Fortran order.
+//! 2. Map shape, strides and offset to a [`Strided`]. The offset is relative to the data of the
+//!    array, whose length is also needed. The layout is checked, so no later step can reach outside
+//!    the data. Without strides, use [`Strided::packed`] in C or Fortran order.
 //! 3. Provide the data as a [`ReadAt`](crate::ReadAt) such as a [`Span`](crate::Span), as
 //!    [`Bytes`], or as the format's own [`Data`] with its own errors.
 //! 4. Call [`Array::new`] with the caller's limits. Wrap the [`Array`], and map [`ElementsError`]
@@ -35,11 +35,11 @@
 //!
 //! # Reading
 //!
-//! [`Array::view`] borrows memory if possible; all other reads are one pass over the elements,
-//! which also changes their byte order. If the source is not in memory, only the ranges that
-//! contain elements are read, in few reads ([`Access`]). Reads of more than 1 MiB may be shared
-//! among the threads of the caller's rayon pool (feature `rayon`): call them inside `pool.install`
-//! to choose the pool.
+//! [`Array::view`] borrows memory if possible. All other reads make a single pass over the
+//! elements, in which they also change the byte order. If the source is not in memory, only the
+//! ranges that contain elements are read, with as few reads as possible ([`Access`]). With the
+//! feature `rayon`, reads of more than 1 MiB may be distributed over the threads of the current
+//! rayon pool. To choose the pool, call them inside `pool.install`.
 //!
 //! [`Bytes`]: crate::Bytes
 

@@ -30,17 +30,17 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The data begins at a multiple of this many bytes.
 const ALIGN: usize = 64;
 
-/// Width reserved for the growing axis, which is padded with spaces so that its count can be
-/// rewritten in place: the number of digits in a 67-bit number.
+/// Minimum width of the count of the growing axis, enough for any 67-bit number. The header is
+/// padded with spaces accordingly, so that the count can be rewritten in place.
 const GROWTH_DIGITS: usize = 21;
 
 /// Maximum length of the text, in bytes. numpy itself rejects texts of more than 10,000 bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Approximate size in bytes of the pieces in which elements are written.
+/// Maximum size in bytes of the pieces in which elements are written.
 const PIECE: u64 = 1 << 20;
 
-/// The header of a `.npy` file, which describes the array. The data follows it.
+/// The header of a `.npy` file, which describes the array that follows it.
 ///
 /// ```
 /// use binio::array::npy::Header;
@@ -89,8 +89,8 @@ impl Header {
         Ok(Self { datatype, order, shape, byte_size })
     }
 
-    /// Reads the header of a file and the offset of the data. Does not check that the data is
-    /// complete.
+    /// Reads the header of a file, and returns it with the offset of the data. Does not check that
+    /// the data is complete.
     ///
     /// ```
     /// use binio::array::npy::Header;
@@ -156,8 +156,8 @@ impl Header {
         Self::new(datatype, order, shape)
     }
 
-    /// Returns the bytes before the data, identical to those that numpy writes. Uses the oldest
-    /// version that supports the text.
+    /// Returns the bytes of the file before the data, identical to those that numpy writes. Uses
+    /// the oldest version of the format that can encode the text.
     ///
     /// ```
     /// use binio::array::npy::Header;
@@ -215,7 +215,7 @@ impl<D: Data> Array<D> {
     }
 }
 
-/// Returns the bytes before the data for the values of a dictionary.
+/// Returns the bytes of the file before the data, given the values of the dictionary.
 fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let order = if fortran_order { "True" } else { "False" };
     let mut text =
@@ -227,7 +227,8 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
     let is_latin = latin.is_some();
     let text = latin.unwrap_or_else(|| text.into_bytes());
-    // If the line feed alone would end at a multiple, numpy adds a whole block of padding.
+    // If the line feed alone would end at a multiple of the alignment, numpy adds another whole
+    // block of padding.
     let total = |fixed: usize| (fixed + text.len() + 2).next_multiple_of(ALIGN);
     let (version, fixed) = match u16::try_from(total(10) - 10) {
         Ok(_) if is_latin => (1, 10),
@@ -247,7 +248,7 @@ fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     out
 }
 
-/// Reads the dictionary of a header, and returns it with the offset of the data.
+/// Reads the text of a header, and returns it with the offset of the data.
 fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
     let beginning = source.bytes_at(0, 10)?;
     let mut reader = ByteReader::new(&beginning);
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_matches_that_of_numpy() {
+    fn the_header_has_the_same_bytes_as_that_of_numpy() {
         // numpy 2: np.save of np.zeros((2, 3), '>f8').
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_padded_for_a_growing_axis_and_at_least_one_space() {
+    fn the_header_is_padded_with_at_least_one_space_and_for_a_growing_axis() {
         // numpy 2: np.save of a record with one field, whose name has this many letters.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn long_headers_use_version_2_and_names_beyond_latin_1_use_version_3() {
+    fn long_headers_use_version_2_and_names_outside_latin_1_use_version_3() {
         let named = |name: &str| frame(&format!("[('{name}', '<i4')]"), false, &[1]);
         for (name, version) in [("x", 1), ("é", 1), ("α", 3)] {
             let short = named(name);
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_that_describe_no_array_are_rejected_with_the_reason() {
+    fn headers_that_do_not_describe_an_array_are_rejected_with_the_reason() {
         for text in [
             "",
             "{",

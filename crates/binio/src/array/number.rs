@@ -6,7 +6,7 @@ use num_complex::Complex;
 use crate::Endian;
 use crate::array::{ScalarKind, ScalarType};
 
-/// The value of a numeric element of any size.
+/// The value of a boolean, integer, float, complex, date or time span element of any size.
 ///
 /// Conversions preserve the value: `true` becomes 1, and `2.0` becomes the integer 2.
 ///
@@ -30,7 +30,8 @@ pub enum Number {
 }
 
 impl Number {
-    /// Returns the value if it is an integer, in any variant.
+    /// Returns the value as an integer, or `None` if it has a fraction or an imaginary part, or is
+    /// too large.
     pub fn to_int(self) -> Option<i128> {
         match self {
             Self::Bool(truth) => Some(truth.into()),
@@ -44,14 +45,17 @@ impl Number {
     pub fn to_float(self) -> Option<f64> {
         match self {
             Self::Bool(truth) => Some(u8::from(truth).into()),
-            #[allow(clippy::cast_precision_loss, reason = "the nearest float is wanted")]
+            #[allow(
+                clippy::cast_precision_loss,
+                reason = "rounding to the nearest float is intended"
+            )]
             Self::Int(value) => Some(value as f64),
             Self::Float(value) => Some(value),
             Self::Complex(_) => None,
         }
     }
 
-    /// Returns the nearest complex number.
+    /// Returns the nearest complex number, whose imaginary part is 0 unless the value is complex.
     pub fn to_complex(self) -> Complex<f64> {
         match self {
             Self::Complex(value) => value,
@@ -60,7 +64,7 @@ impl Number {
     }
 }
 
-/// Converts a float without a fraction to an integer.
+/// Converts a float to an integer, or returns `None` if it has a fraction or is too large.
 fn exact_integer(value: f64) -> Option<i128> {
     let fits = value.fract() == 0.0 && value.abs() < 2_f64.powi(127);
     #[allow(
@@ -73,8 +77,8 @@ fn exact_integer(value: f64) -> Option<i128> {
 impl ScalarType {
     /// Decodes the bytes of one element. The value is always exact, even for 64-bit integers.
     ///
-    /// Returns `None` for text, uninterpreted bytes and C's `long double`, and if the number of
-    /// bytes differs from the size of the type.
+    /// Returns `None` for text, uninterpreted bytes and C's `long double`, including complex
+    /// numbers of it, and if the number of bytes differs from the size of the type.
     ///
     /// ```
     /// use binio::array::{Number, ScalarType};
@@ -110,12 +114,13 @@ impl ScalarType {
         })
     }
 
-    /// Encodes a number as the bytes of one element. A float is rounded to the nearest value of the
-    /// type.
+    /// Encodes a number as the bytes of one element. The value of a float is rounded to the nearest
+    /// value of the type.
     ///
     /// Returns `None`, and leaves the bytes unspecified, if the type cannot represent the number: a
-    /// fraction as an integer, anything but 0 and 1 as a boolean, or a number out of range. Also
-    /// returns `None` in the same cases as [`decode`](Self::decode).
+    /// fraction as an integer, a complex number as a float, anything but a boolean or the integers
+    /// 0 and 1 as a boolean, or a number out of range. Also returns `None` in the same cases as
+    /// [`decode`](Self::decode).
     ///
     /// ```
     /// use binio::array::{Number, ScalarType};
@@ -167,7 +172,8 @@ impl ScalarType {
     }
 }
 
-/// Returns the bytes of a number in little-endian order.
+/// Converts the bytes of a number to little-endian order. Returns `None` if their number is not
+/// `N`.
 #[inline]
 fn little<const N: usize>(bytes: &[u8], endian: Endian) -> Option<[u8; N]> {
     let mut bytes: [u8; N] = bytes.try_into().ok()?;
@@ -187,9 +193,10 @@ fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
     }
 }
 
-/// Writes the nearest float. Returns `None` if a finite number would become infinite.
+/// Writes the nearest float of the size of `out`. Returns `None` if a finite number would become
+/// infinite.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the nearest value is wanted")]
+#[allow(clippy::cast_possible_truncation, reason = "rounding to the nearest value is intended")]
 fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
     let fits = |near: f64| (near.is_finite() || !value.is_finite()).then_some(());
     match out.len() {
@@ -208,7 +215,7 @@ fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
     }
 }
 
-/// Writes the bytes of a number, given in little-endian order.
+/// Writes a number to `out` in the given byte order. `bytes` are in little-endian order.
 #[inline]
 fn put<const N: usize>(mut bytes: [u8; N], endian: Endian, out: &mut [u8]) -> Option<()> {
     if endian == Endian::Big {
@@ -278,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_outside_the_type_do_not_encode() {
+    fn numbers_that_the_type_cannot_represent_do_not_encode() {
         for (text, number) in [
             ("|i1", Number::Int(128)),
             ("|i1", Number::Int(-129)),
@@ -303,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_another_type_or_size_do_not_decode() {
+    fn bytes_of_the_wrong_size_and_types_without_numbers_do_not_decode() {
         for text in ["|S2", "<U1", "|V4", "<f16", "<c32"] {
             let scalar = scalar(text);
             let bytes = vec![0; usize::try_from(scalar.size()).unwrap()];

@@ -1,4 +1,5 @@
-//! Planning which bytes of an array to access, in which order, and how they map to packed elements.
+//! Planning which bytes of an array to access, in which order, and where they belong among the
+//! packed elements.
 //!
 //! The array is split along the axis with the longest stride, then along the next one, until each
 //! piece is small and has no large gaps:
@@ -9,13 +10,13 @@
 //! row 0  |####----------------------------|    gap of 7920 bytes: two pieces of 80
 //! row 1  |####----------------------------|
 //!
-//! 100 rows of 800 bytes, the same part:
+//! 100 rows of 800 bytes, the same elements:
 //!
 //! row 0  |####------|####------|               gap of 720 bytes: one piece of 880
 //! ```
 //!
-//! Reading copies from each piece to the packed elements. Writing copies the other way; then a
-//! piece must have no gaps at all, because the bytes in them must not change.
+//! A read copies the elements of each piece to the packed elements. A write copies in the opposite
+//! direction. Its pieces must have no gaps at all, because bytes in gaps must not change.
 
 use std::cmp::Reverse;
 
@@ -30,7 +31,7 @@ pub(crate) fn too_large(array: &Strided) -> ElementsError {
     ElementsError::Shape(message)
 }
 
-/// Returns a copy from an array to packed elements in C order.
+/// Returns the copy that packs the elements of an array in C order.
 pub(crate) fn to_packed<'s>(
     array: &Strided,
     swap: &'s Swap,
@@ -51,22 +52,22 @@ pub(crate) fn to_packed<'s>(
     Ok(StridedCopy::new(axes, item, swap))
 }
 
-/// Divides an array into pieces of its data.
+/// A plan that divides the data of an array into pieces.
 pub(crate) struct Plan<'p> {
     copy: &'p StridedCopy<'p>,
-    /// Axes by their stride in the data, the longest first.
+    /// Axes by decreasing stride in the data.
     axes: Vec<Axis>,
     levels: Vec<Level>,
     piece: usize,
 }
 
-/// The extent in the data of all axes from one level inwards.
+/// The range of the data that the axes from one level inwards cover.
 struct Level {
-    /// Bytes from the lowest byte to the end of the highest.
+    /// Length of the range in bytes.
     span: usize,
-    /// Bytes below the first element.
+    /// Number of bytes in the range before the first element, if strides are negative.
     below: usize,
-    /// Whether all gaps inside are small.
+    /// Whether all gaps in the range are small enough to read.
     dense: bool,
 }
 
@@ -78,15 +79,16 @@ pub(crate) struct Piece<'p> {
     pub(crate) span: usize,
     /// Offset of the first element in the piece.
     pub(crate) below: usize,
-    /// The axes of its elements. If there are none, the elements are contiguous both here and when
-    /// packed.
+    /// The axes of its elements. If there are none, the piece is a single contiguous run of packed
+    /// elements.
     pub(crate) axes: &'p [Axis],
     /// Offset of the first element in the packed bytes.
     pub(crate) packed: usize,
 }
 
 impl<'p> Plan<'p> {
-    /// Plans pieces of at most `piece` bytes, with gaps below `gap` bytes.
+    /// Plans pieces of at most `piece` bytes with gaps of less than `gap` bytes between their
+    /// elements. A contiguous run is never divided.
     pub(crate) fn new(
         array: &Strided,
         copy: &'p StridedCopy<'p>,
@@ -99,7 +101,8 @@ impl<'p> Plan<'p> {
         Ok(Self { copy, axes, levels, piece })
     }
 
-    /// Calls `body` with each piece. `offset` is the offset of the first element in the data.
+    /// Calls `body` with each piece. `offset` is the offset in the data of the first element of the
+    /// array.
     pub(crate) fn for_each<E>(
         &self,
         offset: u64,
@@ -108,7 +111,7 @@ impl<'p> Plan<'p> {
         if self.copy.is_empty() { Ok(()) } else { self.level(0, offset, 0, body) }
     }
 
-    /// Visits all pieces along the axes from `level` inwards. Recurses once per axis, and arrays
+    /// Visits all pieces along the axes from `level` inwards. Recurses once per axis, but arrays
     /// have at most 64 axes.
     fn level<E>(
         &self,
@@ -160,7 +163,8 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Returns one level per axis, and one for a single run.
+/// Returns the levels of all axes, followed by that of a single run. Returns `None` if a range
+/// exceeds the address space.
 fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
     let mut levels = vec![Level { span: run, below: 0, dense: true }];
     for axis in axes.iter().rev() {

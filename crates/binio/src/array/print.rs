@@ -13,26 +13,26 @@ use crate::array::{Array, Data, Datatype, ElementsError, Order, Slice, Strided, 
 /// grow with the array.
 const PIECE: u64 = 1 << 20;
 
-/// Maximum number of elements or lists without bytes to print, because a short file may claim any
-/// number.
+/// Maximum number of elements or lists without bytes to print. Even a short file may claim any
+/// number of them.
 const MAX_EMPTY: u64 = 1 << 24;
 
-/// Maximum number of items without bytes to print in each field of a record.
+/// Maximum number of items without bytes to print per field of a record.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
-/// Maximum number of elements to print without a summary.
+/// Maximum number of elements for which a summary shows every element.
 const SUMMARY: u64 = 1000;
 
 /// Number of elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
 
-/// Maximum number of elements to print if the same bytes are repeated.
+/// Maximum number of elements to print if elements share bytes.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// Maximum number of lines in a summary.
 const MAX_LINES: usize = 1000;
 
-/// The format in which elements are written. Masked elements are missing in every style.
+/// The format in which elements are written. Elements that are masked are written as missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PrintStyle {
@@ -40,12 +40,13 @@ pub enum PrintStyle {
     /// `null`. Control characters from U+007F upwards are escaped too, because some terminals obey
     /// them.
     Json,
-    /// Each line contains one row along the last axis, and an empty line separates planes. Complex
-    /// numbers look like `1.0+2.0j`, and records are JSON objects. Missing elements are `--`.
+    /// Plain text. Each line contains the elements along the last axis, and an empty line separates
+    /// planes. Complex numbers look like `1.0+2.0j`, and records are JSON objects. Missing elements
+    /// are `--`.
     Text,
-    /// CSV according to RFC 4180, but with line feeds. The last axis is a line. In an array of
-    /// records, each record is a line, and the first line contains the names of the fields. Missing
-    /// elements are empty.
+    /// CSV according to RFC 4180, but with line feeds only. Each line contains the elements along
+    /// the last axis. In an array of records, each line contains one record, and the first line
+    /// contains the names of the fields. Missing elements are empty.
     Csv,
 }
 
@@ -150,7 +151,7 @@ impl<'w> Printer<'w> {
         Ok(())
     }
 
-    /// Ends the array after its last element. If the array is empty, this writes the brackets.
+    /// Ends the array after its last element. If the array is empty, this writes its JSON brackets.
     fn end(&mut self) -> io::Result<()> {
         if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
@@ -170,8 +171,9 @@ impl<'w> Printer<'w> {
 }
 
 impl<D: Data> Array<D> {
-    /// Writes all elements in C order in a [style](PrintStyle). `mask` has an entry for each
-    /// element, which is `true` if the element is missing. The elements are read in pieces.
+    /// Writes all elements in C order in the given [style](PrintStyle). `mask` has one value per
+    /// element in the same order, which is `true` if the element is missing. The elements are read
+    /// in pieces.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -219,7 +221,8 @@ impl<D: Data> Array<D> {
         };
         let itemsize = usize::try_from(self.datatype().itemsize()).unwrap_or(usize::MAX);
         if itemsize == 0 {
-            // Count the elements, since some have no bytes, such as texts of length 0.
+            // Elements without bytes, such as texts of length 0, cannot be read in pieces, so count
+            // them.
             for _ in 0..self.len() {
                 put(&[])?;
             }
@@ -231,10 +234,10 @@ impl<D: Data> Array<D> {
         printer.end().map_err(|error| ElementsError::from(error).into())
     }
 
-    /// Writes the elements like [`PrintStyle::Text`]. If there are more than 1,000 elements, writes
-    /// only the first and last three along each axis, with `...` between them, and at most 1,000
-    /// lines. Only these elements are read. `mask` has an entry for each element, which is `true`
-    /// if the element is missing.
+    /// Writes the elements like [`PrintStyle::Text`]. For more than 1,000 elements, writes only the
+    /// first and last three along each axis, with `...` between them, and at most 1,000 lines. Only
+    /// these elements are read. `mask` has one value per element in C order, which is `true` if the
+    /// element is missing.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -265,7 +268,8 @@ impl<D: Data> Array<D> {
         self.summarise(self.layout(), out, mask, &mut 0)
     }
 
-    /// Writes the lines of one part. Recurses once per axis, and arrays have at most 64 axes.
+    /// Writes the lines of one part of the array. Recurses once per axis, but arrays have at most
+    /// 64 axes.
     fn summarise(
         &self,
         layout: &Strided,
@@ -325,7 +329,7 @@ impl<D: Data> Array<D> {
     }
 }
 
-/// Fails if there are no bytes, but more than `limit` elements or empty lists.
+/// Fails if an array without bytes has more than `limit` elements or empty lists.
 fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ElementsError> {
     let has_bytes = itemsize > 0 && !shape.contains(&0);
     let counts = shape.iter().take_while(|&&count| count > 0);
@@ -345,7 +349,8 @@ fn check_empty_fields(datatype: &Datatype) -> Result<(), ElementsError> {
     })
 }
 
-/// Formats a JSON value as a cell of text: strings without quotes, complex numbers as `1.0+2.0j`.
+/// Formats a JSON value as plain text: strings without quotes, complex numbers as `1.0+2.0j`, and
+/// everything else as JSON.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -363,8 +368,8 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
-/// Formats a JSON value as a cell of CSV: strings quoted only if necessary, complex numbers as
-/// `1.0+2.0j`, lists as JSON, and `null` as an empty cell.
+/// Formats a JSON value as a CSV cell: complex numbers as `1.0+2.0j`, `null` as an empty cell, and
+/// lists and objects as JSON. The cell is quoted only if necessary.
 pub fn csv_cell(value: &Value) -> String {
     if value.is_null() { String::new() } else { quoted(cell(value)) }
 }
@@ -376,8 +381,8 @@ fn quoted(cell: String) -> String {
     cell
 }
 
-/// Writes a JSON value on one line, with every control character escaped. Plain JSON would leave
-/// those from U+007F to U+009F unescaped, and some terminals obey them.
+/// Writes a JSON value on one line, and escapes every control character. JSON itself does not
+/// require this for U+007F to U+009F, but some terminals obey them.
 ///
 /// # Errors
 ///
@@ -399,8 +404,8 @@ impl serde_json::ser::Formatter for Escaped {
     }
 }
 
-/// Writes JSON text or part of it, escaping the control characters from U+007F upwards. JSON has
-/// already escaped those below U+0020.
+/// Writes all or part of a JSON text, and escapes the control characters from U+007F upwards. JSON
+/// text contains no unescaped ones below U+0020.
 ///
 /// # Errors
 ///
@@ -443,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_one_level_of_lists_per_axis() {
+    fn json_has_one_level_of_nested_lists_per_axis() {
         assert_eq!(counted(&[2, 3], PrintStyle::Json), "[[0, 1, 2], [3, 4, 5]]");
         assert_eq!(counted(&[], PrintStyle::Json).len(), 1);
         assert_eq!(counted(&[2, 0], PrintStyle::Json), "[[], []]");
@@ -476,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_any_array_has_no_control_characters() {
+    fn every_control_character_in_a_json_value_is_escaped() {
         let value = serde_json::json!({"\u{9b}k": ["a\u{1b}\u{7f}b\u{80}é\u{9f}", 1.5, null]});
         let mut out = Vec::new();
         write_json(&mut out, &value).unwrap();
@@ -500,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_without_bytes_are_printed_up_to_the_limit_on_items() {
+    fn elements_without_bytes_are_only_printed_up_to_a_limit() {
         assert_eq!(
             written(&array("|S0", &[2, 2], vec![]), PrintStyle::Json),
             r#"[["", ""], ["", ""]]"#
@@ -515,7 +520,7 @@ mod tests {
 
     #[test]
     fn printing_countless_empty_lists_needs_no_memory() {
-        /// A writer that fails after a certain number of bytes.
+        /// A writer that fails after the given number of bytes.
         struct Full(usize);
         impl Write for Full {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -540,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn large_arrays_are_summarised_by_their_edges() {
+    fn summaries_of_large_arrays_show_only_the_edges() {
         assert_eq!(summary(&[1000]).lines().count(), 1);
         assert!(!summary(&[1000]).contains("..."));
         assert_eq!(summary(&[1001]), "0 1 2 ... 998 999 1000\n");

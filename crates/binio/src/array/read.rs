@@ -1,7 +1,7 @@
 //! Reading elements, packed in C order and in the requested byte order.
 //!
-//! In memory, the elements are copied directly. From other data, the [plan](super::plan) determines
-//! which ranges to read, and each element is copied from the buffer of its range.
+//! Elements in memory are copied directly. For other data, the [plan](super::plan) determines which
+//! ranges to read into a buffer, and the elements are copied from there.
 
 use bytes::Bytes;
 
@@ -11,8 +11,8 @@ use crate::array::plan::{Plan, to_packed, too_large};
 use crate::array::swap::Swap;
 use crate::array::{Access, Data, ElementsError, Order, Strided};
 
-/// Size in bytes of the pieces in which a run is read if its byte order changes, so that it is
-/// swapped while in the cache.
+/// Size in bytes of the pieces in which a run is read if its byte order changes, so that each piece
+/// is swapped while it is in the cache.
 const SWAP_PIECE: usize = 1 << 20;
 
 /// Above this many bytes, elements are copied by several threads. Two threads take half the time
@@ -20,11 +20,11 @@ const SWAP_PIECE: usize = 1 << 20;
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 
-/// Bytes that a thread copies at a time.
+/// Number of bytes that a thread copies at a time.
 #[cfg(feature = "rayon")]
 const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
 
-/// Fills a buffer whose size is exactly that of the elements.
+/// Reads all elements into a buffer of exactly their size.
 pub(crate) fn fill<D: Data + ?Sized>(
     data: &D,
     array: &Strided,
@@ -58,8 +58,8 @@ pub(crate) fn fill<D: Data + ?Sized>(
     }
 }
 
-/// Calls `body` with the packed bytes of parts that together form the array in C order. Each part
-/// has at most `max` bytes. If every read decodes all the data, it is decoded only once.
+/// Calls `body` with the packed bytes of each part of the array in C order. Each part has at most
+/// `max` bytes. If every read decodes all the data, it is decoded only once.
 pub(crate) fn for_each_piece<D: Data + ?Sized>(
     data: &D,
     array: &Strided,
@@ -126,8 +126,8 @@ fn copy_from_slice(
     copy.copy(bytes, from, out, 0).ok_or_else(outside)
 }
 
-/// Appends elements from a slice that contains the data from `start` onwards. Returns `None`,
-/// having done nothing, if only [`fill`] can copy them.
+/// Appends elements from a slice that contains the data from `start` onwards. Returns `None`
+/// without appending anything if only [`fill`] can copy them.
 pub(crate) fn append<T: bytemuck::Pod>(
     bytes: &[u8],
     start: u64,
@@ -172,7 +172,7 @@ fn from_ranges<D: Data + ?Sized>(
     })
 }
 
-/// Reads bytes that are contiguous on both sides directly into place.
+/// Reads a run that is contiguous on both sides directly into its destination.
 fn run<D: Data + ?Sized>(
     data: &D,
     copy: &StridedCopy<'_>,
@@ -188,17 +188,17 @@ fn run<D: Data + ?Sized>(
     Ok(())
 }
 
-/// Returns `true` if copying with threads is faster: a single core does not use the full memory
-/// bandwidth.
+/// Returns `true` if copying with several threads is faster, since a single core does not use the
+/// full memory bandwidth.
 #[cfg(feature = "rayon")]
 fn pays_threads(array: &Strided, size: usize) -> bool {
-    // A thread must copy whole elements, or it could not swap their bytes.
+    // A thread must copy whole elements to be able to swap their bytes.
     let whole = array.itemsize() <= *PARALLEL_PIECES.start() as u64;
     whole && size > PARALLEL && rayon::current_num_threads() > 1
 }
 
-/// Returns `true` if the outermost axis has the longest stride, so that threads that divide it read
-/// different ranges.
+/// Returns `true` if the outermost axis has the longest stride, so that threads that share the work
+/// along it read different ranges.
 #[cfg(feature = "rayon")]
 fn is_slowest_first(array: &Strided) -> bool {
     let axes = array.shape().iter().zip(array.strides()).filter(|&(&count, _)| count > 1);

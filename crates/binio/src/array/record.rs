@@ -58,7 +58,7 @@ pub struct Field {
 }
 
 impl Record {
-    /// Creates a record of `itemsize` bytes. The fields are at their [offsets](Field::at), and may
+    /// Creates a record of `itemsize` bytes. The fields are at their [offsets](Field::at); they may
     /// overlap and leave gaps.
     ///
     /// ```
@@ -104,7 +104,7 @@ impl Record {
         Ok(Self { fields, itemsize, depth: depth + 1 })
     }
 
-    /// Creates a record of contiguous fields. Their offsets are set here.
+    /// Creates a record of contiguous fields, and sets their offsets.
     ///
     /// # Errors
     ///
@@ -113,8 +113,8 @@ impl Record {
         Self::in_order(fields, |_| 1)
     }
 
-    /// Creates a record of fields in the given order, with the padding that C and numpy
-    /// (`align=True`) add before each field and at the end.
+    /// Creates a record of fields in the given order, and sets their offsets. Adds padding before
+    /// each field and at the end, like C and numpy with `align=True`.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -168,8 +168,8 @@ impl Record {
         self.itemsize
     }
 
-    /// Returns `true` if each field begins at the end of the previous one, and the last one ends
-    /// the record.
+    /// Returns `true` if each field begins where the previous one ends, and the last one ends the
+    /// record.
     pub fn is_packed(&self) -> bool {
         let mut end = 0;
         self.fields.iter().all(|field| {
@@ -216,7 +216,7 @@ impl Field {
         Self { shape, ..self }
     }
 
-    /// Sets the title of the field, a second, longer name.
+    /// Sets the title of the field, which is a second, longer name.
     #[must_use]
     pub fn with_title(self, title: impl Into<String>) -> Self {
         Self { title: Some(title.into()), ..self }
@@ -238,7 +238,7 @@ impl Field {
         &self.name
     }
 
-    /// Returns the title, a second, longer name.
+    /// Returns the title, which is a second, longer name.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
@@ -259,7 +259,7 @@ impl Field {
         self.offset
     }
 
-    /// Returns the size of all its elements in bytes.
+    /// Returns the size of all elements of the field in bytes.
     pub fn size(&self) -> u64 {
         byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_fields_are_adjacent() {
+    fn packed_fields_leave_no_gaps() {
         let fields =
             vec![field("a", "|u1"), field("b", ">f8").with_shape(vec![2, 3]), field("c", "|S3")];
         let record = Record::packed(fields).unwrap();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn aligned_fields_have_the_offsets_of_numpy() {
+    fn aligned_fields_have_the_same_offsets_as_in_numpy() {
         // numpy 2: offsets and itemsize of np.dtype([..], align=True).
         for (texts, expected, itemsize) in [
             (&["|i1", "<i4", "|S3"][..], vec![0, 4, 8], 12),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn record_sizes_above_63_bits_are_rejected() {
+    fn record_sizes_of_2_to_the_63_bytes_or_more_are_rejected() {
         let of = |shape| Record::packed(vec![field("a", "<i4").with_shape(shape)]);
         assert!(of(vec![1 << 61]).is_err());
         assert!(of(vec![1 << 32, 1 << 32]).is_err());
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn records_nest_only_up_to_the_limit() {
+    fn records_nested_deeper_than_the_limit_are_rejected() {
         let mut inner = datatype("<i4");
         for _ in 0..MAX_RECORD_DEPTH {
             inner = Record::packed(vec![Field::new("x", inner)]).unwrap().into();

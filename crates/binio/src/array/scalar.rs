@@ -27,7 +27,7 @@ pub struct ScalarType {
     endian: Endian,
 }
 
-/// The kinds of scalars. A kind and a size form a type.
+/// The kind of a scalar. Together with a size and a byte order, it forms a [`ScalarType`].
 ///
 /// ```
 /// use binio::Endian;
@@ -70,12 +70,12 @@ pub enum ScalarKind {
     Void,
 }
 
-/// The unit of dates and time spans: `[25s]` is 25 seconds.
+/// The unit of dates and time spans. For example, `[25s]` is 25 seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeUnit {
     /// The number of base units in a unit.
     pub count: u32,
-    /// The base unit: `Y M W D h m s ms us ns ps fs as`.
+    /// The base unit, one of `Y M W D h m s ms us ns ps fs as`.
     pub unit: &'static str,
 }
 
@@ -118,8 +118,8 @@ impl ScalarType {
 
     /// Parses numpy's type string: `<f8`, `|S5`, `>M8[25s]`.
     ///
-    /// `=` and a missing letter mean the byte order of the writer's machine. Files with such types
-    /// were written on little-endian machines.
+    /// `=` or no character at all means the byte order of the writer's machine, which is assumed to
+    /// be little-endian.
     ///
     /// # Errors
     ///
@@ -190,8 +190,8 @@ impl ScalarType {
         self.endian
     }
 
-    /// Returns the size in bytes of the components that the byte order applies to: for example, 4
-    /// for `c8` and for the characters of `U`, and 1 if there is no byte order.
+    /// Returns the size in bytes of the components to which the byte order applies: for example, 4
+    /// for `c8` and for the characters of `U`, and 1 for types without a byte order.
     pub fn component_width(self) -> usize {
         let width = match self.kind {
             ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Void => 1,
@@ -253,9 +253,9 @@ impl fmt::Display for ScalarType {
 }
 
 impl TimeUnit {
-    /// Parses `[25s]`. An empty string means that there is no unit. Returns `None` for anything
-    /// else.
-    #[allow(clippy::option_option, reason = "`None` inside `Some` means that there is no unit")]
+    /// Parses a unit such as `[25s]`. An empty string means that there is no unit. Returns `None`
+    /// for anything else.
+    #[allow(clippy::option_option, reason = "`Some(None)` means that there is no unit")]
     fn parse(text: &str) -> Option<Option<Self>> {
         if text.is_empty() {
             return Some(None);
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_order_applies_to_the_components_of_a_scalar() {
+    fn the_byte_order_applies_to_each_component_of_a_scalar() {
         let width = |text| ScalarType::parse(text).unwrap().component_width();
         for (text, expected) in [
             ("<c8", 4),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_sizes_of_a_kind_are_rejected() {
+    fn sizes_that_a_kind_does_not_support_are_rejected() {
         for (kind, size) in [
             (ScalarKind::Bool, 2),
             (ScalarKind::Int, 3),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn types_unknown_to_numpy_have_a_type_string_of_the_same_size() {
+    fn types_that_numpy_does_not_know_get_a_type_string_of_the_same_size() {
         for (kind, size, name, typestr) in [
             (ScalarKind::Complex, 4, ">c4", "|V4"),
             (ScalarKind::Utf8, 5, "utf8[5]", "|S5"),

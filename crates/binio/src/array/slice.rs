@@ -3,17 +3,17 @@
 //! | text | elements on an axis of length `n` |
 //! |---|---|
 //! | `:` | all |
-//! | `2:5` | 2, 3 and 4, without those past the end of the axis |
+//! | `2:5` | 2, 3 and 4, except those past the end of the axis |
 //! | `-3:` | the last three |
 //! | `::2` | every second element |
 //! | `::-1` | all, in reverse order |
-//! | `3`, `-1` | one; the axis is removed; an error if it is not on the axis |
-//! | `...` | all axes that the other slices do not use, in full; at most once |
+//! | `3`, `-1` | a single element; removes the axis; an index outside the axis is an error |
+//! | `...` | all elements of all axes that no other slice applies to; allowed once |
 //! | `None` | a new axis of length 1 |
 //!
-//! With a negative step, a missing start means the last element, and a missing stop the position
-//! before the first. Remaining axes are kept in full. Slicing reads nothing: the result refers to
-//! the same bytes with a different shape, strides and offset.
+//! With a negative step, the start defaults to the last element, and the stop to the position
+//! before the first. Axes without a slice are kept in full. Slicing reads nothing: the result
+//! refers to the same bytes with a different shape, strides and offset.
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while1};
@@ -46,26 +46,27 @@ pub enum Slice {
     /// Every `step`-th element from `start` to `stop`, excluding `stop`. Negative positions count
     /// from the end, a negative step goes backwards, and a step of 0 is an error.
     Range {
-        /// The first element. By default, the first one in the direction of the step.
+        /// Position of the first element. By default, the first or last of the axis, depending on
+        /// the sign of the step.
         start: Option<i64>,
-        /// The position before which to stop. By default, the slice extends to the end in the
-        /// direction of the step.
+        /// Position before which to stop. By default, the slice extends to the end of the axis in
+        /// the direction of the step.
         stop: Option<i64>,
-        /// The distance between selected elements.
+        /// Distance between selected elements.
         step: i64,
     },
-    /// All axes that the other slices do not use, in full.
+    /// All elements of all axes that no other slice applies to.
     Ellipsis,
     /// A new axis of length 1.
     NewAxis,
 }
 
-/// The positions on one axis that a slice selects: `start`, `start + step`, and so on.
+/// The positions that a slice selects on one axis: `start`, `start + step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AxisPart {
     /// Position of the first element, or 0 if there are none.
     start: u64,
-    /// Number of elements. All of them are on the axis.
+    /// Number of selected elements, all of them inside the axis.
     count: u64,
     /// Distance between elements, never 0.
     step: i64,
@@ -73,7 +74,8 @@ struct AxisPart {
     is_kept: bool,
 }
 
-/// Resolves slices on the axes of a shape, outermost first. Each new axis is `None`.
+/// Applies slices to the axes of a shape, and returns one part per axis, outermost first. `None` is
+/// a new axis.
 fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, ElementsError> {
     let named = slices.iter().filter(|slice| !matches!(slice, Slice::Ellipsis | Slice::NewAxis));
     let named = named.count();
@@ -109,7 +111,8 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 }
 
 impl Strided {
-    /// Returns the part of an array that the slices select, outermost axis first. Reads nothing.
+    /// Returns the part of the array that the slices select, given one slice per axis, outermost
+    /// first. Reads nothing.
     ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};
@@ -123,8 +126,8 @@ impl Strided {
     ///
     /// # Errors
     ///
-    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is not
-    /// on its axis, if a step is 0, or if there is more than one `...`. Fails with
+    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is
+    /// outside its axis, if a step is 0, or if there is more than one `...`. Fails with
     /// [`ElementsError::Shape`] if new axes lead to more than 64 dimensions.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         let parts = resolve(slices, self.shape())?;
@@ -145,8 +148,8 @@ impl Strided {
             }
             if part.is_kept {
                 shape.push(part.count);
-                // With at most one element, the step is not used, so its size does not matter. With
-                // more elements, it stays inside the array.
+                // If there is only one element, the step is not used and may overflow. If there are
+                // more, the step stays inside the array.
                 let long = stride.checked_mul(part.step);
                 strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
@@ -179,7 +182,7 @@ impl Slice {
     ///
     /// Fails with [`ElementsError::Slice`] if the text is not a list of indices, `start:stop:step`
     /// ranges, `...` and `None`, if a number does not fit in 64 bits, or if a step is 0. The
-    /// message contains the position in the text.
+    /// message contains the position of the problem in the text.
     pub fn parse(text: &str) -> Result<Vec<Self>, ElementsError> {
         let parsed = all_consuming(separated_list0(char(','), padded(slice))).parse(text);
         match parsed {
@@ -228,7 +231,7 @@ impl Slice {
                 (start, u64::try_from(count).unwrap_or(0), step)
             }
         };
-        // If no elements are selected, the start may not be on the axis.
+        // If no elements are selected, the start may be outside the axis.
         let start = if count > 0 { u64::try_from(start).unwrap_or(0) } else { 0 };
         Ok(AxisPart { start, count, step, is_kept: matches!(self, Self::Range { .. }) })
     }
@@ -251,7 +254,7 @@ fn number(text: &str) -> IResult<&str, i64> {
     map_res(signed, str::parse).parse(text)
 }
 
-/// Parses `...`, `None`, an index, or `start:stop:step` with every part optional.
+/// Parses `...`, `None`, an index, or `start:stop:step`, all parts of which are optional.
 fn slice(text: &str) -> IResult<&str, Slice> {
     alt((value(Slice::Ellipsis, tag("...")), value(Slice::NewAxis, tag("None")), range_or_index))
         .parse(text)
@@ -291,8 +294,8 @@ mod tests {
         resolve(&[slice], &[len]).unwrap()[0].unwrap().count
     }
 
-    /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`, following
-    /// its documentation: walk from start to stop in steps, skipping positions not on the axis.
+    /// Returns the positions in Python's `range(*slice(start, stop, step).indices(len))`. As its
+    /// documentation says, walks from start to stop in steps, and skips positions outside the axis.
     fn naive(len: i64, start: Option<i64>, stop: Option<i64>, step: i64) -> Vec<i64> {
         let fix = |position: i64| if position < 0 { position + len } else { position };
         if step > 0 {
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_parse_in_the_notation_of_numpy() {
+    fn slices_parse_in_numpy_notation() {
         assert_eq!(
             Slice::parse("0:10,:,3").unwrap(),
             [range(Some(0), Some(10), 1), Slice::ALL, Slice::Index(3)]
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_rejected() {
+    fn text_that_is_not_a_list_of_slices_is_rejected() {
         for text in ["a", "1,", ",", "1:2:3:4", "1 2", "::0", "99999999999999999999", "1.5", "--1"]
         {
             assert!(Slice::parse(text).is_err(), "{text}");
@@ -337,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_removes_the_axis_and_must_be_in_bounds() {
+    fn an_index_selects_one_element_and_must_be_in_bounds() {
         let last = AxisPart { start: 3, count: 1, step: 1, is_kept: false };
         assert_eq!(resolve(&[Slice::Index(-1)], &[4]).unwrap(), [Some(last)]);
         for index in [4, -5, i64::MAX, i64::MIN] {
@@ -413,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ellipsis_selects_the_remaining_axes_and_none_adds_an_axis() {
+    fn an_ellipsis_keeps_the_remaining_axes_and_none_adds_an_axis() {
         let array = array(&[4, 3, 2], 1);
         let sliced =
             |text| array.slice(&Slice::parse(text).unwrap()).map(|part| part.shape().to_vec());
@@ -429,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_without_elements_has_an_empty_extent() {
+    fn a_slice_that_selects_no_elements_has_an_empty_extent() {
         let none = array(&[4, 2], 8).slice(&[range(Some(9), None, 1)]).unwrap();
         assert_eq!((none.shape(), none.extent()), (&[0, 2][..], 0..0));
         assert_eq!(none.slice(&[Slice::ALL, range(None, None, -1)]).unwrap().len(), 0);
@@ -443,7 +446,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn slices_of_slices_compose(len in 0..10_u64, first in any_range(), second in any_range()) {
+        fn slicing_a_slice_gives_the_same_result_as_one_combined_slice(len in 0..10_u64, first in any_range(), second in any_range()) {
             let array = array(&[len], 1);
             let once = elements(&array.slice(&[first]).unwrap());
             let twice = elements(&array.slice(&[first]).unwrap().slice(&[second]).unwrap());

@@ -17,7 +17,7 @@ use crate::error::elements::shape as bad_shape;
 /// Maximum number of dimensions of an array or a field, the same as in numpy.
 pub const MAX_DIMENSIONS: usize = 64;
 
-/// The index of an array that varies fastest in its data.
+/// The order of the elements of an array: which index varies fastest.
 ///
 /// ```
 /// use binio::array::{Order, Strided};
@@ -29,15 +29,15 @@ pub const MAX_DIMENSIONS: usize = 64;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The last index.
+    /// The last index varies fastest.
     #[default]
     C,
-    /// The first index.
+    /// The first index varies fastest.
     F,
 }
 
 impl Order {
-    /// Returns numpy's letter for the order.
+    /// Returns numpy's letter for the order, `C` or `F`.
     pub fn name(self) -> &'static str {
         match self {
             Self::C => "C",
@@ -78,7 +78,7 @@ impl Strided {
     ///
     /// Fails with [`ElementsError::Shape`] for more than 64 dimensions or more than 2^64 - 1
     /// elements, with [`ElementsError::Strides`] unless there is one stride per dimension, and with
-    /// [`ElementsError::Outside`] if any element is not inside the data.
+    /// [`ElementsError::Outside`] if any element is outside the data.
     pub fn new(
         shape: Vec<u64>,
         strides: Vec<i64>,
@@ -144,14 +144,14 @@ impl Strided {
         Ok(())
     }
 
-    /// Returns the lowest byte of any element and the end of the highest, or `None` if there are no
-    /// elements.
+    /// Returns the offset of the lowest byte of any element and the end of the highest, or `None`
+    /// if there are no elements.
     fn span(&self) -> Option<(i128, i128)> {
         if self.is_empty() {
             return None;
         }
         // There are at most 64 products of two 64-bit numbers, each below 2^127 in magnitude. The
-        // sums saturate, and a saturated sum is outside any data.
+        // sums saturate, but a saturated sum is outside any data.
         let (mut low, mut high) = (i128::from(self.offset), i128::from(self.offset));
         for (&count, &stride) in self.shape.iter().zip(&self.strides) {
             let reach = (i128::from(count) - 1).saturating_mul(i128::from(stride));
@@ -224,9 +224,9 @@ impl Strided {
         true
     }
 
-    /// Returns `true` if no two elements share a byte. Only considers one axis at a time, from the
-    /// shortest stride upwards: each step has to lead past everything that the inner axes span. It
-    /// may therefore return `false` for some layouts without shared bytes.
+    /// Returns `true` if it is certain that no two elements share a byte. Considers one axis at a
+    /// time, by increasing stride: each step has to lead past all bytes that the inner axes cover.
+    /// Returns `false` for some layouts without shared bytes.
     pub(crate) fn is_disjoint(&self) -> bool {
         let axes = self.shape.iter().zip(&self.strides).filter(|&(&count, _)| count > 1);
         let mut axes: Vec<(u64, u64)> =
@@ -241,9 +241,9 @@ impl Strided {
             })
     }
 
-    /// Returns another layout of the same bytes: part of the elements, or part of each element. The
-    /// new elements must not extend past the end of the old ones. If there are none, the offset may
-    /// stay the same.
+    /// Returns a layout of the same data that selects some of the elements, or a part of each
+    /// element. Fails if it extends past the end of the current elements. An offset outside 64
+    /// bits, which only a layout without elements can have, is replaced by the current one.
     pub(crate) fn part(
         &self,
         shape: Vec<u64>,
@@ -258,7 +258,7 @@ impl Strided {
         Ok(part)
     }
 
-    /// Reverses the axes.
+    /// Returns the layout with its axes reversed.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let shape = self.shape.iter().rev().copied().collect();
@@ -266,7 +266,8 @@ impl Strided {
         Self { shape, strides, ..*self }
     }
 
-    /// Permutes the axes, so that C order of the result is the given order of the array.
+    /// Returns the layout with its axes permuted, so that the C order of the result is the given
+    /// order of the array.
     #[must_use]
     pub(crate) fn in_order(&self, order: Order) -> Self {
         match order {
@@ -275,7 +276,8 @@ impl Strided {
         }
     }
 
-    /// Selects a field of each element. The dimensions of the field follow those of the array.
+    /// Returns the layout of a field of the elements. The dimensions of the field follow those of
+    /// the array.
     ///
     /// # Errors
     ///
@@ -291,8 +293,8 @@ impl Strided {
         self.part(shape, strides, offset, itemsize)
     }
 
-    /// Repeats the elements to a larger shape by the rules of numpy: dimensions are matched from
-    /// the last, and dimensions of 1 are repeated.
+    /// Repeats the elements to fill a larger shape by the rules of numpy: dimensions are matched
+    /// from the last, and dimensions of 1 are repeated.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -323,7 +325,7 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// Changes the shape of the elements in C order, if that is possible without copying.
+    /// Returns the elements, in C order, in a different shape, if that is possible without copying.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -362,7 +364,8 @@ impl Strided {
     }
 
     /// Returns the strides of a new shape, or `None` if there are none. Matches groups of axes with
-    /// the same number of elements; inside a group the old axes have to continue each other.
+    /// the same number of elements. The old axes of a group have to form one sequence of equal
+    /// steps.
     fn reshaped(&self, shape: &[u64]) -> Option<Vec<i64>> {
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let mut old = old.filter(|&(count, _)| count != 1);
@@ -377,7 +380,7 @@ impl Strided {
                     group.push(count);
                     want = want.checked_mul(count)?;
                 } else {
-                    // The next old axis has to continue the current one.
+                    // One step of the current axis must lead past the whole next one.
                     let (count, inner) = old.next()?;
                     if inner.checked_mul(i64::try_from(count).ok()?)? != stride {
                         return None;
@@ -389,17 +392,17 @@ impl Strided {
             let start = strides.len();
             for &count in group.iter().rev() {
                 strides.insert(start, stride);
-                // After the outermost axis the product is not used.
+                // The product is not used after the outermost axis.
                 stride = stride.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
             }
         }
-        // Only axes of length 1 are left.
+        // The remaining new axes have length 1.
         strides.extend(new.map(|_| 0));
         Some(strides)
     }
 
-    /// Calls `body` with parts that together form the array in C order, each of at most `max`
-    /// bytes. Larger elements are split as well. Does nothing if the elements have no bytes.
+    /// Divides the array into parts of at most `max` bytes, and calls `body` with each part in C
+    /// order. Larger elements are split as well. Does nothing if the elements have no bytes.
     ///
     /// # Errors
     ///
@@ -415,7 +418,7 @@ impl Strided {
         if self.byte_size().is_some_and(|size| size <= max) {
             return body(self);
         }
-        // The array has been checked, so its parts lie inside the data.
+        // The array has been checked, so its parts are inside the data.
         let part = |shape: &[u64], strides: &[i64], offset, itemsize| Self {
             offset,
             shape: shape.to_vec(),
@@ -423,7 +426,7 @@ impl Strided {
             itemsize,
         };
         let Some((&count, &stride)) = self.shape.first().zip(self.strides.first()) else {
-            // Treat the bytes of a large element as an axis.
+            // Treat the bytes of a large element as an axis of their own.
             return part(&[self.itemsize], &[1], self.offset, 1).for_each_piece(max.max(1), body);
         };
         let mut row = part(&self.shape[1..], &self.strides[1..], self.offset, self.itemsize);
@@ -459,8 +462,8 @@ fn check_shape(shape: &[u64]) -> Result<(), ElementsError> {
     }
 }
 
-/// Returns the number of elements, or `None` if it exceeds 64 bits. If any count is 0, returns 0,
-/// regardless of the others.
+/// Returns the number of elements, or `None` if it exceeds 64 bits. A shape that contains 0 has no
+/// elements, regardless of its other counts.
 pub fn count(shape: &[u64]) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -468,8 +471,8 @@ pub fn count(shape: &[u64]) -> Option<u64> {
     shape.iter().try_fold(1_u64, |product, &count| product.checked_mul(count))
 }
 
-/// Returns the size of an array in bytes, or `None` from 2^63 upwards. If any count is 0, returns
-/// 0, regardless of the others.
+/// Returns the size of an array in bytes, or `None` if it is 2^63 or more. A shape that contains 0
+/// has size 0, regardless of its other counts.
 pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     if shape.contains(&0) {
         return Some(0);
@@ -478,8 +481,8 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     i64::try_from(size).is_ok().then_some(size)
 }
 
-/// Returns the strides of C order in bytes: the last dimension is the innermost. A dimension of 0
-/// is treated as 1.
+/// Returns the strides of C order in bytes. The last dimension is the innermost, and a dimension of
+/// 0 is treated as 1.
 ///
 /// # Errors
 ///
@@ -519,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_arrays_are_contiguous_in_their_order() {
+    fn packed_arrays_are_contiguous_in_their_own_order() {
         let array = c_order(&[2, 3, 5], 8, 240).unwrap();
         assert_eq!((array.strides(), array.extent()), (&[120, 40, 8][..], 0..240));
         assert!(array.is_contiguous(Order::C) && !array.is_contiguous(Order::F));
@@ -544,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_strides_and_overlaps_are_allowed() {
+    fn strides_of_zero_and_overlapping_elements_are_allowed() {
         let repeated = strided(&[1000, 1000], &[0, 0], 0, 4).unwrap();
         assert_eq!(repeated.len(), 1_000_000);
         let overlapping = strided(&[4, 4], &[1, 1], 0, 10).unwrap();
@@ -553,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_without_elements_is_never_out_of_bounds() {
+    fn an_array_without_elements_is_in_bounds_at_any_offset() {
         let array = Strided::packed(vec![3, 0, 2], Order::C, u64::MAX, 8, 0).unwrap();
         assert_eq!((array.strides(), array.extent()), (&[16, 16, 8][..], 0..0));
         assert!(array.is_contiguous(Order::C));
@@ -590,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn reshaping_works_if_the_merged_axes_are_contiguous() {
+    fn reshaping_succeeds_only_if_merged_axes_are_contiguous() {
         let array = strided(&[4, 6, 1], &[48, 4, 7], 0, 400).unwrap();
         assert_eq!(array.reshape(&[2, 2, 2, 3]).unwrap().strides(), [96, 48, 12, 4]);
         assert_eq!(array.reshape(&[4, 1, 6]).unwrap().shape(), [4, 1, 6]);

@@ -1,10 +1,10 @@
-//! Reading elements that are text.
+//! Reading text elements as strings.
 
 use crate::array::{Array, Data, Element, ElementsError, ScalarKind};
 
 impl<D: Data> Array<D> {
-    /// Returns the elements of a text array in C order, without their padding: NUL characters are
-    /// removed at the end only.
+    /// Returns the elements of a text array in C order, without their padding: only NUL characters
+    /// at the end are removed.
     ///
     /// # Errors
     ///
@@ -14,8 +14,8 @@ impl<D: Data> Array<D> {
     /// [`max_alloc`](crate::Limits::max_alloc).
     ///
     /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
-    /// invalid UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. To read those anyway,
-    /// use [`view`](Self::view) with `u8`, `u16` or `u32`.
+    /// invalid UTF-8 or UTF-16, or a surrogate or a number above 10ffff in `U`. To read such
+    /// elements anyway, use [`view`](Self::view) with `u8`, `u16` or `u32`.
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
         let list = self.len().saturating_mul(size_of::<String>() as u64);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_removed_but_inner_nuls_are_kept() {
+    fn nul_padding_is_removed_but_inner_nuls_are_kept() {
         assert_eq!(strings(ScalarKind::Bytes, 3, b"a\0ba\0\0").unwrap(), ["a\0b", "a"]);
         assert_eq!(strings(ScalarKind::Utf8, 3, "é\0abc".as_bytes()).unwrap(), ["é", "abc"]);
         assert_eq!(

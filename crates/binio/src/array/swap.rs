@@ -1,26 +1,26 @@
 //! Changing the byte order of elements.
 //!
-//! A scalar consists of components with the same width: the two parts of a complex number and each
-//! character of `U` are reversed separately. The fields of a record have their own byte orders, so
-//! only some parts of a record may have to change. Padding never changes.
+//! A scalar consists of components of the same width. The two parts of a complex number and the
+//! characters of `U` are each reversed separately. The fields of a record have their own byte
+//! orders, so only parts of a record may have to change. Padding never changes.
 
 use std::ops::Range;
 
 use crate::array::{ByteOrder, Datatype, ElementsError, Record};
 use crate::error::elements::datatype as invalid;
 
-/// The change to the byte order of each element.
+/// How the byte order of each element changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Swap {
     /// No change.
     None,
-    /// Reverse every component of this many bytes; the element has no other bytes.
+    /// Reverse the bytes of every component. All components have this width in bytes.
     Width(usize),
-    /// Only reverse inside these parts of the element.
+    /// Only change these parts of the element.
     Parts(Vec<Part>),
 }
 
-/// Contiguous elements inside a larger one.
+/// A contiguous series of elements inside a larger element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     range: Range<usize>,
@@ -30,9 +30,9 @@ pub(crate) struct Part {
 }
 
 impl Swap {
-    /// Returns the change from the stored byte order to the wanted one.
+    /// Returns the change from the stored byte order of a type to `wanted`.
     ///
-    /// Fails with [`ElementsError::Datatype`] if overlapping fields have to change.
+    /// Fails with [`ElementsError::Datatype`] if overlapping fields would have to change.
     pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let Some(target) = wanted.target() else { return Ok(Self::None) };
         Ok(match datatype {
@@ -50,7 +50,7 @@ impl Swap {
         for field in record.fields() {
             let swap = Self::new(field.datatype(), wanted)?;
             let end = field.offset().saturating_add(field.size());
-            // A record that does not fit in memory is never read.
+            // Ignore fields that exceed the address space, since such a record is never read.
             let numbers =
                 (field.offset().try_into(), end.try_into(), field.datatype().itemsize().try_into());
             if let (Ok(start), Ok(end), Ok(item)) = numbers {
@@ -61,7 +61,7 @@ impl Swap {
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
-        // Identical parts are the same numbers under two names.
+        // Identical parts are the same field under two names.
         parts.dedup();
         if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
             return Err(invalid("the byte order of overlapping fields cannot be changed"));
@@ -69,7 +69,7 @@ impl Swap {
         Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
     }
 
-    /// Changes the byte order of whole elements in place.
+    /// Changes the byte order in place. `bytes` consists of whole elements of `item` bytes.
     pub(crate) fn apply(&self, bytes: &mut [u8], item: usize) {
         match self {
             Self::None => {}

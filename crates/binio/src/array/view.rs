@@ -1,4 +1,4 @@
-//! Arrays for users of the library: shape and type, parts, and all ways of reading.
+//! Arrays that combine data, type and layout, and all ways to read them.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::array::{
 use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
-/// Up to this size in bytes, a vector is filled by one thread, without zeros first. Above it
-/// threads are faster, even though writing zeros costs a page fault per page: 1 GiB takes 0.54
-/// times as long on two cores, 128 MiB of big-endian complex128 0.85 times, and 64 MiB gain nothing
-/// (`--example array_speed`, column `vector`).
+/// Size in bytes from which threads fill a vector that has been zeroed. Below it, one thread
+/// appends to the vector. Threads are faster for large vectors even though writing zeros costs a
+/// page fault per page: 1 GiB takes 0.54 times as long on two cores, 128 MiB of big-endian
+/// complex128 0.85 times, and 64 MiB gains nothing (`--example array_speed`, column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
 /// An array: its type, its shape, and the location of its elements.
@@ -50,7 +50,7 @@ pub struct Array<D> {
 impl<D> Array<D> {
     /// Creates an array of elements with the given type and layout in the data.
     ///
-    /// Buffers are limited to [`max_alloc`](Limits::max_alloc) bytes of elements.
+    /// Reads into a new buffer are limited to [`max_alloc`](Limits::max_alloc) bytes.
     ///
     /// # Errors
     ///
@@ -107,20 +107,20 @@ impl<D> Array<D> {
         self.layout.is_empty()
     }
 
-    /// Returns the limits on the size of a buffer for elements and on the number of texts in a
+    /// Returns the limits: on the size of buffers for elements, and on the number of texts in a
     /// list.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Replaces the data. The layout of the elements in the new data must be the same.
+    /// Replaces the data. Its elements must have the same layout as in the old data.
     pub fn with_data<E>(self, data: E) -> Array<E> {
         let Self { datatype, layout, limits, .. } = self;
         Array { data, datatype, layout, limits }
     }
 
-    /// Returns the size of all elements in bytes. Fails if the limits do not allow a buffer for
-    /// them.
+    /// Returns the size of all elements in bytes. Fails if a buffer of this size would exceed the
+    /// limits or the address space.
     fn checked_size(&self) -> Result<usize, ElementsError> {
         let requested = self.layout.byte_size().unwrap_or(u64::MAX);
         let limit = self.limits.max_alloc;
@@ -130,7 +130,8 @@ impl<D> Array<D> {
         usize::try_from(requested).map_err(|_| too_large(&self.layout))
     }
 
-    /// Returns the number of values of type `T` in the whole array.
+    /// Returns the number of values of type `T` in the whole array. Fails if the elements do not
+    /// consist of them.
     fn count<T: Element>(&self) -> Result<usize, ElementsError> {
         let each = self.datatype.as_scalar().and_then(per_element::<T>);
         let each = each.ok_or_else(|| self.type_error(T::NAME))?;
@@ -181,7 +182,7 @@ impl<D: Clone> Array<D> {
         self.with_layout(self.layout.transpose())
     }
 
-    /// Repeats the elements to a larger shape.
+    /// Repeats the elements to fill a larger shape by the rules of numpy.
     ///
     /// # Errors
     ///
@@ -190,7 +191,7 @@ impl<D: Clone> Array<D> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
-    /// Changes the shape of the elements in C order, if that is possible without copying.
+    /// Returns the array, in C order, in a different shape, if that is possible without copying.
     ///
     /// # Errors
     ///
@@ -225,8 +226,8 @@ impl<D: Data> Array<D> {
         let size = self.checked_size()?;
         let swap = Swap::new(&self.datatype, ByteOrder::Native)?;
         let layout = self.layout.in_order(order);
-        // Fresh memory from the system contains zeros at no cost, and swapping runs into existing
-        // memory is a little faster.
+        // Zero the vector first if it is large: fresh memory from the system is already zero, and
+        // swapping contiguous runs in place is a little faster than appending.
         let fills =
             size >= PARALLEL_VECTOR || (size >= OWN_MEMORY && layout.is_contiguous(Order::C));
         if self.data.access() == Access::Memory && !fills {
@@ -296,8 +297,8 @@ impl<D: Data> Array<D> {
         self.fill(out, order, numbers)
     }
 
-    /// Returns the elements in C order. They are not copied if they are in memory in native byte
-    /// order, contiguous and aligned. Otherwise this takes one pass over them.
+    /// Returns the elements in C order. They are borrowed if they are contiguous and aligned in
+    /// memory in native byte order. Otherwise, they are copied in a single pass.
     ///
     /// # Errors
     ///
@@ -313,8 +314,8 @@ impl<D: Data> Array<D> {
         self.read().map(Elements::from)
     }
 
-    /// Returns the bytes from the start of the layout's [`extent`](Strided::extent) to its end
-    /// without copying them, or `None` if the data has to be read in ranges.
+    /// Returns the bytes of the layout's [`extent`](Strided::extent), without copying them if they
+    /// are in memory, or `None` if the data has to be read in ranges.
     ///
     /// # Errors
     ///
@@ -328,8 +329,8 @@ impl<D: Data> Array<D> {
     }
 
     /// Calls `body` with the bytes of the elements in C or Fortran order, in the stored byte order
-    /// and in pieces of at most `max` bytes. If `whole` is set, larger elements are not split. This
-    /// reads arrays of any size with little memory.
+    /// and in pieces of at most `max` bytes. If `whole` is `true`, elements larger than `max` are
+    /// not split. This reads arrays of any size with little memory.
     ///
     /// # Errors
     ///
@@ -349,7 +350,8 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Overlapping elements can together be larger than the data, without limit.
+    /// Checks the limits if elements share bytes, because they can then be far larger than the
+    /// data.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {
@@ -363,8 +365,9 @@ impl<D: Data> Array<D> {
         read::fill(&self.data, &self.layout.in_order(order), &swap, out)
     }
 
-    /// Reads the elements into an `ndarray` array, in C or Fortran order. If an element consists of
-    /// several values of the type, as in texts, they form the last dimension, and the order is C.
+    /// Reads the elements into an `ndarray` array in C or Fortran order. If an element consists of
+    /// several values of type `T`, as text does, they form an additional last dimension, and the
+    /// order is always C.
     ///
     /// # Errors
     ///

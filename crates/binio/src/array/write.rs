@@ -9,7 +9,7 @@ use crate::array::plan::{Plan, to_packed};
 use crate::array::swap::Swap;
 use crate::array::{ByteOrder, Datatype, ElementsError, Order, Strided};
 
-/// Size in bytes of the buffer through which elements are rearranged.
+/// Maximum size in bytes of the buffer in which elements are rearranged.
 const PIECE: usize = 1 << 20;
 
 /// Writes elements to data in memory.
@@ -33,7 +33,7 @@ const PIECE: usize = 1 << 20;
 /// Fails with [`ElementsError::BufferSize`] if the length of `packed` differs from the size of the
 /// elements, with [`ElementsError::Overlap`] if elements may share bytes, with
 /// [`ElementsError::Datatype`] if the fields of a record overlap and would have to change their
-/// byte order, and with [`ElementsError::Outside`] if an element is not inside the data.
+/// byte order, and with [`ElementsError::Outside`] if an element is outside the data.
 pub fn write_bytes(
     array: &Strided,
     datatype: &Datatype,
@@ -60,8 +60,9 @@ pub fn write_bytes(
     Err(outside())
 }
 
-/// Writes elements in ranges. Calls `write` with the offset and the bytes of each range, from the
-/// front of each axis onwards. Ranges are as long as the layout allows, or about 1 MiB.
+/// Writes elements in ranges. Calls `write` with the offset and the bytes of each range, in order
+/// of increasing index along each axis. A range is as long as the layout allows, but at most about
+/// 1 MiB if elements have to be rearranged or swapped.
 ///
 /// The parameters are those of [`write_bytes`].
 ///
@@ -82,9 +83,9 @@ pub fn write_bytes(
 ///
 /// # Errors
 ///
-/// Same as [`write_bytes`], except that only `write` can tell if an element is outside the data.
-/// Also fails with [`ElementsError::Memory`] if there is not enough memory to rearrange the
-/// elements of a range. Stops at the first error of `write` and returns it.
+/// Same as [`write_bytes`], except that only `write` can detect elements outside the data. Also
+/// fails with [`ElementsError::Memory`] if there is not enough memory to rearrange the elements of
+/// a range. Stops at the first error of `write` and returns it.
 pub fn write_ranges<E: From<ElementsError>>(
     array: &Strided,
     datatype: &Datatype,
@@ -95,7 +96,7 @@ pub fn write_ranges<E: From<ElementsError>>(
 ) -> Result<(), E> {
     let (array, swap) = check(array, datatype, packed, order, numbers)?;
     let copy = to_packed(&array, &swap)?;
-    // Pieces must have no gaps, because the bytes in gaps would be written too.
+    // Pieces must have no gaps, because bytes in gaps would be overwritten.
     let plan = Plan::new(&array, &copy, 1, PIECE)?;
     let mut buffer: Vec<u8> = Vec::new();
     plan.for_each(array.offset(), &mut |piece| {
@@ -121,8 +122,8 @@ pub fn write_ranges<E: From<ElementsError>>(
     })
 }
 
-/// Returns the array with its axes in the order of the packed elements, and the change of their
-/// byte order.
+/// Checks the arguments. Returns the array with its axes in the order of the packed elements, and
+/// the change of their byte order.
 fn check(
     array: &Strided,
     datatype: &Datatype,
@@ -141,7 +142,7 @@ fn check(
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))
 }
 
-/// Returns the copy in the opposite direction, from packed elements.
+/// Returns the copy in the opposite direction, from packed elements to the array.
 fn reversed<'s>(copy: &StridedCopy<'s>, axes: &[Axis]) -> StridedCopy<'s> {
     copy.part(axes.iter().map(|axis| Axis { from: axis.to, to: axis.from, ..*axis }).collect())
 }

@@ -1,6 +1,7 @@
-//! Bit shuffle. For the m elements of a block, bit b of byte k (b = 0 is the lowest) forms row r =
-//! 8k + b of m / 8 bytes, in which element i occupies bit i % 8 of byte i / 8. Bytes after the last
-//! whole element are not moved. If m is not a multiple of 8, the whole block is unchanged.
+//! Bit shuffle. A block of m elements is stored in rows of m / 8 bytes. Row r = 8k + b contains bit
+//! b of byte k of every element, where b = 0 is the lowest bit; element i occupies bit i % 8 of
+//! byte i / 8 of the row. Bytes after the last whole element are not moved. If m is not a multiple
+//! of 8, the whole block is unchanged.
 
 use super::shuffle::unshuffle;
 
@@ -21,10 +22,11 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     out[whole..].copy_from_slice(&source[whole..]);
 }
 
-/// Reverses [`bitshuffle`]. `planes` is a work buffer; it and `out` are as long as `source`.
+/// Reverses [`bitshuffle`]. `out` and the work buffer `planes` are as long as `source`.
 ///
-/// Eight rows, unshuffled as the bytes of elements, are squares of 8 × 8 bits. Transposing each
-/// square yields byte k of eight elements. The resulting planes form a byte shuffle.
+/// If eight rows are unshuffled as if they were the bytes of 8-byte elements, each of these is a
+/// square of 8 × 8 bits. Transposing a square yields byte k of eight elements. The resulting planes
+/// form a byte shuffle.
 pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
@@ -49,9 +51,9 @@ fn row_len(typesize: usize, len: usize) -> Option<usize> {
     (elements > 0 && elements % 8 == 0).then_some(elements / 8)
 }
 
-/// Transposes 8 × 8 bits: bit j of byte i becomes bit i of byte j.
+/// Transposes a square of 8 × 8 bits: bit j of byte i becomes bit i of byte j.
 fn transpose(rows: [u8; 8]) -> [u8; 8] {
-    // Swap the off-diagonal quarters of squares of 2, 4 and 8 bits.
+    // Swap the two off-diagonal quarters of all squares of 2 × 2, then 4 × 4, then 8 × 8 bits.
     let mut x = u64::from_le_bytes(rows);
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bit_has_the_position_of_the_definition() {
+    fn each_bit_is_moved_to_the_position_in_the_definition() {
         for typesize in [1, 2, 3, 8] {
             for elements in [8, 16, 40] {
                 let len = typesize * elements + typesize - 1;
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_not_shuffled_unless_its_count_is_a_multiple_of_eight() {
+    fn a_block_is_not_shuffled_unless_its_number_of_elements_is_a_multiple_of_eight() {
         for elements in [0, 1, 7, 9, 15] {
             let source: Vec<u8> = (0..4 * elements + 3).collect();
             let mut out = vec![0; source.len()];

@@ -4,29 +4,30 @@
 //! | first byte | followed by | decodes to |
 //! |---|---|---|
 //! | `000n nnnn` | n + 1 bytes | these bytes |
-//! | `lllo oooo`, l ≥ 1 | length bytes if l = 7, low byte, far bytes if all ones | a match |
+//! | `lllo oooo`, l ≥ 1 | length bytes if l = 7, low byte, two far bytes if o and the low byte are all ones | a match |
 //!
-//! A match copies l + 2 bytes, plus the sum of the length bytes if l = 7; a length byte of 255
-//! means that another one follows. The distance is o · 256 + low byte + 1. If o and the low byte
-//! consist of ones only, it is 8192 plus two far bytes (big-endian). A match may overlap the bytes
-//! that it writes, which repeats them.
+//! A match copies l + 2 bytes, plus the sum of the length bytes if l = 7. A length byte of 255 is
+//! followed by another length byte. The distance is o · 256 + low byte + 1, but 8192 plus the two
+//! far bytes (big-endian) if o and the low byte are all ones. A match may overlap the bytes that it
+//! writes, which repeats them.
 //!
-//! The format does not limit the length bytes. A stream of 8 MB of 255 overflows a decoder that
-//! adds them all up before checking the space left; here the sum stops as soon as it is too large.
+//! The format does not limit the number of length bytes. A stream of 8 MB of 255 overflows decoders
+//! that add them all up before they check the remaining space. This decoder stops adding as soon as
+//! the sum is too large.
 
 use super::copies::{copy_literals, copy_match, repeated};
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// Lowest first byte of an instruction that is a match.
+/// Lowest first byte of a match instruction.
 const MATCH: u8 = 32;
-/// The length in an instruction which means that length bytes follow.
+/// The value of l - 1 in an instruction that is followed by length bytes.
 const LONG: usize = 6;
 /// Length of the shortest match.
 const MIN_MATCH: usize = 3;
-/// The high part of a distance which, together with a low byte of 255, means that far bytes follow.
+/// The high part of a distance that, together with a low byte of 255, means that far bytes follow.
 const FAR_HIGH: usize = 31 << 8;
-/// The offset added to the far bytes of a distance.
+/// The number that the far bytes of a distance are added to, before the final 1.
 const FAR: usize = 8191;
 
 /// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
@@ -96,8 +97,8 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Copies a common match: 3 to 8 bytes, away from the ends of `out`. Returns its length, or `None`
-/// for any other match. Only the low byte of the distance is read from the stream.
+/// Copies a common match: 3 to 8 bytes long and not near the ends of `out`. Returns its length, or
+/// `None` for any other match. Reads a single byte from the stream, the low byte of the distance.
 #[inline]
 fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Option<usize> {
     let len = usize::from(control >> 5) - 1;
@@ -117,8 +118,8 @@ fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Optio
     Some(len + MIN_MATCH)
 }
 
-/// Reads the length and the distance of a match. Returns `None` if the stream ends first. A length
-/// above `room` may be incomplete.
+/// Reads the length and the distance of a match. Returns `None` if the stream ends first. If the
+/// length exceeds `room`, it may not include all length bytes.
 #[inline]
 fn read_match(control: u8, stream: &[u8], at: &mut usize, room: usize) -> Option<(usize, usize)> {
     let mut byte = || {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn length_bytes_beyond_the_end_of_the_output_are_not_summed() {
+    fn summing_length_bytes_stops_once_the_match_exceeds_the_output() {
         let mut stream = b"\x03abcd\xe0".to_vec();
         stream.resize(stream.len() + 8_421_605, 255);
         stream.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);

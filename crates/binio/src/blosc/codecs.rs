@@ -1,12 +1,12 @@
-//! Codecs of streams. None of them stores the length of its data first, so a stream must decode to
-//! exactly the size of its split.
+//! Decoding and encoding single streams. A stream must decode to exactly the length of its part of
+//! a block.
 //!
 //! | codec | stream |
 //! |---|---|
 //! | blosclz | see its module |
 //! | lz4 | one LZ4 block |
-//! | snappy | raw snappy, whose own length has to match |
-//! | zlib | one RFC 1950 stream, up to its end mark |
+//! | snappy | raw snappy, whose stored length also has to match |
+//! | zlib | one complete RFC 1950 stream |
 //! | zstd | one frame; requires the feature `blosc-zstd` |
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
@@ -18,15 +18,15 @@ use super::lz4;
 use crate::diagnostic::count;
 use crate::{Error, Result};
 
-/// Magic of current Zstandard frames. The C library may also support frames of early drafts, which
-/// no Blosc buffer contains.
+/// Magic number of current Zstandard frames. The C library may also support early draft formats,
+/// but these do not occur in Blosc buffers.
 #[cfg(feature = "blosc-zstd")]
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 impl Codec {
     /// Returns the maximum number of bytes that one byte of a stream can decode to. It follows from
-    /// the format of the codec: a length byte of 255, the deflate bound, a copy of 64 bytes in
-    /// three, a run of 2 MiB in four.
+    /// the format of each codec: a length byte of 255 for blosclz and lz4, a 64-byte copy in three
+    /// bytes for snappy, the bound of deflate for zlib, and a 2 MiB run in four bytes for zstd.
     pub(super) fn max_expansion(self) -> u64 {
         match self {
             Self::Blosclz | Self::Lz4 => 255,
@@ -37,7 +37,7 @@ impl Codec {
     }
 }
 
-/// Decoders, with state that is reused for each stream.
+/// Decoders for all codecs. Their state is reused from stream to stream.
 #[derive(Default)]
 pub(super) struct Decoders {
     zlib: Option<Decompress>,
@@ -100,7 +100,7 @@ fn without_zstd(what: &str) -> Error {
     Error::unsupported(format!("{what} with zstd requires the feature blosc-zstd"))
 }
 
-/// An encoder, with state that is reused for each stream.
+/// An encoder for one compressor. Its state is reused from stream to stream.
 pub(super) struct Encoder(Kind);
 
 enum Kind {
@@ -125,7 +125,8 @@ impl Encoder {
             Compressor::Zstd => return Err(without_zstd("compression")),
             #[cfg(feature = "blosc-zstd")]
             Compressor::Zstd => {
-                // Map the nine levels to those of the codec, the last one to its best.
+                // Spread the nine levels over those of the codec, and map the last one to its best
+                // level.
                 let range = zstd::compression_level_range();
                 let level = if level < 9 { 2 * level - 1 } else { *range.end() };
                 Kind::Zstd(zstd::bulk::Compressor::new(level)?)
@@ -139,7 +140,7 @@ impl Encoder {
         }))
     }
 
-    /// Appends the compressed stream of `data` to `out` if it is shorter than the data. Returns
+    /// Compresses `data`, and appends the stream to `out` if it is shorter than the data. Returns
     /// `true` if it was appended.
     pub(super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> bool {
         let start = out.len();

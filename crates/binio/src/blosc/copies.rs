@@ -1,14 +1,14 @@
-//! The two copy operations of LZ codecs: literals from the stream, and matches from the output
-//! written so far.
+//! The two copy operations of LZ codecs, which copy literals from the stream and matches from the
+//! output written so far.
 //!
-//! Most copies are short. They are made in pieces of a fixed size, each with one load and one
-//! store, if there is space after them; any excess is overwritten by what follows.
+//! Most copies are short. If there is enough space after them, they are made in pieces of a fixed
+//! size, with one load and one store each. Any excess is overwritten by later output.
 
 /// Size of a piece in bytes.
 const PIECE: usize = 16;
-/// Length in bytes above which a match is worth a call of the system's copy function.
+/// Length in bytes above which a match is copied by calling the system's copy function.
 const LONG: usize = 128;
-/// Number of bytes that are certain to be in the nearest cache.
+/// Number of recent bytes that are certain to be in the first-level cache.
 const NEAR: usize = 4096;
 
 /// Copies the first `len` bytes of `literals` to the start of `out`. Both are at least that long.
@@ -25,17 +25,17 @@ pub(super) fn copy_literals(literals: &[u8], out: &mut [u8], len: usize) {
     copy_long_literals(literals, out, len);
 }
 
-/// This is a separate function, because otherwise the compiler would turn short copies into calls
-/// too, and buffers compressed with lz4 would take 1.05 times as long to decode (example
-/// `blosc_speed`).
+/// Copies literals of any length. This is a separate function, because otherwise the compiler would
+/// turn short copies into calls too, and buffers compressed with lz4 would take 1.05 times as long
+/// to decode (example `blosc_speed`).
 #[inline(never)]
 fn copy_long_literals(literals: &[u8], out: &mut [u8], len: usize) {
     out[..len].copy_from_slice(&literals[..len]);
 }
 
-/// Copies `len` bytes from `distance` before `at` to `at`, as if byte by byte, so that a match that
-/// overlaps the bytes it writes repeats them. `distance` is from 1 to `at`, and `out` has at least
-/// `len` bytes after `at`.
+/// Copies `len` bytes to `at` from `distance` bytes before it, as if byte by byte: a match that
+/// overlaps its own output repeats it. `distance` is from 1 to `at`, and `out` has at least `len`
+/// bytes after `at`.
 #[inline]
 pub(super) fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let has_room = at + len + PIECE <= out.len();
@@ -53,7 +53,8 @@ pub(super) fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize)
     }
 }
 
-/// Copies a match in pieces that are no longer than the distance, so they do not overlap.
+/// Copies a match in pieces of `LEN` bytes, which do not overlap because the distance is at least
+/// as long.
 #[inline]
 fn copy_pieces<const LEN: usize>(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let mut to = at;
@@ -63,7 +64,7 @@ fn copy_pieces<const LEN: usize>(out: &mut [u8], at: usize, distance: usize, len
     }
 }
 
-/// Copies `LEN` bytes within `out`.
+/// Copies `LEN` bytes within `out`, from offset `from` to offset `to`.
 #[inline]
 pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usize) {
     let mut piece = [0; LEN];
@@ -88,14 +89,14 @@ fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
     }
 }
 
-/// Returns eight bytes that repeat the last `distance` bytes of `last`, and the number of these
-/// bytes that form whole periods, at least 5. `distance` is from 1 to 7.
+/// Returns eight bytes that repeat the last `distance` bytes of `last`, and how many of the eight
+/// form whole repetitions (5 to 8). `distance` is from 1 to 7.
 ///
-/// Taking all eight bytes before a match is fast, since they were usually written together. Loading
-/// bytes that the match itself writes would wait for two stores.
+/// Loading all eight bytes before a match is fast, since they were usually stored together. Loading
+/// bytes that the match itself writes would have to wait for two stores.
 #[inline]
 pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
-    /// Multiplying a number with this many bytes by its factor repeats it within eight bytes.
+    /// The factor at index n repeats a number of n bytes within eight bytes.
     const SIDE_BY_SIDE: [u64; 8] = [
         1,
         0x0101_0101_0101_0101,
@@ -112,8 +113,8 @@ pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
     (period.wrapping_mul(SIDE_BY_SIDE[distance]).to_le_bytes(), WHOLE_PERIODS[distance])
 }
 
-/// Copies a match by repeatedly doubling the copied part, as long as that part fits in the nearest
-/// cache.
+/// Copies a match in parts. Each part is twice as long as the previous one while it fits in the
+/// first-level cache.
 #[inline(never)]
 fn copy_long_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
     let (mut span, mut to) = (distance, at);
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_equals_a_copy_byte_by_byte() {
+    fn copying_a_match_equals_copying_byte_by_byte() {
         for distance in (1..40).chain([63, 64, 65, 127, 128, 129, 200]) {
             for len in (1..40).chain([127, 128, 129, 130, 255, 256, 257]) {
                 for room in [0, 1, PIECE - 1, PIECE, 40] {
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_copied_with_and_without_spare_bytes_after_them() {
+    fn literals_are_copied_with_and_without_spare_space_after_them() {
         for len in 0..100 {
             for room in [0, 1, 31, 32, 40] {
                 let literals = numbers(len + room);

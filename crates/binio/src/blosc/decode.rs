@@ -1,4 +1,4 @@
-//! Decoding buffers: whole, by block, or any range.
+//! Decoding whole buffers, or any range of their data.
 
 use std::io;
 use std::ops::Range;
@@ -18,7 +18,7 @@ const WORD: usize = 4;
 /// would compete for the same cache lines, which costs 4 % (example `blosc_speed`).
 const GAP: usize = 64;
 
-/// A whole buffer whose length and header have been checked. The streams are checked as they are
+/// A complete buffer. Its length and header have been checked; the streams are checked as they are
 /// decoded.
 ///
 /// Offsets in errors are relative to the start of the buffer.
@@ -40,26 +40,26 @@ pub struct Buffer<'a> {
     bytes: &'a [u8],
 }
 
-/// Work memory for decoding. Keep one for each thread and pass it to every call.
+/// Work memory for decoding. To reuse it, keep one per thread and pass it to every call.
 #[derive(Default)]
 pub struct Scratch {
     /// A block that is still shuffled.
     shuffled: Vec<u8>,
-    /// A bit-shuffled block after the bits are transposed, before the bytes are unshuffled.
+    /// A bit-shuffled block whose bits have been transposed, but whose bytes are still shuffled.
     planes: Vec<u8>,
-    /// A block of which only part is requested.
+    /// A decoded block of which only a part was requested.
     block: Vec<u8>,
     decoders: Decoders,
 }
 
 impl<'a> Buffer<'a> {
-    /// Parses bytes that are exactly one buffer.
+    /// Parses the bytes of exactly one buffer.
     ///
     /// # Errors
     ///
     /// Same as [`Header::parse`]. Also fails with [`Truncated`](crate::ErrorKind::Truncated) if
     /// there are fewer bytes than `ctbytes`, and with [`Invalid`](crate::ErrorKind::Invalid) if
-    /// there are more, or if the codec cannot produce a whole block from this many bytes.
+    /// there are more, or if the streams are too short to decode to a whole block.
     pub fn parse(bytes: &'a [u8]) -> Result<Self> {
         let header = Header::parse(bytes)?;
         let (ctbytes, available) = (u64::from(header.ctbytes()), bytes.len() as u64);
@@ -101,7 +101,7 @@ impl<'a> Buffer<'a> {
     /// is damaged, with [`Truncated`](crate::ErrorKind::Truncated) if a stream ends too early, and
     /// with [`Unsupported`](crate::ErrorKind::Unsupported) if the codec is zstd and this build
     /// lacks the feature `blosc-zstd`. Fails with [`Io`](crate::ErrorKind::Io) if there is not
-    /// enough memory to decode a block. The content of `out` is then unspecified.
+    /// enough memory to decode a block. After an error, the content of `out` is unspecified.
     pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
         check_len(out.len(), self.nbytes())?;
         for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {
@@ -110,7 +110,7 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Decodes the bytes of the data in `range` into `out`, which must have the same length. Blocks
+    /// Decodes a range of the data into `out`, whose length must be that of the range. Blocks
     /// outside the range are not read.
     ///
     /// # Errors
@@ -161,8 +161,8 @@ impl<'a> Buffer<'a> {
 
     /// Decodes all the data.
     ///
-    /// Memory is first allocated for as much as the stored bytes can decode to, then block by
-    /// block.
+    /// Initially allocates no more memory than the stored bytes can decode to. If the blocks still
+    /// need more, the memory grows block by block.
     ///
     /// # Errors
     ///
@@ -175,10 +175,11 @@ impl<'a> Buffer<'a> {
         Ok(out)
     }
 
-    /// Like [`decode`](Self::decode), but reuses the memory of a buffer, replacing its content.
-    /// After an error the buffer is empty.
+    /// Like [`decode`](Self::decode), but replaces the content of an existing buffer and reuses its
+    /// memory. After an error, the buffer is empty.
     ///
-    /// Keep the old content, so that these bytes need not be zeroed before they are overwritten.
+    /// Do not clear the buffer before the call: bytes that it already contains need not be zeroed
+    /// before they are overwritten.
     ///
     /// # Errors
     ///
@@ -206,8 +207,8 @@ impl<'a> Buffer<'a> {
             out.extend_from_slice(&self.bytes[HEADER_LEN..]);
             return Ok(());
         }
-        // Allocate no more than the bytes can decode to. Only hostile buffers, whose blocks share
-        // bytes, need more.
+        // First allocate no more than the bytes can decode to. Only hostile buffers, whose blocks
+        // share bytes, need more.
         let expansion = self.header.codec().max_expansion();
         let possible = (self.bytes.len() as u64).saturating_mul(expansion);
         let first = nbytes.min(usize::try_from(possible).unwrap_or(usize::MAX));
@@ -233,7 +234,7 @@ impl<'a> Buffer<'a> {
         self.header.nbytes() as usize
     }
 
-    /// Returns the length in bytes of a block of the data, other than the last. At least 1.
+    /// Returns the length in bytes of the data in each block but the last. It is at least 1.
     fn block_len(&self) -> usize {
         if self.header.is_memcpyed() || self.header.nbytes() == 0 {
             self.nbytes().max(1)
@@ -269,7 +270,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Returns the streams of a block that decodes to `len` bytes.
+    /// Returns the streams of a block whose data has `len` bytes.
     fn streams(&self, index: usize, len: usize) -> Result<Streams<'a>> {
         let entry = HEADER_LEN + WORD * index;
         let places = self.header.table_end()..=(self.bytes.len() - WORD) as u64;
@@ -312,8 +313,8 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the streams and unshuffles their bytes. Plain streams are used directly; the others
-    /// are first decoded into `shuffled`.
+    /// Decodes the streams, and unshuffles their bytes into `out`. Plain streams are unshuffled
+    /// directly; the others are first decoded into `shuffled`.
     fn unshuffle_into(
         mut self,
         typesize: usize,
@@ -338,7 +339,7 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the next stream into `place`, or returns its bytes if it is stored plain.
+    /// Decodes the next stream into `place`. If it is stored plain, returns its bytes instead.
     fn next(&mut self, place: &mut [u8], decoders: &mut Decoders) -> Result<Option<&'a [u8]>> {
         let (at, bytes) = (self.at, self.bytes);
         let len = word(bytes, at)?;
@@ -364,7 +365,7 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// Reads the signed number at an offset.
+/// Reads the 32-bit signed integer at an offset.
 fn word(bytes: &[u8], at: usize) -> Result<i32> {
     let word = bytes.get(at..).and_then(|rest| rest.first_chunk());
     word.map(|word| i32::from_le_bytes(*word)).ok_or_else(|| {
@@ -373,9 +374,9 @@ fn word(bytes: &[u8], at: usize) -> Result<i32> {
     })
 }
 
-/// Returns the maximum length of a stream that a codec produces from this many incompressible
-/// bytes. Empty parts can make a stream arbitrarily long, and if many blocks shared it, decoding
-/// each would take as long as the whole stream.
+/// Returns an upper bound on the length of a stream that any codec produces from `len`
+/// incompressible bytes. Empty parts can make a stream arbitrarily long. If many blocks shared such
+/// a stream, every one of them would take as long to decode as the whole stream.
 fn worst_len(len: usize) -> usize {
     len.saturating_add(len / 6).saturating_add(64)
 }
@@ -388,7 +389,8 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     Err(Error::invalid(format!("the output has {len}, but the data has {expected}")))
 }
 
-/// Returns the first `len` bytes of a buffer, which is replaced by a larger one if necessary.
+/// Returns the first `len` bytes of a buffer, and replaces the buffer with a larger one if it is
+/// shorter.
 fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         *buffer = Vec::new();
@@ -397,7 +399,7 @@ fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     Ok(&mut buffer[..len])
 }
 
-/// Returns a vector of zeros, which takes no memory until it is written to.
+/// Returns a vector of zeros, which the system only backs with memory once it is written to.
 fn zeroed(len: usize) -> Result<Vec<u8>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| out_of_memory(len))
 }
@@ -416,8 +418,8 @@ mod tests {
     use super::*;
     use crate::blosc::{CompressOptions, Compressor, compress};
 
-    /// Builds a buffer from blocks, each given by its streams, in stored order. `starts` gives the
-    /// index of the stored block for each block of the data.
+    /// A buffer to build from blocks in stored order, each of them a list of streams. For each
+    /// block of the data, `starts` contains the index of a stored block.
     struct Build {
         flags: u8,
         typesize: u8,
@@ -450,7 +452,7 @@ mod tests {
         }
     }
 
-    /// Builds a buffer of three plain blocks of four bytes, the last one shorter, neither split nor
+    /// Returns a buffer of three plain blocks of 4, 4 and 2 bytes, which are neither split nor
     /// shuffled.
     fn three_blocks() -> Build {
         Build {
@@ -493,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_memcpyed_buffer_is_not_unshuffled() {
+    fn the_data_of_a_memcpyed_buffer_is_not_unshuffled() {
         let bytes = b"\x02\x01\x03\x04\x08\0\0\0\0\0\0\0\x18\0\0\0abcdefgh";
         let buffer = Buffer::parse(bytes).unwrap();
         assert_eq!(buffer.decode(&Limits::default()).unwrap(), b"abcdefgh");
@@ -514,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_starts_and_lengths_are_reported_with_their_block() {
+    fn wrong_block_starts_and_stream_lengths_are_reported_with_the_block() {
         let whole = three_blocks().bytes();
         let cases: &[(usize, i32, &str)] = &[
             (20, 27, "block 1: starts at 27, expected 28 to 46 at offset 20"),
@@ -612,7 +614,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_buffer_keeps_no_old_content() {
+    fn decoding_into_a_reused_buffer_leaves_no_old_content() {
         let bytes = three_blocks().bytes();
         let buffer = Buffer::parse(&bytes).unwrap();
         let (limits, mut scratch) = (Limits::default(), Scratch::default());
@@ -658,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn old_buffers_with_small_blocks_are_not_split_despite_their_flags() {
+    fn small_blocks_of_old_buffers_are_not_split_despite_their_flags() {
         let data = b"0123456789".repeat(30);
         let options = CompressOptions::new(Compressor::Zlib).typesize(4).shuffle(Shuffle::None);
         let packed = compress(&data, &options).unwrap();

@@ -1,4 +1,4 @@
-//! Encoding data as a buffer.
+//! Compressing data to a buffer.
 
 use super::bitshuffle::bitshuffle;
 use super::codecs::Encoder;
@@ -15,7 +15,8 @@ const MAX_BLOCKSIZE: usize = 715_827_542;
 /// The unit of automatic block sizes in bytes: the size of a first-level cache.
 const CACHE: usize = 32 << 10;
 
-/// The choice of a writer. A reader only sees the [`Codec`].
+/// A method of compression, chosen by the writer. Only the resulting [`Codec`] is stored in the
+/// buffer.
 ///
 /// ```
 /// use binio::blosc::{Codec, Compressor};
@@ -30,7 +31,7 @@ pub enum Compressor {
     Blosclz,
     /// LZ4, fast.
     Lz4,
-    /// LZ4, slower but with smaller results; requires the feature `blosc-compress`.
+    /// LZ4 with slower but stronger compression; requires the feature `blosc-compress`.
     Lz4hc,
     /// Snappy.
     Snappy,
@@ -41,11 +42,11 @@ pub enum Compressor {
 }
 
 impl Compressor {
-    /// All compressors, in the order of the format's numbers.
+    /// All compressors, ordered by the number of their codec in the format.
     pub const ALL: [Self; 6] =
         [Self::Blosclz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd];
 
-    /// Returns the name that Blosc and its tools use.
+    /// Returns the name used by Blosc and its tools.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lz4hc => "lz4hc",
@@ -58,7 +59,7 @@ impl Compressor {
         Self::ALL.into_iter().find(|compressor| compressor.name() == name)
     }
 
-    /// Returns the codec that decodes its output.
+    /// Returns the codec that decodes the compressor's output.
     pub fn codec(self) -> Codec {
         match self {
             Self::Blosclz => Codec::Blosclz,
@@ -75,8 +76,8 @@ impl Compressor {
     }
 }
 
-/// Options of compression. The defaults are level 5, byte shuffle, typesize 8 and an automatic
-/// block size.
+/// Compression options. The defaults are level 5, byte shuffle, typesize 8 and an automatic block
+/// size.
 ///
 /// ```
 /// use binio::blosc::{CompressOptions, Compressor, Shuffle, compress};
@@ -103,14 +104,16 @@ impl CompressOptions {
     }
 
     crate::setters! {
-        /// Sets the level, from 0 (no compression) to 9 (smallest).
+        /// Sets the compression level, from 0 (no compression) to 9 (smallest output).
         level: u8;
-        /// Sets the shuffle.
+        /// Sets how the elements are shuffled before compression.
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
-        /// Sets the block size in bytes. With 0, it is chosen according to the level and the
-        /// compressor. Blocks consist of whole elements and have at least 128 bytes.
+        /// Sets the block size in bytes. If it is 0, it is chosen according to the level and the
+        /// compressor. Blocks consist of whole elements and have at least 128 bytes. Blocks that
+        /// are split into one stream per byte of the type are `typesize` times as large, but from
+        /// 64 KiB to 1 MiB.
         blocksize: u32;
     }
 
@@ -153,7 +156,7 @@ pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Like [`compress`], but reuses the memory of a buffer, replacing its content.
+/// Like [`compress`], but replaces the content of an existing buffer and reuses its memory.
 ///
 /// # Errors
 ///
@@ -216,7 +219,8 @@ fn compress_here(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Appends a stream and its length. It is stored plain if compression does not make it shorter.
+/// Appends a stream, preceded by its length. The stream is stored plain if compression does not
+/// make it shorter.
 fn encode_split(split: &[u8], encoder: &mut Encoder, out: &mut Vec<u8>) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -227,7 +231,7 @@ fn encode_split(split: &[u8], encoder: &mut Encoder, out: &mut Vec<u8>) {
     out[at..at + 4].copy_from_slice(&len);
 }
 
-/// Returns a block in the order in which it is compressed.
+/// Returns the bytes of a block in the order in which they are compressed.
 fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec<u8>) -> &'a [u8] {
     let typesize = usize::from(options.typesize);
     let reorder: fn(usize, &[u8], &mut [u8]) = match options.shuffle {
@@ -240,7 +244,7 @@ fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec
     shuffled
 }
 
-/// Returns the block size for data of this length, as chosen by the C library.
+/// Returns the block size for `nbytes` bytes of data, which is the same as in the C library.
 fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     let typesize = usize::from(options.typesize);
     if nbytes < typesize {
@@ -266,7 +270,7 @@ fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     let splits = options.compressor != Compressor::Zstd
         && u32::try_from(blocksize).is_ok_and(|len| splits_evenly(options.typesize, len));
     if options.level > 0 && splits {
-        // Make each stream about as long as an unsplit block.
+        // Make each stream of a split block about as long as an unsplit block.
         blocksize = (blocksize.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
     }
     blocksize = blocksize.min(nbytes);
@@ -276,7 +280,8 @@ fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
     blocksize
 }
 
-/// Returns a length in its stored form. The longest buffer has been checked to fit.
+/// Returns a length as stored in a buffer. The caller has checked that the longest buffer fits in
+/// 32 bits.
 fn word(value: usize) -> [u8; 4] {
     u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }

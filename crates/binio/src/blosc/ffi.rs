@@ -1,5 +1,5 @@
-//! The compressor of the C library. Nothing else is used: its decoder is unsafe for hostile data,
-//! and its other functions depend on the environment and global state.
+//! Calling the compressor of the C library. No other function of the library is used: its decoder
+//! is unsafe for hostile data, and the others depend on the environment and on global state.
 
 use std::ffi::{CStr, c_int};
 
@@ -7,11 +7,11 @@ use super::encode::{CompressOptions, Compressor};
 use super::header::{HEADER_LEN, MAX_NBYTES, Shuffle};
 use crate::{Error, Result};
 
-/// Compresses `data` into `out`, which is empty. The options have already been checked.
+/// Compresses `data` into `out`, and replaces its content. The options have already been checked.
 pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
     let level = options.level;
     let typesize = options.typesize;
-    // Check again what the safety comment below promises.
+    // Check the requirements of the safety comment below again.
     if data.len() > MAX_NBYTES as usize || level > 9 || typesize == 0 {
         return Err(Error::invalid("options of the compressor are out of range"));
     }
@@ -26,16 +26,16 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
-    // The library converts it to an i32.
+    // The library converts the block size to an i32.
     let blocksize = options.blocksize.min(MAX_NBYTES);
     let place = out.spare_capacity_mut();
     // SAFETY: the source pointer is valid for reads of `data.len()` bytes, which the library only
     // reads. The destination pointer is valid for writes of `room` bytes, the reserved capacity,
     // and does not overlap the source, since it is borrowed exclusively. The name is a static C
-    // string. Both lengths fit in an i32, as the library assumes: `room` is at most `MAX_NBYTES` +
-    // 16 = 2^31 - 1. Level and typesize are in the documented range, the shuffle is one of the
-    // three valid numbers, and the library clamps the block size. With one thread it starts no
-    // others, and it keeps no pointer after it returns.
+    // string. Both lengths fit in an i32, as the library requires: `room` is at most `MAX_NBYTES` +
+    // 16 = 2^31 - 1. The level and the typesize are in the documented range, the shuffle is one of
+    // the three valid numbers, and the library clamps the block size. With a thread count of 1, the
+    // library starts no threads, and it keeps no pointer after it returns.
     let written = unsafe {
         blosc_src::blosc_compress_ctx(
             c_int::from(level),
@@ -54,14 +54,14 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     let Some(len) = len else {
         return Err(Error::invalid(format!("the Blosc compressor failed with code {written}")));
     };
-    // SAFETY: the library reports that it wrote `len` bytes from the start of the buffer, without
-    // gaps: header, table of blocks and streams, or header and data. `len` is not above `room`,
-    // which is not above the capacity.
+    // SAFETY: the library reports that it wrote `len` bytes from the start of the buffer without
+    // gaps: header, table of blocks and streams, or header and data. `len` does not exceed `room`,
+    // which does not exceed the capacity.
     unsafe { out.set_len(len) };
     Ok(())
 }
 
-/// Returns the library's name of a compressor, or `None` if it is not part of this build.
+/// Returns the library's name for a compressor, or `None` if this build of the library lacks it.
 fn name(compressor: Compressor) -> Option<&'static CStr> {
     match compressor {
         Compressor::Blosclz => Some(c"blosclz"),
@@ -89,7 +89,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_option_stays_within_the_buffers_at_every_length() {
+    fn compression_stays_within_its_buffers_with_all_options_and_lengths() {
         let data: Vec<u8> = (0..2000_u32).map(|n| (n / 5 + n % 3) as u8).collect();
         let mut out = Vec::new();
         for compressor in THERE {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_the_library_does_not_check_are_rejected_before_the_call() {
+    fn options_that_the_library_does_not_check_are_rejected_before_calling_it() {
         let options = CompressOptions::new(Compressor::Lz4);
         for options in [options.typesize(0), options.level(10)] {
             assert!(compress(b"data", options, &mut Vec::new()).is_err());

@@ -1,28 +1,28 @@
-//! The 16-byte header before the data:
+//! The 16-byte header at the start of a buffer:
 //!
 //! | offset | size | field | value |
 //! |---|---|---|---|
 //! | 0 | 1 | version | 2; a version from 3 upwards means Blosc2 |
 //! | 1 | 1 | versionlz | 1 for every codec |
-//! | 2 | 1 | flags | bit 0 byte shuffle, 1 memcpyed, 2 bit shuffle, 3 zero, 4 blocks are not split, 5 to 7 codec |
+//! | 2 | 1 | flags | bit 0 byte shuffle, 1 memcpyed, 2 bit shuffle, 3 always 0, 4 blocks are not split, 5 to 7 codec |
 //! | 3 | 1 | typesize | 1 to 255 |
 //! | 4 | 4 | nbytes | length of the data |
 //! | 8 | 4 | blocksize | length of a block's data; the last block may be shorter |
 //! | 12 | 4 | ctbytes | length of the whole buffer, including the header |
 //!
-//! Buffers from before bit 4 was introduced leave it clear, and arithmetic alone decides whether
-//! blocks are split. A clear bit therefore allows a split but does not require it.
+//! Bit 4 is clear in buffers written before it was introduced, in which only the sizes determine
+//! whether blocks are split. A clear bit therefore allows a split but does not require it.
 
 use crate::number::ByteReader;
 use crate::{Endian, Error, Result};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 16;
-/// The header length again, as the maximum number of bytes that a buffer adds to its data.
+/// Maximum number of bytes that a buffer adds to its data: the length of the header.
 const OVERHEAD: u32 = 16;
 
-/// Maximum length in bytes of the data in one buffer: the length of the buffer, including the
-/// header, must fit in an i32.
+/// Maximum length in bytes of the data in one buffer, because the length of the buffer, including
+/// the header, must fit in an i32.
 pub const MAX_NBYTES: u32 = i32::MAX.unsigned_abs() - OVERHEAD;
 
 const VERSION: u8 = 2;
@@ -35,12 +35,13 @@ const FLAG_RESERVED: u8 = 0x08;
 pub(super) const FLAG_NOT_SPLIT: u8 = 0x10;
 pub(super) const CODEC_SHIFT: u8 = 5;
 
-/// Blocks are split into one stream per byte of the type, up to this many streams.
+/// Maximum typesize of blocks that are split into one stream per byte of the type.
 pub(super) const MAX_SPLITS: u8 = 16;
-/// A stream of a split block decodes to at least this many bytes.
+/// Minimum decoded length in bytes of each stream of a split block.
 const MIN_SPLIT: u32 = 128;
 
-/// The codec of the streams, according to the flags. `lz4hc` is a compressor for [`Codec::Lz4`].
+/// The codec of the streams, which is stored in the flags. The output of the compressor `lz4hc` has
+/// the codec [`Codec::Lz4`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
@@ -57,7 +58,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Returns the name, as the tools print it.
+    /// Returns the name used by Blosc and its tools.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blosclz => "blosclz",
@@ -91,7 +92,7 @@ impl Codec {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shuffle {
-    /// Not reordered.
+    /// The bytes are not reordered.
     None,
     /// By byte: the first byte of every element, then the second byte of every element, and so on.
     Byte,
@@ -123,7 +124,7 @@ impl Shuffle {
     }
 }
 
-/// The header of a buffer. Its fields have been checked against each other.
+/// The header of a buffer. Its fields have been checked for consistency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     flags: u8,
@@ -135,7 +136,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Parses the first 16 bytes. The bytes after them may be missing.
+    /// Parses the first 16 bytes of a buffer. The remaining bytes are not needed.
     ///
     /// # Errors
     ///
@@ -244,7 +245,7 @@ impl Header {
         self.codec
     }
 
-    /// Returns the order of the bytes in a block. If both bits are set, bytes take precedence.
+    /// Returns how blocks are shuffled. If both flags are set, byte shuffle takes precedence.
     pub fn shuffle(&self) -> Shuffle {
         if self.flags & FLAG_BYTE_SHUFFLE != 0 {
             Shuffle::Byte
@@ -260,13 +261,13 @@ impl Header {
         self.flags & FLAG_MEMCPYED != 0
     }
 
-    /// Returns `true` if blocks are split whenever their length allows it.
+    /// Returns `true` if blocks are split whenever their typesize and length allow it.
     pub fn is_split_allowed(&self) -> bool {
         self.flags & FLAG_NOT_SPLIT == 0
     }
 
-    /// Returns the number of blocks, which can be decoded independently. A memcpyed buffer is a
-    /// single block, and an empty buffer has none.
+    /// Returns the number of blocks, each of which can be decoded independently. A memcpyed buffer
+    /// counts as a single block, and an empty buffer has none.
     pub fn block_count(&self) -> u32 {
         if self.nbytes == 0 {
             0
@@ -293,7 +294,7 @@ impl Header {
     }
 }
 
-/// Returns `true` if blocks of this size can be split.
+/// Returns `true` if full blocks of this size can be split into one stream per byte of the type.
 pub(super) fn splits_evenly(typesize: u8, blocksize: u32) -> bool {
     (1..=MAX_SPLITS).contains(&typesize) && blocksize / u32::from(typesize) >= MIN_SPLIT
 }
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_shuffles_read_back() {
+    fn each_shuffle_is_found_by_its_name() {
         for shuffle in [Shuffle::None, Shuffle::Byte, Shuffle::Bit] {
             assert_eq!(Shuffle::from_name(shuffle.name()), Some(shuffle));
         }

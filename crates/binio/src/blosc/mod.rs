@@ -1,18 +1,17 @@
-//! Blosc-1 buffers: the compressed pieces in Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5
-//! chunks.
+//! Blosc-1 buffers, the compressed chunks in Bloscpack files, ASDF `blsc` blocks, Zarr and HDF5.
 //!
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 16 | header, see [`Header`] |
 //! | 16 | 4 · blocks | offset of each block from the start of the buffer, i32 |
-//! | | | blocks, in any order, each with one stream or one stream per byte of the type |
+//! | | | blocks in any order, each with a single stream or one stream per byte of the type |
 //!
-//! Each stream is preceded by its length (i32). A stream as long as its data is stored plain; the
-//! others are compressed by the codec of the buffer. After decompression, the bytes or bits of a
-//! block are unshuffled. A buffer that compression would not shrink is *memcpyed*: the data follows
-//! the header. All integers are little-endian.
+//! Each stream is preceded by its length (i32). A stream as long as its data is stored plain; all
+//! others are compressed with the codec of the buffer. After decompression, the bytes or bits of a
+//! block are unshuffled. If compression does not shrink the data, the buffer is *memcpyed*: the
+//! uncompressed data follows the header. All integers are little-endian.
 //!
-//! Decoding is safe Rust, and checks every field against the others and against the bytes
+//! Decoding uses only safe Rust, and checks every field against the others and against the bytes
 //! available. Start with [`Buffer`]:
 //!
 //! ```
@@ -31,10 +30,9 @@
 //! # Ok::<(), binio::Error>(())
 //! ```
 //!
-//! With the feature `blosc-compress`, every compressor except snappy uses the C library, so the
-//! output is identical to its own. Without it, lz4, snappy, zlib and, with the feature
-//! `blosc-zstd`, zstd are available; their output decodes to the same data but differs in its
-//! bytes.
+//! With the feature `blosc-compress`, every compressor except snappy is that of the C library, so
+//! the output is identical. Without it, lz4, snappy, zlib and, with the feature `blosc-zstd`, zstd
+//! are available; their output decodes to the same data but differs in its bytes.
 
 mod bitshuffle;
 mod blosclz;
@@ -50,7 +48,7 @@ mod lz4;
 mod shuffle;
 #[allow(
     unsafe_code,
-    reason = "calls code for instructions after checking that the processor supports them"
+    reason = "calls code compiled for AVX2 after checking that the processor supports it"
 )]
 mod wide;
 

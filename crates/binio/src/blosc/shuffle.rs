@@ -1,9 +1,9 @@
-//! Byte shuffle. Byte k of element i is at offset k · m + i, for the m whole elements of a block.
+//! Byte shuffle. In a block of m whole elements, byte k of element i is stored at offset k · m + i.
 //! Bytes after the last whole element are not moved.
 
 #![allow(
     clippy::inline_always,
-    reason = "inlined code is compiled for the vector instructions of its caller"
+    reason = "code must be inlined to be compiled for the vector instructions of its caller"
 )]
 
 use std::array;
@@ -30,7 +30,7 @@ pub(super) fn unshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     rest.copy_from_slice(tail);
 }
 
-/// Reverses [`shuffle`] for rows that are not contiguous. There are no bytes after the last
+/// Reverses [`shuffle`] if the rows are not contiguous and there are no bytes after the last
 /// element.
 pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
     wide::join(rows.len(), |k| rows[k], out);
@@ -38,10 +38,10 @@ pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
 
 /// Joins rows into elements: row k contains byte k of each element.
 ///
-/// For typesizes 2, 4, 8 and 16, it interleaves rows in doubling steps, which the compiler turns
-/// into the processor's instructions for this. Other typesizes are composed of such parts. In the
-/// example `blosc_speed`, shuffled buffers decode ten times as fast as with the plain loop, which
-/// only handles the elements at the end.
+/// For typesizes 2, 4, 8 and 16, rows are interleaved in steps of doubling width, for which the
+/// compiler uses the processor's interleaving instructions. Elements of other sizes are joined from
+/// such parts. In the example `blosc_speed`, shuffled buffers decode ten times as fast as with the
+/// plain loop, which only handles the last elements.
 #[inline(always)]
 pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
     let done = match typesize {
@@ -59,10 +59,10 @@ pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &m
     }
 }
 
-/// Number of elements per step. With other numbers the compiler does not use vector instructions.
+/// Number of elements per step. With other numbers, the compiler does not use vector instructions.
 const STEP: usize = 64;
 
-/// Writes pieces of `WIDTH` bytes from `a` and `b` alternately.
+/// Fills `out` with alternating pieces of `WIDTH` bytes from `a` and `b`.
 #[inline(always)]
 fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
     let pieces = a.chunks_exact(WIDTH).zip(b.chunks_exact(WIDTH));
@@ -132,7 +132,8 @@ fn join_16(rows: [&[u8]; 16], out: &mut [u8]) -> usize {
     rows[0].len() / STEP * STEP
 }
 
-/// Joins elements of any size: eight of their bytes at a time, then four, two and one.
+/// Joins elements of any size in parts: eight bytes of each element at a time, then four, two and
+/// one. Returns the number of elements joined.
 #[inline(always)]
 fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) -> usize {
     let mut parts = [0; 8 * STEP];
@@ -168,7 +169,7 @@ fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut
     steps * STEP
 }
 
-/// Copies parts of `WIDTH` bytes to the elements, starting at byte `k` of each.
+/// Copies parts of `WIDTH` bytes into the elements, starting at byte `k` of each element.
 #[inline(always)]
 fn place<const WIDTH: usize>(parts: &[u8], k: usize, typesize: usize, out: &mut [u8]) {
     for (element, part) in out.chunks_exact_mut(typesize).zip(parts.chunks_exact(WIDTH)) {
@@ -181,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_of_the_same_position_are_adjacent_and_the_tail_is_not_shuffled() {
+    fn bytes_at_the_same_position_become_adjacent_and_the_tail_is_not_shuffled() {
         let mut out = [0; 8];
         shuffle(3, b"abcABCxy", &mut out);
         assert_eq!(&out, b"aAbBcCxy");

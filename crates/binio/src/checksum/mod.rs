@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use crate::digest::{Algorithm, Digest};
 
-/// The state of a single algorithm.
+/// The state of a hash computation with a specific algorithm.
 trait State: Send + Sync {
     fn new() -> Self;
     fn update(&mut self, bytes: &[u8]);
@@ -32,7 +32,7 @@ macro_rules! hashers {
             }
         }
 
-        /// The state of any of the algorithms.
+        /// The state of a hash computation with any of the algorithms.
         enum AnyState { $(#[cfg(feature = $feature)] $Name($State),)+ }
 
         impl Hasher {
@@ -41,14 +41,15 @@ macro_rules! hashers {
                 match self.0 { $(#[cfg(feature = $feature)] AnyState::$Name(_) => Algorithm::$Name,)+ }
             }
 
-            /// Adds bytes to the message. The result does not depend on how the message is divided.
+            /// Adds bytes to the message. The digest does not depend on how the message is divided
+            /// into calls.
             pub fn update(&mut self, bytes: &[u8]) {
                 match self.0 {
                     $(#[cfg(feature = $feature)] AnyState::$Name(ref mut state) => State::update(state, bytes),)+
                 }
             }
 
-            /// Returns the digest of all bytes added.
+            /// Returns the digest of all bytes added so far.
             pub fn finish(self) -> Digest {
                 match self.0 {
                     $(#[cfg(feature = $feature)]
@@ -79,7 +80,7 @@ impl Algorithm {
     }
 }
 
-/// Computes the digest of a message from its pieces. Created by [`Algorithm::hasher`].
+/// Computes the digest of a message piece by piece. Created by [`Algorithm::hasher`].
 pub struct Hasher(AnyState);
 
 impl fmt::Debug for Hasher {
@@ -133,7 +134,7 @@ impl State for fast_md5::Md5 {
     }
 }
 
-/// Implements [`State`] for the hash functions in the `RustCrypto` crates.
+/// Implements [`State`] for hash functions from the `RustCrypto` crates.
 macro_rules! cryptographic {
     ($feature:tt, $package:ident: $($State:ident),+) => {
         $(#[cfg(feature = $feature)]
@@ -174,8 +175,8 @@ mod tests {
         }
     }
 
-    // The messages come from the standards (RFC 1321, FIPS 180-4). Digests not given there were
-    // computed with Python's hashlib and zlib.
+    // The messages are from the standards (RFC 1321, FIPS 180-4). Digests that the standards do not
+    // list were computed with Python's hashlib and zlib.
 
     #[test]
     fn digests_of_the_empty_message_are_correct() {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_abc_are_correct() {
+    fn digests_of_the_message_abc_are_correct() {
         assert_digests(
             b"abc",
             [
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_million_times_a_are_correct() {
+    fn digests_of_the_letter_a_repeated_a_million_times_are_correct() {
         assert_digests(
             &vec![b'a'; 1_000_000],
             [

@@ -30,8 +30,8 @@ impl Digest {
         Ok(Self::of(algorithm, bytes))
     }
 
-    /// Creates a digest from its bytes as stored in a file. 32-bit checksums are numbers with a
-    /// byte order; all others are byte strings without one.
+    /// Creates a digest from its bytes as stored in a file. 32-bit checksums are stored as numbers
+    /// in the given byte order, all others as byte strings.
     ///
     /// # Errors
     ///
@@ -47,8 +47,8 @@ impl Digest {
     ///
     /// # Errors
     ///
-    /// Fails with [`Invalid`](ErrorKind::Invalid) unless the text consists of two hexadecimal
-    /// digits per byte of the digest.
+    /// Fails with [`Invalid`](ErrorKind::Invalid) unless the text consists of exactly two
+    /// hexadecimal digits per byte of the digest.
     pub fn parse_hex(algorithm: Algorithm, text: &str) -> Result<Self> {
         let malformed = || {
             Error::invalid(format!(
@@ -69,7 +69,7 @@ impl Digest {
         Ok(Self::of(algorithm, &bytes[..algorithm.len()]))
     }
 
-    /// Compares this computed digest with the stored one.
+    /// Compares this digest, which has been computed, with the stored one.
     ///
     /// ```
     /// use binio::ErrorKind;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_hexadecimal_digits_of_either_case_parse() {
+    fn only_hexadecimal_digits_parse_in_either_case() {
         let digest = Digest::parse_hex(Algorithm::Crc32, "00aBcDeF").unwrap();
         assert_eq!(digest.as_bytes(), [0, 0xab, 0xcd, 0xef]);
         for wrong in ["", "00abcde", "00abcdef0", "00abcdeg", "+0abcdef", "00é0000"] {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mismatch_is_reported_with_both_digests() {
+    fn a_checksum_mismatch_is_reported_with_both_digests() {
         let stored = Algorithm::Crc32.digest(b"old");
         let error = Algorithm::Crc32.digest(b"new").verify(stored).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Checksum { .. }));
