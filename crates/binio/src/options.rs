@@ -1,34 +1,34 @@
-//! Options chosen by the caller: settings of a call, and limits on what a file may cause its reader
-//! to allocate, decode, nest and count.
+//! Options chosen by the caller: settings for a call, and limits on how much a file may cause its
+//! reader to allocate, decode, nest and count.
 //!
-//! Numbers in a file are claims. Before a reader allocates memory or does work because of a claim,
-//! it checks the claim against the caller's [`Limits`]. The limits are absolute, because the
-//! compression ratio says nothing: bzip2 compresses 64 MiB of zeros to 79 bytes, and such a file is
-//! legitimate. Formats define their own limits with [`limits!`](crate::limits).
+//! Numbers in a file are only claims. Before a reader allocates memory or does work because of a
+//! claim, it checks the claim against the caller's [`Limits`]. The limits are absolute, because a
+//! high compression ratio does not prove an attack: bzip2 compresses 64 MiB of zeros to 79 bytes,
+//! and such a file is legitimate. Formats define their own limits with [`limits!`](crate::limits).
 
 use crate::{Error, ErrorKind, Result};
 
-/// Defines methods that set options, for use inside an `impl`. Each method sets the field with the
-/// same name, either to the argument or to the expression after the arrow.
+/// Defines methods that set options, for use inside an `impl`. Each method sets the field of the
+/// same name to its argument, or to the expression after the arrow if there is one.
 ///
 /// ```
 /// #[derive(Debug, Default, PartialEq)]
 /// pub struct Options {
 ///     level: u8,
-///     room: Option<u64>,
+///     capacity: Option<u64>,
 /// }
 ///
 /// impl Options {
 ///     binio::setters! {
 ///         /// Sets the level, 0 to 9.
 ///         level: u8;
-///         /// Sets the room in bytes.
-///         room: u64 => Some(room);
+///         /// Sets the capacity in bytes.
+///         capacity: u64 => Some(capacity);
 ///     }
 /// }
 ///
-/// let options = Options::default().level(3).room(100);
-/// assert_eq!(options, Options { level: 3, room: Some(100) });
+/// let options = Options::default().level(3).capacity(100);
+/// assert_eq!(options, Options { level: 3, capacity: Some(100) });
 /// ```
 #[macro_export]
 macro_rules! setters {
@@ -44,15 +44,15 @@ macro_rules! setters {
     };
 }
 
-/// Defines the limits of a reader: fields with their default values, and a method to set each
-/// field. The type after the colon is the set of limits that it extends through `Deref`, with its
-/// default value.
+/// Defines a struct with the limits of a reader. Each limit is a field with a default value and a
+/// method that sets it. If a base type and its default value follow a colon, the struct also
+/// contains these limits and dereferences to them.
 ///
 /// ```
 /// binio::limits! {
-///     /// What an archive may make its reader hold.
+///     /// Limits on reading an archive.
 ///     pub struct Limits: binio::Limits = (binio::Limits::default().max_depth(128)) {
-///         /// Entries of an archive. Default: 1,000.
+///         /// Maximum number of entries. Default: 1,000.
 ///         max_entries: u64 = 1_000;
 ///     }
 /// }
@@ -85,7 +85,7 @@ macro_rules! limits {
             }
         }
 
-        #[allow(unreachable_pub, reason = "the type may be private")]
+        #[allow(unreachable_pub, reason = "the struct may be private")]
         impl $Limits {
             $($crate::setters! {
                 #[doc = ::std::concat!("Sets [`", ::std::stringify!($name), "`](Self::", ::std::stringify!($name), ").")]
@@ -109,7 +109,7 @@ macro_rules! limits {
 }
 
 limits! {
-    /// Limits that the caller imposes on a reader.
+    /// Limits that a caller imposes on a reader.
     ///
     /// ```
     /// use binio::Limits;
@@ -123,11 +123,11 @@ limits! {
         /// Maximum size in bytes of any single buffer whose size comes from the file. Default: 4
         /// GiB.
         max_alloc: u64 = 4 << 30;
-        /// Maximum size in bytes of any decoded item, such as a block. Default: `u64::MAX`, no
-        /// limit, since the caller chooses which items to decode, one at a time.
+        /// Maximum size in bytes of any decoded item, such as a block. Default: `u64::MAX`, which
+        /// means no limit, since callers decode one item of their choice at a time.
         max_decoded: u64 = u64::MAX;
-        /// Maximum nesting depth. Default: 1000, far above any file written by a program and far
-        /// below what would exhaust a thread's stack.
+        /// Maximum nesting depth. Default: 1000, which is far more than the depth of any real file,
+        /// and far less than would exhaust a thread's stack.
         max_depth: u32 = 1000;
         /// Maximum number of items such as nodes, entries or members. Default: 50 million.
         max_items: u64 = 50_000_000;
@@ -135,7 +135,7 @@ limits! {
 }
 
 impl Limits {
-    /// No limits, for data produced by the program itself.
+    /// No limits, for trusted data such as that written by the program itself.
     pub const NONE: Self = Self {
         max_alloc: u64::MAX,
         max_decoded: u64::MAX,
@@ -143,8 +143,8 @@ impl Limits {
         max_items: u64::MAX,
     };
 
-    /// Checks that a buffer of `bytes` is within [`max_alloc`](Self::max_alloc). `what` describes
-    /// the buffer in errors.
+    /// Checks that a buffer of `bytes` bytes is within [`max_alloc`](Self::max_alloc). `what`
+    /// describes the buffer in errors.
     ///
     /// # Errors
     ///
@@ -153,8 +153,8 @@ impl Limits {
         check_limit(what, self.max_alloc, bytes)
     }
 
-    /// Checks that an item that decodes to `bytes` is within [`max_decoded`](Self::max_decoded).
-    /// `what` describes the item in errors.
+    /// Checks that an item that decodes to `bytes` bytes is within
+    /// [`max_decoded`](Self::max_decoded). `what` describes the item in errors.
     ///
     /// # Errors
     ///

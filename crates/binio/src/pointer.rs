@@ -1,13 +1,14 @@
 //! JSON Pointers (RFC 6901) and percent-encoding (RFC 3986).
 //!
-//! `/history/entries/0` identifies a node by keys and by indices from 0. In a key, `~1` stands for
-//! `/` and `~0` for `~`. The empty pointer is the root.
+//! A pointer such as `/history/entries/0` identifies a node by its path of keys and of indices,
+//! which start from 0. In a key, `~1` stands for `/` and `~0` for `~`. The empty pointer identifies
+//! the root.
 
 use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Splits a pointer into tokens, unescaped.
+/// Splits a pointer into its tokens, and unescapes them.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;
@@ -56,7 +57,7 @@ pub fn unescape(token: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(name))
 }
 
-/// Appends a key to a pointer, escaping it.
+/// Escapes a key and appends it to a pointer.
 ///
 /// ```
 /// let mut pointer = String::from("/meta");
@@ -74,7 +75,8 @@ pub fn push(pointer: &mut String, token: &str) {
     }
 }
 
-/// Parses a token as an index into a sequence: digits without a leading zero.
+/// Parses a token as an index into a sequence. Returns `None` unless it consists of digits without
+/// a leading zero.
 ///
 /// ```
 /// use binio::pointer::index;
@@ -140,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_unescaped_in_one_pass() {
+    fn tokens_are_unescaped_in_a_single_pass() {
         assert_eq!(tokens("/a~1b/~01/").unwrap(), ["a/b", "~1", ""]);
         assert_eq!(tokens("/").unwrap(), [""]);
         for wrong in ["/~", "/a~", "/~2"] {

@@ -1,6 +1,6 @@
-//! Reporting irregularities that do not stop a reader.
+//! Reporting irregularities in a file that do not stop a reader.
 //!
-//! A reader collects [`Diagnostic`]s while it continues, and the caller decides what they mean. An
+//! A reader collects [`Diagnostic`]s as it reads, and the caller decides whether they matter. An
 //! error, in contrast, means that part of the file cannot be read. Formats define their codes with
 //! [`codes!`](crate::codes).
 
@@ -18,16 +18,16 @@ pub use signature::{compression_by_signature, kind_by_signature};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 pub enum Severity {
-    /// Irregular or useful to know, but nothing is lost.
+    /// Irregular or worth knowing, but no content is lost.
     Note,
     /// Violates the format, but was read in the way that was probably intended.
     Warning,
-    /// Damaged or meaningless: the file fails its check.
+    /// Damaged or meaningless: the file does not pass validation.
     Error,
 }
 
 impl Severity {
-    /// Returns the name, as printed in messages and with `--json`.
+    /// Returns the lower-case name, as used in messages and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Note => "note",
@@ -45,14 +45,14 @@ impl fmt::Display for Severity {
 
 /// The diagnostic codes of a format; see [`codes!`](crate::codes).
 pub trait Code: Copy + Eq + fmt::Debug + 'static {
-    /// Returns the stable name for programs: `E020`, `R105`, `BadBlock`.
+    /// Returns the stable name that programs can rely on, such as `E020`, `R105` or `BadBlock`.
     fn as_str(self) -> &'static str;
 
-    /// Returns the severity, which the caller's options may change.
+    /// Returns the default severity, which options of the caller may change.
     fn severity(self) -> Severity;
 }
 
-/// A position in a file. All parts are optional, and each is set if it is known.
+/// A position in a file. Each part is `None` if it is not known.
 ///
 /// ```
 /// use binio::diagnostic::Place;
@@ -76,7 +76,7 @@ pub struct Place {
     /// Column in characters, starting from 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub column: Option<u32>,
-    /// Offset of the first byte in the file.
+    /// Offset of the first byte from the start of the file.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub offset: Option<u64>,
     /// Length in bytes, starting at `offset`.
@@ -85,7 +85,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Creates a place from an offset in the file, in bytes.
+    /// Creates a place from an offset in bytes from the start of the file.
     pub fn at(offset: u64) -> Self {
         Self { offset: Some(offset), ..Self::default() }
     }
@@ -108,17 +108,18 @@ impl Place {
         line: u32 => Some(line);
         /// Sets the JSON Pointer.
         pointer: impl Into<String> => Some(pointer.into());
-        /// Sets the path.
+        /// Sets the path of the file or entry.
         path: impl Into<String> => Some(path.into());
     }
 
-    /// Returns `true` if no part is known.
+    /// Returns `true` if no part of the place is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Writes the known parts from the broadest to the most precise, escaping control characters.
+/// Writes the known parts except the length, from the broadest to the most precise. Control
+/// characters are escaped.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
@@ -141,7 +142,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Another place that is relevant to a diagnostic, with the reason.
+/// Another relevant place of a diagnostic, with a message about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Label {
@@ -156,10 +157,10 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Fix {
-    /// The bytes to replace, given by `offset` and `len`.
+    /// The range of bytes to replace, given by its `offset` and `len`.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// The text to write instead.
+    /// The text that replaces these bytes.
     pub replacement: String,
 }
 
@@ -192,7 +193,7 @@ pub struct Diagnostic<C> {
     pub code: C,
     /// The severity.
     pub severity: Severity,
-    /// The description for people: one line, without the place.
+    /// The description for people, which is one line and does not contain the place.
     pub message: String,
     /// The place of the irregularity.
     #[cfg_attr(feature = "serde", serde(flatten))]
@@ -203,10 +204,10 @@ pub struct Diagnostic<C> {
     /// Other places that are relevant.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
-    /// Advice on what to do, one line each.
+    /// Lines of advice on what to do.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub help: Vec<String>,
-    /// The edit that removes the cause, if it is certain.
+    /// The edit that removes the cause, if it is certain to be right.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub fix: Option<Fix>,
 }
@@ -236,13 +237,13 @@ impl<C: Code> Diagnostic<C> {
     }
 
     crate::setters! {
-        /// Sets the severity, overriding that of the code.
+        /// Sets the severity, which overrides that of the code.
         severity: Severity;
         /// Sets the label, a few words about the content at the place.
         label: impl Into<String> => Some(label.into());
     }
 
-    /// Adds another relevant place.
+    /// Adds another relevant place, with a message about it.
     #[must_use]
     pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });
@@ -264,7 +265,7 @@ impl<C: Code> Diagnostic<C> {
     }
 }
 
-/// Writes one line, with the place in parentheses. `{:#}` omits the place.
+/// Writes one line that ends with the place in parentheses. `{:#}` omits the place.
 impl<C: Code> fmt::Display for Diagnostic<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}]: {}", self.severity, self.code.as_str(), self.message)?;
@@ -275,9 +276,8 @@ impl<C: Code> fmt::Display for Diagnostic<C> {
     }
 }
 
-/// Defines the diagnostic codes of a format: an enum in which each code has a stable name, a
-/// meaning (the text of its doc comment) and a severity. See
-/// [`Diagnostic`](crate::diagnostic::Diagnostic).
+/// Defines the diagnostic codes of a format as an enum. Each code has a stable name, a meaning (the
+/// text of its doc comment) and a severity. See [`Diagnostic`](crate::diagnostic::Diagnostic).
 #[macro_export]
 macro_rules! codes {
     (
@@ -298,7 +298,7 @@ macro_rules! codes {
             /// All codes, in order of declaration.
             $vis const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// Returns the stable name for programs.
+            /// Returns the stable name that programs can rely on.
             $vis fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -308,7 +308,7 @@ macro_rules! codes {
                 match self { $(Self::$name => ::std::concat!($($doc),+).trim_ascii_start(),)+ }
             }
 
-            /// Returns the severity, which an option may change.
+            /// Returns the default severity, which options may change.
             $vis fn severity(self) -> $crate::diagnostic::Severity {
                 match self { $(Self::$name => $crate::diagnostic::Severity::$severity,)+ }
             }
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_a_name_a_meaning_and_a_severity() {
+    fn every_code_has_a_name_and_a_meaning_and_a_severity() {
         assert_eq!(Code::ALL, [Code::Missing, Code::Long]);
         assert_eq!(Code::Missing.to_string(), "E001");
         assert_eq!(Code::Missing.meaning(), "Something is missing.");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnostic_prints_its_severity_code_message_and_position() {
+    fn a_diagnostic_prints_its_severity_and_code_and_message_and_place() {
         let place = Place::span(3..7).path("a\nb").line(2);
         let diagnostic = Diagnostic::new(Code::Missing, place, "no size");
         assert_eq!(diagnostic.to_string(), "error[E001]: no size (a\\nb, line 2, offset 3)");

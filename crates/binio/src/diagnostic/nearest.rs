@@ -1,7 +1,7 @@
-//! Finding the name that was probably intended.
+//! Finding the name that was probably intended by a misspelt one.
 
-/// Finds the name that needs the fewest changes to become `text`: at most two, and at most half its
-/// number of characters.
+/// Finds the name that is most similar to `text`. At most two characters may differ, and at most
+/// half of those in `text`; otherwise, returns `None`.
 ///
 /// ```
 /// let names = ["exposure_time", "gain"];
@@ -16,7 +16,7 @@ pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) ->
     Some(near.1.as_ref().to_owned())
 }
 
-/// Returns the number of characters to change, add or remove.
+/// Returns the number of characters to change, add or remove to turn one string into the other.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

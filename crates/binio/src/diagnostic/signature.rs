@@ -1,6 +1,6 @@
-//! Recognising files of other formats by their first bytes, for messages.
+//! Recognising files of other formats by their first bytes, to name them in messages.
 
-/// Signatures of compressed files, which contain another file.
+/// Signatures of compressed files, which contain a single other file.
 const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
@@ -8,14 +8,15 @@ const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "an xz file"),
 ];
 
-/// Signatures of other files that users often keep next to those that this project reads.
+/// Signatures of other files that users often keep next to files of our formats.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive"),
     (b"SIMPLE  =", "a FITS file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
 ];
 
-/// Returns the kind of a compressed file that starts with `bytes`: `a gzip file`.
+/// Returns the kind of compressed file that starts with `bytes`, such as `a gzip file`, or `None`
+/// if it is not one of the known kinds.
 ///
 /// ```
 /// use binio::diagnostic::compression_by_signature;
@@ -27,7 +28,8 @@ pub fn compression_by_signature(bytes: &[u8]) -> Option<&'static str> {
     find(COMPRESSED, bytes)
 }
 
-/// Returns the kind of a file that starts with `bytes`, whether it is compressed or not: `a FITS file`.
+/// Returns the kind of file that starts with `bytes`, compressed or not, such as `a FITS file`, or
+/// `None` if it is not one of the known kinds.
 ///
 /// ```
 /// use binio::diagnostic::kind_by_signature;

@@ -8,8 +8,8 @@ use crate::error::count::count;
 
 /// The reason why an array cannot be described, read or written.
 ///
-/// Formats map the variants to their own errors and add the position: the messages do not mention a
-/// key or a file.
+/// Formats map the variants to their own errors and add the position, because the messages do not
+/// mention a key or a file.
 ///
 /// ```
 /// use binio::array::{ElementsError, Order, Strided};
@@ -20,51 +20,51 @@ use crate::error::count::count;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ElementsError {
-    /// The shape is impossible for any array, or does not fit the data.
+    /// The shape is invalid, or it cannot be used for the operation.
     Shape(String),
     /// The strides do not fit the shape.
     Strides(String),
-    /// The datatype is unknown, too large or too deeply nested.
+    /// The datatype is invalid, too large or too deeply nested, or it does not suit the operation.
     Datatype(String),
     /// The datatype contains Python objects, which are pointers.
     Object,
     /// Some elements are outside the data.
     Outside {
-        /// Offset of the lowest byte of any element, in bytes from the start of the data.
+        /// Offset of the first byte of the lowest element, in bytes from the start of the data.
         low: i128,
         /// Offset of the end of the highest element, in bytes from the start of the data.
         high: i128,
         /// Size of the data in bytes.
         len: u64,
     },
-    /// The requested element type differs from that of the array.
+    /// The elements cannot be read as the requested type.
     Type {
         /// The datatype of the array, as spelled by numpy.
         datatype: String,
-        /// The requested type.
+        /// The type that was requested.
         asked: &'static str,
     },
-    /// The size of a buffer differs from that of the elements.
+    /// The size of a buffer differs from that of all elements.
     BufferSize {
         /// Number of elements or bytes in the array.
         want: u64,
         /// Number of elements or bytes in the buffer.
         got: u64,
     },
-    /// A slice does not fit the shape or is invalid.
+    /// A slice is invalid, or it does not fit the shape.
     Slice(String),
     /// An element is not a valid value of its type.
     Element {
         /// Index of the element in C order.
         index: u64,
-        /// What was expected, and what was found.
+        /// The reason why the element is invalid.
         message: String,
     },
-    /// Some elements share bytes, so they cannot be written.
+    /// Some elements may share bytes, so the array cannot be written.
     Overlap,
-    /// The file requests more than the caller's limits allow.
+    /// An amount exceeds the caller's limits.
     Limit {
-        /// The limited quantity.
+        /// Description of the limited quantity.
         what: &'static str,
         /// The limit, in the unit of the quantity.
         limit: u64,
@@ -78,7 +78,7 @@ pub enum ElementsError {
     },
     /// The header of a `.npy` file is invalid.
     Npy(String),
-    /// The elements could not be written to the caller's output.
+    /// Writing to the caller's output failed.
     Output(Arc<io::Error>),
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for ElementsError {
             Self::Strides(message) => write!(f, "strides: {message}"),
             Self::Datatype(message) => write!(f, "datatype: {message}"),
             Self::Object => {
-                f.write_str("the datatype contains Python objects, which are not bytes")
+                f.write_str("the datatype contains Python objects, which cannot be stored as bytes")
             }
             Self::Outside { low, high, len } => {
                 write!(

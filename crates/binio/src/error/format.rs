@@ -1,4 +1,4 @@
-//! The errors of format crates, each of which has its own kinds.
+//! Error types for format crates, each of which defines its own kinds of errors.
 
 use std::io;
 
@@ -6,18 +6,19 @@ use crate::Error;
 
 /// The error kinds of a format, for use with [`error_type!`](crate::error_type).
 pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
-    /// Converts an error of this crate, whose offset is stored in the format's error. Limits and
-    /// system errors should be mapped to the same kinds.
+    /// Converts an error of this crate. It has no offset, because the format's error stores the
+    /// offset itself. If the format has its own kinds for limits and system errors, map them to
+    /// these.
     fn from_binio(error: Error) -> Self;
 
     /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. The
-    /// exit status of the command line is then 1 instead of 2.
+    /// command line then exits with status 1 instead of 2.
     fn is_bad_data(&self) -> bool;
 
-    /// Returns the error of the system, if that is the kind.
+    /// Returns the system error, or `None` for any other kind of error.
     fn io_error(&self) -> Option<&io::Error>;
 
-    /// Returns the kind of the `std::io::Error` that this becomes.
+    /// Returns the kind of the `std::io::Error` to which the error is converted.
     fn io_kind(&self) -> io::ErrorKind {
         match self.io_error() {
             Some(error) => error.kind(),
@@ -27,8 +28,8 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     }
 }
 
-/// Defines the error type of a format with its own kinds. It is the size of one pointer and
-/// contains the kind and the offset in the file.
+/// Defines the error type of a format, given the type of its error kinds. An error contains the
+/// kind and the offset in the file, and is as large as a pointer.
 ///
 /// ```
 /// use std::{fmt, io};
@@ -40,7 +41,7 @@ pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
 /// }
 ///
 /// binio::error_type! {
-///     /// Why a file cannot be read.
+///     /// The reason why a file cannot be read.
 ///     pub struct Error(ErrorKind);
 /// }
 ///
@@ -84,7 +85,7 @@ macro_rules! error_type {
         #[derive(Clone)]
         $vis struct $Error(::std::boxed::Box<($Kind, ::std::option::Option<u64>)>);
 
-        #[allow(unreachable_pub, reason = "the type may be private")]
+        #[allow(unreachable_pub, reason = "the error type may be private")]
         impl $Error {
             /// Creates an error without an offset.
             pub fn new(kind: $Kind) -> Self {
@@ -115,13 +116,13 @@ macro_rules! error_type {
                 $crate::FormatErrorKind::is_bad_data(self.kind())
             }
 
-            /// Returns the error of the system, if that is the kind.
+            /// Returns the system error, or `None` for any other kind of error.
             pub fn io_error(&self) -> ::std::option::Option<&::std::io::Error> {
                 $crate::FormatErrorKind::io_error(self.kind())
             }
         }
 
-        /// Writes one line. `{:#}` omits the offset.
+        /// Writes one line that ends with the offset. `{:#}` omits the offset.
         impl ::std::fmt::Display for $Error {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 ::std::write!(f, "{}", self.kind())?;
@@ -163,7 +164,8 @@ macro_rules! error_type {
         }
 
         impl ::std::convert::From<::std::io::Error> for $Error {
-            /// Recovers an error of this type that was passed through `std::io`.
+            /// Converts a system error, or recovers an error of this type that was passed through
+            /// `std::io`.
             fn from(error: ::std::io::Error) -> Self {
                 match error.downcast::<Self>() {
                     ::std::result::Result::Ok(ours) => ours,

@@ -1,8 +1,8 @@
-//! Errors that state the problem, its position, and the expected value.
+//! Errors that state the problem, its position and the expected value.
 //!
 //! An [`Error`] has a kind, the absolute offset in the source at which it happened, and a path of
-//! contexts (`block 3: used_size`) that callers add as they pass it on. It is displayed as one
-//! line:
+//! contexts (`block 3: used_size`), which callers add as they pass the error on. It is displayed as
+//! one line:
 //!
 //! ```text
 //! block 3: used_size: needs 8 bytes, found only 3 at offset 70
@@ -44,7 +44,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: its kind, its absolute offset, and a path of contexts.
 ///
-/// It is the size of one pointer, so it is cheap to return. Cloning is meant for readers that
+/// An error is as large as a pointer, so it is cheap to return. It can be cloned by readers that
 /// remember a failure.
 ///
 /// ```
@@ -68,7 +68,7 @@ struct Inner {
     path: Vec<Cow<'static, str>>,
 }
 
-/// The kinds of failure, which callers may handle in different ways.
+/// The kind of an error, which callers can match on.
 ///
 /// ```
 /// use binio::{Bytes, ErrorKind, ReadAt};
@@ -83,11 +83,11 @@ struct Inner {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An operation of the system failed.
+    /// An operation of the operating system failed.
     Io(Arc<io::Error>),
     /// Fewer bytes are available than needed.
     Truncated {
-        /// Number of bytes requested.
+        /// Number of bytes needed.
         needed: u64,
         /// Number of bytes available at the same offset.
         available: u64,
@@ -96,7 +96,7 @@ pub enum ErrorKind {
     Magic {
         /// The expected marker.
         expected: Box<[u8]>,
-        /// The bytes found instead; there may be fewer.
+        /// The bytes found instead, which may be fewer than expected.
         found: Box<[u8]>,
     },
     #[cfg(feature = "checksum")]
@@ -107,9 +107,9 @@ pub enum ErrorKind {
         /// The checksum of the data.
         computed: Digest,
     },
-    /// The file requests more than the caller's [`Limits`](crate::Limits) allow.
+    /// An amount in the file exceeds the caller's [`Limits`](crate::Limits).
     Limit {
-        /// The limited quantity.
+        /// Description of the limited quantity.
         what: &'static str,
         /// The limit, in the unit of the quantity.
         limit: u64,
@@ -118,7 +118,7 @@ pub enum ErrorKind {
     },
     /// There is not enough memory for a buffer that the limits allow.
     OutOfMemory {
-        /// The purpose of the buffer.
+        /// Description of the buffer.
         what: &'static str,
         /// Size of the buffer in bytes.
         requested: u64,
@@ -130,11 +130,12 @@ pub enum ErrorKind {
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
     Array(ElementsError),
-    /// Part of a remote source has not been fetched yet, see [`Window`](crate::source::Window).
+    /// These bytes of a remote source have not been fetched yet. See
+    /// [`Window`](crate::source::Window).
     NeedsData(Range<u64>),
-    /// Another process is changing the file, see `write::FileLock`.
+    /// Another process is changing the file. See `write::FileLock`.
     Locked,
-    /// The journal of a file belongs to another file, see `write::journal`.
+    /// The journal next to a file belongs to another file. See `write::journal`.
     ForeignJournal,
 }
 
@@ -144,7 +145,8 @@ impl Error {
         Self(Box::new(Inner { kind, offset: None, path: Vec::new() }))
     }
 
-    /// Creates an error for invalid bytes. The message says what was expected and what was found.
+    /// Creates an error for invalid bytes. The message should say what was expected and what was
+    /// found.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid(message.into()))
     }
@@ -154,7 +156,7 @@ impl Error {
         Self::new(ErrorKind::Unsupported(message.into()))
     }
 
-    /// Creates an error for fewer bytes than needed.
+    /// Creates an error for `needed` bytes of which only `available` are present.
     pub fn truncated(needed: u64, available: u64) -> Self {
         Self::new(ErrorKind::Truncated { needed, available })
     }
@@ -167,15 +169,16 @@ impl Error {
         self
     }
 
-    /// Adds `start` to the offset, for an error from code that only knew part of the source.
+    /// Adds `start` to the offset. Use it for errors of code that was given only the part of the
+    /// source from `start` onwards.
     #[must_use]
     pub fn within(mut self, start: u64) -> Self {
         self.0.offset = self.0.offset.map(|offset| start.saturating_add(offset));
         self
     }
 
-    /// Prepends `what` to the path. Call it from the inside out: first with `used_size`, then with
-    /// `block 3`.
+    /// Prepends `what` to the path of contexts. Inner contexts must be added before outer ones:
+    /// first `used_size`, then `block 3`.
     #[must_use]
     pub fn context(mut self, what: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(what.into());
@@ -192,7 +195,8 @@ impl Error {
         self.0.offset
     }
 
-    /// Separates the offset from the error, for errors that store it elsewhere.
+    /// Removes the offset from the error and returns both, for callers that store the offset
+    /// elsewhere.
     #[must_use]
     pub fn split_offset(mut self) -> (Self, Option<u64>) {
         let offset = self.0.offset.take();
@@ -211,7 +215,7 @@ impl Error {
         }
     }
 
-    /// Returns the error of the system, if that is the kind.
+    /// Returns the system error, or `None` for any other kind of error.
     pub fn io_error(&self) -> Option<&io::Error> {
         match self.kind() {
             ErrorKind::Io(error) => Some(error),
@@ -220,7 +224,8 @@ impl Error {
     }
 }
 
-/// Writes one line. `{:#}` omits the offset, for callers that print it in their own way.
+/// Writes one line that ends with the offset. `{:#}` omits the offset, for callers that print it in
+/// their own way.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for what in self.0.path.iter().rev() {
@@ -243,8 +248,8 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// Returns the cause of the system's error. The text of that error is part of ours, and the
-    /// error itself is in [`Error::kind`].
+    /// Returns the cause of a system error. The system error itself is not the source, because its
+    /// text is already part of this error's text; use [`Error::io_error`] to access it.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
             ErrorKind::Io(error) => error.source(),
@@ -285,7 +290,7 @@ impl fmt::Display for ErrorKind {
             }
             Self::Locked => f.write_str("another process is changing this file"),
             Self::ForeignJournal => f.write_str(
-                "the journal beside the file, with the suffix .undo-journal, belongs to another file: \
+                "the journal next to this file, with the suffix .undo-journal, belongs to another file: \
                  remove it if this file is the right one",
             ),
         }
@@ -293,7 +298,8 @@ impl fmt::Display for ErrorKind {
 }
 
 impl From<io::Error> for Error {
-    /// Recovers an error of this crate that was passed through `std::io`.
+    /// Converts a system error, or recovers an error of this crate that was passed through
+    /// `std::io`.
     fn from(error: io::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(ours) => ours,
@@ -345,14 +351,14 @@ impl From<Error> for io::Error {
 /// assert_eq!(error.to_string(), "used_size: needs 8 bytes, found only 3 at offset 70");
 /// ```
 pub trait Context<T> {
-    /// Prepends `what` to the path.
+    /// Prepends `what` to the path of contexts of an error.
     ///
     /// # Errors
     ///
     /// Returns the error of `self`, with the context added.
     fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T>;
 
-    /// Like `context`, but only calls `what` on failure, for text that is costly to build.
+    /// Like `context`, but only calls `what` on failure, for contexts that are costly to build.
     ///
     /// # Errors
     ///
@@ -383,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn offset_in_a_part_is_converted_to_an_offset_in_the_whole() {
+    fn an_offset_in_a_part_is_converted_to_an_offset_in_the_whole() {
         assert_eq!(Error::invalid("odd").at(7).within(100).offset(), Some(107));
         assert_eq!(Error::invalid("odd").at(7).within(u64::MAX).offset(), Some(u64::MAX));
         assert_eq!(Error::invalid("odd").within(100).offset(), None);
@@ -399,7 +405,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "adler32")]
-    fn every_kind_prints_the_expected_and_the_actual_value() {
+    fn every_kind_of_error_prints_the_expected_and_the_actual_value() {
         let digest = |bytes: &[u8]| Digest::from_bytes(Algorithm::Adler32, bytes).unwrap();
         let cases = [
             (
@@ -440,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_system_error_prints_once() {
+    fn the_message_of_a_system_error_is_printed_only_once() {
         let error = Error::from(io::Error::new(io::ErrorKind::NotFound, "gone"));
         assert_eq!(error.to_string(), "gone");
         assert!(std::error::Error::source(&error).is_none());
@@ -489,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_format_error_prints_its_offset_once() {
+    fn a_format_error_prints_its_offset_only_once() {
         let error = Wrapped::from(Error::truncated(2, 1).at(5));
         assert_eq!(error.to_string(), "needs 2 bytes, found only 1 at offset 5");
         assert_eq!(format!("{error:?}"), error.to_string());
@@ -512,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_in_the_bytes_of_a_file_count_as_bad_data() {
+    fn only_errors_in_the_content_of_a_file_count_as_bad_data() {
         assert!(Error::invalid("odd").is_bad_data());
         assert!(Error::truncated(2, 1).is_bad_data());
         assert!(!Error::unsupported("new").is_bad_data());
@@ -522,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_one_pointer_wide() {
+    fn an_error_is_as_large_as_a_pointer() {
         assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
     }
 }

@@ -1,7 +1,7 @@
-//! Byte order of single numbers and of arrays.
+//! The byte order of numbers.
 //!
 //! The same four bytes represent different numbers, depending on the byte order of the format or
-//! the field:
+//! field:
 //!
 //! ```text
 //! bytes          00 00 01 02
@@ -9,9 +9,8 @@
 //! Endian::Little 02010000 = 33619968     least significant byte first
 //! ```
 //!
-//! [`ByteReader::read`](crate::number::ByteReader::read) reads single numbers. [`decode_into`] and,
-//! in place, [`swap_in_place`] convert arrays in one pass at memory speed, rather than reading
-//! numbers one by one.
+//! [`ByteReader::read`](crate::number::ByteReader::read) reads single numbers. To convert whole
+//! arrays in a single fast pass, use [`decode_into`] or, in place, [`swap_in_place`].
 
 use std::borrow::Cow;
 
@@ -44,12 +43,12 @@ impl Endian {
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 }
 
-/// A number with a byte order: `u8` to `u128`, `i8` to `i128`, `f32`, `f64`.
+/// A number type with a byte order: `u8` to `u128`, `i8` to `i128`, `f32` or `f64`.
 ///
-/// The trait is sealed: numbers are decoded by the `byteorder` crate, which is not part of this
-/// API.
+/// The trait is sealed, because the `byteorder` crate, which decodes the numbers, is not part of
+/// this API.
 pub trait Scalar: sealed::Number {
-    /// Size of a number in bytes.
+    /// Size of a number of this type in bytes.
     const SIZE: usize = size_of::<Self>();
 }
 
@@ -58,7 +57,7 @@ mod sealed {
 
     use super::Endian;
 
-    /// Conversions for every scalar. The lengths of `from` and `to` must match the size of the
+    /// Conversions for every number type. The lengths of `from` and `to` must match the size of the
     /// numbers exactly.
     pub trait Number: bytemuck::Pod + PartialEq + PartialOrd + Debug + Send + Sync {
         fn get(from: &[u8], endian: Endian) -> Self;
@@ -131,7 +130,7 @@ macro_rules! single_byte_scalars {
 
 single_byte_scalars!(u8, i8);
 
-/// Decodes an array of numbers into a buffer.
+/// Decodes an array of numbers into `out`.
 ///
 /// ```
 /// use binio::Endian;
@@ -145,8 +144,8 @@ single_byte_scalars!(u8, i8);
 ///
 /// # Errors
 ///
-/// Fails with [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is shorter than the numbers,
-/// and with [`Invalid`](crate::ErrorKind::Invalid) if it is longer.
+/// Fails with [`Truncated`](crate::ErrorKind::Truncated) if `bytes` is too short for the length of
+/// `out`, and with [`Invalid`](crate::ErrorKind::Invalid) if it is too long.
 pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Result<()> {
     let needed = size_of_val(out);
     if bytes.len() < needed {
@@ -164,8 +163,8 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     Ok(())
 }
 
-/// Returns the bytes as an array of numbers. They are borrowed if their byte order and alignment
-/// are right, and copied otherwise.
+/// Decodes an array of numbers. The bytes are borrowed if their byte order and alignment are those
+/// of the machine, and copied otherwise.
 ///
 /// ```
 /// use binio::Endian;
@@ -191,8 +190,8 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
     Ok(Cow::Owned(numbers))
 }
 
-/// Reverses the bytes of each number of `width` bytes. The width must be 1, 2, 4, 8 or 16. For
-/// complex numbers, use the width of their parts.
+/// Reverses the bytes of each number in an array of `width`-byte numbers. The width must be 1, 2,
+/// 4, 8 or 16. For complex numbers, use the width of their parts.
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4];
@@ -221,7 +220,8 @@ pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     Ok(())
 }
 
-/// Works on fixed-size arrays, so that the compiler can use vector shuffles.
+/// Swaps each number with `swap`. It works on fixed-size arrays, so that the compiler can use
+/// vector shuffles.
 fn swap_each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N])
 where
     [u8; N]: bytemuck::Pod,
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_swap_reverses_each_number() {
+    fn miri_swapping_reverses_the_bytes_of_each_number() {
         for width in [1, 2, 4, 8, 16] {
             let bytes: Vec<u8> = (0..48).collect();
             let mut swapped = bytes.clone();

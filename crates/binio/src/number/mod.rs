@@ -1,4 +1,4 @@
-//! Numbers with a byte order, and a cursor that reads them.
+//! Decoding numbers in either byte order, alone, in arrays, or one after the other from a slice.
 
 pub(crate) mod endian;
 mod reader;

@@ -6,8 +6,8 @@ use crate::{Endian, Error, ErrorKind, Result};
 
 /// A cursor that reads consecutive fields from a slice.
 ///
-/// It knows the offset of the slice in its source, so every error contains an absolute offset. It
-/// never panics, and a failed read does not move it.
+/// The cursor knows the offset of the slice in its source, so its errors contain absolute offsets.
+/// It never panics, and a failed read does not move it.
 ///
 /// ```
 /// use binio::number::ByteReader;
@@ -44,7 +44,7 @@ impl<'a> ByteReader<'a> {
         Self { rest: data, offset }
     }
 
-    /// Returns the absolute offset of the next byte. It saturates near `u64::MAX`, but no source is
+    /// Returns the absolute offset of the next byte. It saturates at `u64::MAX`, but no source is
     /// that long.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -81,7 +81,7 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Truncated`](ErrorKind::Truncated) if fewer bytes are left than the number has.
+    /// Fails with [`Truncated`](ErrorKind::Truncated) if too few bytes are left for the number.
     pub fn read<T: Scalar>(&mut self, endian: Endian) -> Result<T> {
         self.take(T::SIZE).map(|bytes| T::get(bytes, endian))
     }
@@ -95,7 +95,7 @@ impl<'a> ByteReader<'a> {
         self.take(n).map(drop)
     }
 
-    /// Skips a marker.
+    /// Skips a marker, and checks that it is present.
     ///
     /// # Errors
     ///
@@ -111,8 +111,8 @@ impl<'a> ByteReader<'a> {
         Err(Error::new(kind).at(self.offset))
     }
 
-    /// Returns a new cursor over the next `n` bytes and skips them. Reads from the new cursor
-    /// cannot go past these bytes.
+    /// Skips the next `n` bytes and returns a new cursor over them, which cannot read past these
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_fields_are_read_one_after_the_other() {
+    fn miri_fields_are_read_in_order() {
         let mut reader = ByteReader::at(&[1, 0, 2, 3, 0, 0, 0, 9, 9], 10);
         assert_eq!(reader.read::<u8>(Endian::Big).unwrap(), 1);
         assert_eq!(reader.read::<u16>(Endian::Big).unwrap(), 2);
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_reader_ends_at_its_length_and_keeps_the_offset() {
+    fn a_child_reader_ends_after_its_bytes_and_reports_absolute_offsets() {
         let mut parent = ByteReader::at(b"abcdef", 20);
         parent.skip(1).unwrap();
         let mut child = parent.child(3).unwrap();
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn remaining_bytes_are_an_error() {
+    fn finishing_with_remaining_bytes_is_an_error() {
         let error = ByteReader::at(b"ab", 5).finish().unwrap_err();
         assert_eq!(error.to_string(), "expected the end, found 2 more bytes at offset 5");
     }
 
     #[test]
-    fn the_offset_saturates() {
+    fn the_offset_saturates_instead_of_overflowing() {
         let mut reader = ByteReader::at(b"ab", u64::MAX);
         reader.skip(2).unwrap();
         assert_eq!(reader.offset(), u64::MAX);

@@ -13,7 +13,8 @@ pub enum ColorMap {
     Inferno,
 }
 
-/// Colours at 17 equal distances, as 0xrrggbb. Source: the colour maps of matplotlib, which are in the public domain.
+/// 17 equidistant colours, as 0xrrggbb. They are from the colour maps of matplotlib, which are in
+/// the public domain.
 type Table = [u32; 17];
 
 const VIRIDIS: Table = [
@@ -29,8 +30,8 @@ const INFERNO: Table = [
 ];
 
 impl ColorMap {
-    /// Returns the colour of a value between 0 and 1 as red, green and blue. Other values have the colour of the
-    /// nearer end, and NaN that of 0.
+    /// Returns the colour of a value from 0 to 1 as red, green and blue. Values outside this range
+    /// have the colour of the nearer end, and NaN has that of 0.
     pub fn color(self, value: f64) -> [u8; 3] {
         let value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
         match self {
@@ -52,7 +53,7 @@ fn interpolated(table: &Table, value: f64) -> [u8; 3] {
     })
 }
 
-/// Rounds a number between 0 and 255.
+/// Rounds a number from 0 to 255 to the nearest integer.
 fn rounded(value: f64) -> u8 {
     value.round() as u8
 }

@@ -1,8 +1,8 @@
-//! Statistics and the shape of a one-dimensional array.
+//! Summarising a one-dimensional array for drawing.
 
 use crate::picture::stretch::percentile;
 
-/// A one-dimensional array in the size of a drawing.
+/// A one-dimensional array, summarised to the width of a drawing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// The smallest and the largest value, including infinities, or `None` if all values are NaN.
@@ -11,11 +11,12 @@ pub struct Curve {
     pub median: Option<f64>,
     /// The number of NaNs.
     pub nan: u64,
-    /// The finite values in each column, or `None` for a column without any.
+    /// The smallest and the largest finite value of each column, or `None` for a column without
+    /// finite values.
     pub columns: Vec<Option<Span>>,
 }
 
-/// The smallest and the largest of some values.
+/// The smallest and the largest of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The smallest value.
@@ -34,7 +35,8 @@ impl Span {
 }
 
 impl Curve {
-    /// Summarises values, with at most `max_columns` columns of equally many values.
+    /// Summarises values in at most `max_columns` columns, each of which covers the same number of
+    /// values, except possibly the last.
     ///
     /// ```
     /// use binio::picture::{Curve, Span};

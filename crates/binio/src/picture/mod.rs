@@ -1,4 +1,4 @@
-//! Pictures of two-dimensional arrays, and curves of one-dimensional ones.
+//! Drawing two-dimensional arrays as pictures, and one-dimensional arrays as curves.
 //!
 //! ```text
 //! bytes of the elements ──► Reducer ──► Plane   means of square blocks, NaN where nothing is known
@@ -9,8 +9,9 @@
 //! bytes of the elements ──► Values ──► Curve    statistics, and the extremes of each column
 //! ```
 //!
-//! The elements are passed as the bytes of a `.npy` file without its header, so every format can provide them in one
-//! pass and with little memory. Nothing here knows about terminals or file formats of pictures.
+//! The elements are passed as the bytes of a `.npy` file without its header, which every format can
+//! produce in one pass and with little memory. This module does not depend on terminals or image
+//! file formats.
 //!
 //! ```
 //! use binio::array::{Datatype, Order};

@@ -1,4 +1,4 @@
-//! Drawing arrays of any format, from the `.npy` file that the format writes.
+//! Drawing an array of any format by interpreting the `.npy` file that the format writes.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,9 @@ use crate::array::{ElementsError, npy};
 use crate::picture::{Plane, Reducer, Values};
 
 impl Plane {
-    /// Draws an image with at most `max_side` pixels per side. `write` writes it as a `.npy` file: first the header,
-    /// in one piece, then the elements. Elements for which the mask is `true` are left out.
+    /// Draws a two-dimensional array with at most `max_side` pixels per side. `write` must write it
+    /// as a `.npy` file: first the whole header in one piece, then the elements. Elements for which
+    /// the mask is `true` are ignored.
     ///
     /// ```
     /// use binio::array::{ByteOrder, Datatype, Order, npy};
@@ -29,7 +30,7 @@ impl Plane {
     ///
     /// # Errors
     ///
-    /// Same as [`Reducer::new`]. Also fails if `write` fails.
+    /// Same as [`Reducer::new`]. Also fails if `write` fails or writes no header.
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -44,12 +45,12 @@ impl Plane {
 }
 
 impl Values {
-    /// Returns the values of a one-dimensional array. `write` writes it as a `.npy` file: first the header, in one
-    /// piece, then the elements. Elements for which the mask is `true` are NaN.
+    /// Returns the values of an array. `write` must write it as a `.npy` file: first the whole
+    /// header in one piece, then the elements. Elements for which the mask is `true` become NaN.
     ///
     /// # Errors
     ///
-    /// Same as [`Values::new`]. Also fails if `write` fails.
+    /// Same as [`Values::new`]. Also fails if `write` fails or writes no header.
     pub fn from_npy<E: From<io::Error>>(
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         mask: Option<Vec<bool>>,
@@ -68,8 +69,8 @@ impl Values {
     }
 }
 
-/// Interprets a `.npy` file while it is written. `start` is called with the header, `push` with the bytes of the
-/// elements in pieces.
+/// Interprets a `.npy` file while it is being written. Calls `start` with the header, then `push`
+/// with the bytes of the elements in pieces. Returns the result of `start`, as modified by `push`.
 fn read<E: From<io::Error>, T>(
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     start: impl FnOnce(&npy::Header) -> Result<T, ElementsError>,
@@ -81,7 +82,8 @@ fn read<E: From<io::Error>, T>(
     Ok(state?)
 }
 
-/// A writer that interprets a `.npy` file. The first piece is expected to be the header.
+/// A writer that interprets a `.npy` file. The first write must contain the whole header and
+/// nothing else.
 struct Reading<S, T, P> {
     start: Option<S>,
     state: Option<T>,

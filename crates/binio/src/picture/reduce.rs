@@ -23,7 +23,8 @@ impl Plane {
         self.height
     }
 
-    /// Returns the number of elements of the array along each side of a pixel. It is 1 if the picture is not reduced.
+    /// Returns the number of elements along each side of the square block that a pixel represents.
+    /// It is 1 if the picture is not reduced.
     pub fn step(&self) -> u64 {
         self.step
     }
@@ -49,8 +50,8 @@ impl Plane {
 
 /// Computes the [`Plane`] of an array in one pass over its elements.
 ///
-/// If the array is larger than the picture, each pixel is the mean of a square block of elements, not counting NaN.
-/// The blocks at the right and at the bottom may be cut off by the edge.
+/// If the array is larger than the picture, each pixel is the mean of a square block of elements,
+/// except those that are NaN. The blocks at the right and bottom edges may be incomplete.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     elements: Elements,
@@ -58,7 +59,7 @@ pub struct Reducer {
     order: Order,
 }
 
-/// The elements of an array, in the order in which they are pushed.
+/// Decodes the elements of an array in the order in which they are pushed.
 #[derive(Clone, Debug)]
 struct Elements {
     values: Values,
@@ -67,7 +68,7 @@ struct Elements {
     index: usize,
 }
 
-/// The pixels so far.
+/// Collects elements into pixels.
 #[derive(Clone, Debug)]
 struct Cells {
     rows: u64,
@@ -82,14 +83,18 @@ struct Cells {
 }
 
 impl Reducer {
-    /// Starts the picture of an array. Neither side will have more than `max_side` pixels.
+    /// Creates a reducer for an array. Neither side of the picture will have more than `max_side`
+    /// pixels.
     ///
-    /// `order` is the order in which the elements are pushed. The memory needed is 8 bytes per pixel.
+    /// `order` is the order in which the elements are pushed. The reducer needs about 8 bytes of
+    /// memory per pixel.
     ///
     /// # Errors
     ///
-    /// - [`ElementsError::Datatype`] if the elements are neither numbers, booleans, dates nor time spans
-    /// - [`ElementsError::Shape`] if the array does not have two dimensions, or has no elements
+    /// - Fails with [`ElementsError::Datatype`] if the elements are not real numbers, booleans,
+    ///   dates or time spans.
+    /// - Fails with [`ElementsError::Shape`] if the array does not have two dimensions, or has no
+    ///   elements.
     pub fn new(
         datatype: &Datatype,
         shape: &[u64],
@@ -117,15 +122,16 @@ impl Reducer {
         Ok(Self { elements: Elements { values, mask: None, index: 0 }, cells, order })
     }
 
-    /// Ignores the elements for which the mask is `true`. The mask has the order of the elements.
+    /// Ignores the elements for which the mask is `true`. The mask is in the same order as the
+    /// elements that are pushed.
     #[must_use]
     pub fn mask(mut self, mask: Option<Vec<bool>>) -> Self {
         self.elements.mask = mask;
         self
     }
 
-    /// Adds the bytes of the next elements, in the byte order of the datatype. They may end inside an element. Bytes
-    /// after the last element of the array are ignored.
+    /// Adds the bytes of the next elements, in the byte order of the datatype. A call may end in
+    /// the middle of an element. Bytes after the last element of the array are ignored.
     pub fn push(&mut self, bytes: &[u8]) {
         let Elements { values, mask, index } = &mut self.elements;
         values.push(bytes, |value| {
@@ -135,7 +141,8 @@ impl Reducer {
         });
     }
 
-    /// Returns the picture. A pixel is NaN if none of its elements were pushed.
+    /// Returns the picture. A pixel is NaN if it has no elements that were pushed, unless they are
+    /// masked or NaN.
     pub fn finish(mut self) -> Plane {
         let width = self.cells.blocks.len();
         let height = self.cells.rows.div_ceil(self.cells.step) as usize;
@@ -195,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_block_means_even_if_the_last_blocks_are_smaller() {
+    fn pixels_are_the_means_of_blocks_even_if_the_last_blocks_are_smaller() {
         let found = plane(&[3, 3], Order::C, 2, &[1, 3, 9, 5, 7, 11, 2, 4, 6]);
         assert_eq!((found.width(), found.height(), found.step()), (2, 2, 2));
         assert_eq!(found.values(), [4.0, 10.0, 3.0, 6.0]);
@@ -209,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn masked_elements_and_nan_are_ignored_and_empty_blocks_are_nan() {
+    fn masked_elements_and_nan_are_ignored_and_pixels_without_values_are_nan() {
         let mask = vec![false, true, false, true];
         let mut reducer =
             Reducer::new(&Datatype::of::<f32>(), &[2, 2], Order::C, 1).unwrap().mask(Some(mask));
@@ -229,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_without_elements_or_with_other_dimensions_are_rejected() {
+    fn arrays_without_elements_or_without_exactly_two_dimensions_are_rejected() {
         for (shape, message) in [
             (&[][..], "a picture has 2 dimensions, but the array has 0"),
             (&[2, 3, 4], "a picture has 2 dimensions, but the array has 3"),
@@ -241,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_shape_needs_memory_only_for_the_picture() {
+    fn a_huge_array_needs_memory_only_for_its_picture() {
         let reducer =
             Reducer::new(&Datatype::of::<u8>(), &[1 << 60, 1 << 60], Order::C, 16).unwrap();
         assert_eq!(reducer.finish().values().len(), 256);

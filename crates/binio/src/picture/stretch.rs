@@ -6,30 +6,31 @@ use crate::picture::{ColorMap, Plane};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Range {
-    /// Two percentiles of the finite values, such as 0.5 and 99.5. They are interpolated linearly, as by default in
-    /// `numpy.percentile`.
+    /// The values at two percentiles of the finite values, such as 0.5 and 99.5. As in
+    /// `numpy.percentile` by default, percentiles are interpolated linearly.
     Percentiles(f64, f64),
     /// Two values in the units of the array.
     Values(f64, f64),
 }
 
-/// The relation between a value and its brightness. The functions and their constants are those of the stretches in
-/// `astropy.visualization`.
+/// The relation between value and brightness. The functions and their constants are the same as
+/// those of the stretches in `astropy.visualization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scale {
     /// Brightness is proportional to the value.
     #[default]
     Linear,
-    /// Square root.
+    /// Brightness is the square root of the value.
     Sqrt,
-    /// `log(1000 x + 1) / log(1001)`.
+    /// The brightness of the value x is `log(1000 x + 1) / log(1001)`.
     Log,
-    /// `asinh(10 x) / asinh(10)`, which is linear for faint values and logarithmic for bright ones.
+    /// The brightness of the value x is `asinh(10 x) / asinh(10)`, which is linear for faint values
+    /// and logarithmic for bright ones.
     Asinh,
 }
 
-/// The mapping of values to brightness: a range and a scale.
+/// The mapping from values to brightness, which consists of a range and a scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// The values that become black and white.
@@ -39,14 +40,14 @@ pub struct Stretch {
 }
 
 impl Default for Stretch {
-    /// Linear from the percentile 0.5 to the percentile 99.5.
+    /// Returns a linear scale between the percentiles 0.5 and 99.5.
     fn default() -> Self {
         Self { range: Range::Percentiles(0.5, 99.5), scale: Scale::Linear }
     }
 }
 
 impl Scale {
-    /// Returns the brightness of a value between 0 and 1.
+    /// Returns the brightness, from 0 to 1, of a value from 0 to 1.
     pub fn apply(self, value: f64) -> f64 {
         match self {
             Self::Linear => value,
@@ -58,7 +59,8 @@ impl Scale {
 }
 
 impl Stretch {
-    /// Returns the values that become black and white, or `None` if they are percentiles and no value is finite.
+    /// Returns the values that become black and white. Returns `None` if they are given as
+    /// percentiles and no value is finite.
     pub fn limits(&self, values: &[f64]) -> Option<(f64, f64)> {
         match self.range {
             Range::Values(low, high) => Some((low, high)),
@@ -70,10 +72,10 @@ impl Stretch {
         }
     }
 
-    /// Returns the brightness of a value, given the [limits](Self::limits). If the limits are equal, values at the
-    /// limit are mid-grey. NaN remains NaN.
+    /// Returns the brightness of a value, from 0 to 1, given the [limits](Self::limits). If both
+    /// limits are equal, a value at the limit becomes mid-grey. NaN remains NaN.
     pub fn brightness(&self, value: f64, (low, high): (f64, f64)) -> f64 {
-        // Compute with halves, because the difference of two finite values may be infinite.
+        // Halve the numbers, because the difference of two finite numbers may be infinite.
         let (value, low, high) = (value / 2.0, low / 2.0, high / 2.0);
         let linear = (value - low) / (high - low);
         let is_at_limits = linear.is_nan() && !value.is_nan();
@@ -82,7 +84,8 @@ impl Stretch {
     }
 }
 
-/// Returns a percentile of finite values in any order, or `None` if there are none.
+/// Returns a percentile of values in any order, or `None` if there are no values. The values must
+/// not be NaN.
 pub(super) fn percentile(values: &mut [f64], percent: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let position = percent.clamp(0.0, 100.0) / 100.0 * last as f64;
@@ -97,8 +100,8 @@ pub(super) fn percentile(values: &mut [f64], percent: f64) -> Option<f64> {
 }
 
 impl Plane {
-    /// Returns the pixels as bytes: red, green, blue and opacity of each pixel, row by row. NaN is transparent, all
-    /// other values are opaque.
+    /// Returns the red, green, blue and opacity bytes of each pixel, row by row. NaN is
+    /// transparent, and all other values are opaque.
     pub fn to_rgba(&self, stretch: &Stretch, colors: ColorMap) -> Vec<u8> {
         let limits = stretch.limits(self.values()).unwrap_or_default();
         let pixel = |&value: &f64| {
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_limits_produce_mid_grey_and_outside_values_are_clamped() {
+    fn equal_limits_produce_mid_grey_and_values_outside_the_limits_are_clamped() {
         let stretch = Stretch::default();
         assert_eq!(stretch.brightness(7.0, (7.0, 7.0)), 0.5);
         assert_eq!(stretch.brightness(9.0, (7.0, 7.0)), 1.0);

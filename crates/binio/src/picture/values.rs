@@ -1,22 +1,25 @@
-//! Turning the bytes of elements into floats.
+//! Converting the bytes of elements to floats.
 
 use crate::array::{Datatype, ElementsError, Number, ScalarKind, ScalarType};
 use crate::error::elements::datatype as invalid;
 
-/// Turns the bytes of consecutive elements, in pieces of any length, into floats.
+/// Converts the bytes of consecutive elements to floats. They can be passed in pieces of any
+/// length.
 #[derive(Clone, Debug)]
 pub struct Values {
     scalar: ScalarType,
-    /// The beginning of an element whose end is in the next piece.
+    /// The beginning of an element whose remaining bytes are in the next piece.
     rest: Vec<u8>,
 }
 
 impl Values {
-    /// Starts with the first element. The bytes are expected in the byte order of the datatype.
+    /// Creates a converter for elements of the given type. It expects their bytes in the byte order
+    /// of the type.
     ///
     /// # Errors
     ///
-    /// [`ElementsError::Datatype`] if the elements are neither numbers, booleans, dates nor time spans.
+    /// Fails with [`ElementsError::Datatype`] if the elements are not real numbers, booleans, dates
+    /// or time spans, or if they are C's `long double`.
     pub fn new(datatype: &Datatype) -> Result<Self, ElementsError> {
         let reason = match datatype.as_scalar() {
             None => "an array of records has no picture: select a field",
@@ -35,8 +38,8 @@ impl Values {
         Err(invalid(format!("{reason}; the type is {datatype}")))
     }
 
-    /// Calls `each` with the value of each element that is now complete. A date or time span that is not a time is
-    /// NaN.
+    /// Adds bytes, and calls `each` with the value of each element that is now complete. A date or
+    /// time span that is NaT becomes NaN.
     pub fn push(&mut self, mut bytes: &[u8], mut each: impl FnMut(f64)) {
         let size = self.scalar.size() as usize;
         if !self.rest.is_empty() {
@@ -78,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_be_split_at_any_byte() {
+    fn elements_may_be_split_between_pieces_at_any_byte() {
         assert_eq!(values(">u2", &[&[0], &[1, 0], &[2], &[], &[0, 3, 0]]), [1.0, 2.0, 3.0]);
         assert_eq!(values(">u4", &[&[0], &[0], &[1], &[2, 0]]), [258.0]);
     }
@@ -92,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn unsupported_types_are_rejected_by_name() {
+    fn unsupported_types_are_rejected_with_their_name() {
         for (datatype, reason) in [
             ("<c16", "complex numbers have no picture; the type is <c16"),
             ("|S5", "only numbers, booleans, dates and time spans have a picture; the type is |S5"),
