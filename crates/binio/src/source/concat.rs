@@ -1,4 +1,4 @@
-//! Reading several sources as a single one.
+//! Reading several sources as a single source.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::{ReadAt, Result};
 
 /// Several sources, one after another, read as a single source.
 ///
-/// Errors from a part contain offsets within that part.
+/// Errors from reading a part contain offsets within that part.
 ///
 /// ```
 /// use binio::ReadAt;
@@ -20,7 +20,7 @@ use crate::{ReadAt, Result};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Concat<S> {
-    /// The parts, each with the offset of its end.
+    /// The parts, each with its end offset in the whole source.
     parts: Vec<(u64, S)>,
 }
 
@@ -35,8 +35,8 @@ impl<S: ReadAt> Concat<S> {
         Self { parts: sources.into_iter().map(with_end).collect() }
     }
 
-    /// Returns the parts that a range overlaps, each with the overlapping range relative to the
-    /// part.
+    /// Returns the parts that overlap a range. Each comes with the overlapping range, relative to
+    /// the start of the part.
     fn split(&self, range: Range<u64>) -> impl Iterator<Item = (&S, Range<u64>)> {
         let first = self.parts.partition_point(|(end, _)| *end <= range.start);
         let parts = self.parts.get(first..).unwrap_or_default();
@@ -62,7 +62,7 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         check_range(self.len(), offset, len)?;
         let mut rest = buf;
         for (source, range) in self.split(offset..offset + len) {
-            // This is the length of a part of `buf`, so it fits in a `usize`.
+            // The length of this part of `buf` fits in a `usize`.
             let here = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let (part, after) = rest.split_at_mut(here);
             source.read_exact_at(part, range.start)?;
@@ -75,7 +75,8 @@ impl<S: ReadAt> ReadAt for Concat<S> {
         self.parts.iter().map(|(_, source)| source.gap_worth_reading()).max().unwrap_or(0)
     }
 
-    /// At most 1 MiB, because bytes are copied even from memory.
+    /// Returns the smallest preferred piece of any part, but at most 1 MiB, because bytes are
+    /// copied even from memory.
     fn preferred_piece(&self) -> usize {
         let pieces = self.parts.iter().map(|(_, source)| source.preferred_piece());
         pieces.min().unwrap_or(usize::MAX).min(1 << 20)
@@ -97,7 +98,7 @@ mod tests {
     use crate::source::suite;
 
     #[test]
-    fn parts_read_as_a_single_source() {
+    fn concatenated_parts_read_as_a_single_source() {
         let data: Vec<u8> = (0..40).collect();
         for cuts in [&[][..], &[0], &[40], &[1, 1, 2], &[0, 13, 13, 39], &[10, 20, 30]] {
             let ends = cuts.iter().copied().chain([40]);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::source::check_range;
 use crate::{Context, Error, ReadAt, Result, check_limit};
 
-/// Maximum number of bytes to read from a file that reports a size of 0.
+/// Maximum number of bytes to read into memory from a file that reports a size of 0.
 pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 
 /// A regular file, read with `pread` (`seek_read` on Windows).
@@ -36,13 +36,13 @@ pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 pub struct FileSource {
     pub(crate) file: File,
     pub(crate) len: u64,
-    /// The whole content of a file that reports a size of 0; otherwise empty.
+    /// The whole content of a file that reports a size of 0. It is empty for any other file.
     content: Bytes,
 }
 
 impl FileSource {
     /// Opens a file for reading. Only regular files can be read by position. Some file systems,
-    /// such as `/proc`, report a size of 0 for files that have content: such a file is read into
+    /// such as `/proc`, report a size of 0 for files that have content; these files are read into
     /// memory, up to 1 GiB.
     ///
     /// # Errors
@@ -50,14 +50,15 @@ impl FileSource {
     /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be opened, with
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for pipes, devices and directories, and with
     /// [`Limit`](crate::ErrorKind::Limit) if a file that reports a size of 0 has more than 1 GiB of
-    /// content. The message contains the path.
+    /// content. The error message contains the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let open = || Self::new(open_regular(path)?)?.with_content();
         open().with_context(|| path.display().to_string())
     }
 
-    /// Wraps a file that is open for reading. Fails unless it is a regular file.
+    /// Wraps an open file, and reads its content into memory if its reported size is 0. Fails
+    /// unless it is a regular file.
     #[cfg(all(feature = "write", unix))]
     pub(crate) fn regular(file: File) -> Result<Self> {
         let metadata = file.metadata()?;
@@ -76,8 +77,8 @@ impl FileSource {
         Ok(self)
     }
 
-    /// Wraps a file that is open for reading. The file's cursor is not used, but on Windows it is
-    /// moved.
+    /// Wraps a file that is open for reading. Reads do not depend on the file's cursor, but on
+    /// Windows they move it.
     ///
     /// # Errors
     ///
@@ -87,14 +88,16 @@ impl FileSource {
         Ok(Self { file, len, content: Bytes::new() })
     }
 
-    /// Returns the error for a read that reached the end of a file truncated after it was opened.
+    /// Returns the error for a read that reached the end of the file because the file was truncated
+    /// after it was opened.
     fn cut_short(&self, needed: u64, offset: u64) -> Error {
         let now = self.file.metadata().map_or(0, |metadata| metadata.len());
         Error::truncated(needed, now.saturating_sub(offset)).at(offset)
     }
 }
 
-/// Opens a regular file. Checks the type first, since opening a pipe would wait for its writer.
+/// Opens a regular file. Checks the type of the file first, since opening a pipe would wait for a
+/// writer.
 pub(super) fn open_regular(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(not_regular());
@@ -156,7 +159,7 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result
     Ok(())
 }
 
-/// The standard library cannot read by position on other systems.
+/// Fails, since the standard library cannot read by position on other systems.
 #[cfg(not(any(unix, windows)))]
 fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -195,7 +198,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_file_that_reports_no_size_is_read_to_its_end() {
+    fn a_file_that_reports_a_size_of_0_is_read_to_its_end() {
         let path = "/proc/filesystems";
         assert_eq!(fs::metadata(path).unwrap().len(), 0);
         let source = FileSource::open(path).unwrap();

@@ -1,4 +1,4 @@
-//! Recording which ranges are read, to measure the cost of remote access.
+//! Recording which ranges of a source are read, to measure the cost of remote access.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,9 @@ use crate::{ReadAt, Result};
 /// A source that records every range read from it, so that tests can check the cost of an
 /// operation.
 ///
-/// It always behaves like a file. [`is_memory`](ReadAt::is_memory) returns `false` even for a
-/// source in memory, so that readers make all the reads that a file would require.
+/// It behaves like a file even if the underlying source is in memory:
+/// [`is_memory`](ReadAt::is_memory) returns `false`, so that readers make all the reads that a file
+/// would require.
 ///
 /// ```
 /// use binio::{Bytes, ReadAt};
@@ -31,17 +32,17 @@ pub struct ReadLog<S> {
 }
 
 impl<S> ReadLog<S> {
-    /// Starts recording the reads of a source.
+    /// Wraps a source to record its reads.
     pub fn new(source: S) -> Self {
         Self { source, ranges: Mutex::default() }
     }
 
-    /// Returns the ranges read so far, in order, including failed reads.
+    /// Returns the ranges of all reads so far, in order, including failed reads.
     pub fn ranges(&self) -> Vec<Range<u64>> {
         self.log().clone()
     }
 
-    /// Clears the record.
+    /// Clears the record of reads.
     pub fn clear(&self) {
         self.log().clear();
     }

@@ -7,32 +7,32 @@ use bytes::Bytes;
 use crate::source::file::{MAX_UNSIZED, content_of, open_regular};
 use crate::{Context, ReadAt, Result};
 
-/// A file mapped into memory. Reads are free, and [`bytes_at`](ReadAt::bytes_at) shares the map.
+/// A file mapped into memory. Reads need no system calls, and [`bytes_at`](ReadAt::bytes_at) shares
+/// the map.
 ///
 /// # If the file changes
 ///
-/// The map is the file itself, not a copy, so it is affected by other programs that change the
-/// file:
+/// The map is not a copy of the file, so changes by other programs affect it:
 ///
-/// - **Truncation**: accessing a page that no longer exists raises `SIGBUS` on Unix, which ends the
-///   process. Readers cannot catch it. Windows usually prevents mapped files from being truncated,
-///   and raises an exception otherwise.
-/// - **Overwriting**: bytes may change between being checked and being used. Parsers built on this
-///   crate are memory-safe for any bytes, but their results may match neither the old file nor the
-///   new one.
+/// - **Truncation**: on Unix, accessing a page that no longer exists raises `SIGBUS`, which ends
+///   the process, and readers cannot catch it. Windows usually prevents mapped files from being
+///   truncated, and raises an exception otherwise.
+/// - **Overwriting**: bytes may change after they have been checked and before they are used.
+///   Parsers built on this crate are memory-safe for any bytes, but their results may match neither
+///   the old file nor the new one.
 /// - **Replacement** by a rename, as in [`AtomicFile`](crate::write::AtomicFile): the map is not
-///   affected and keeps the old file alive.
+///   affected, and it keeps the old file alive.
 ///
-/// Therefore, only map files that nobody writes to in place. For other files use
-/// [`FileSource`](crate::FileSource), where reading past the new end is an ordinary error.
+/// Therefore, only map files that nobody writes to in place. For all other files use
+/// [`FileSource`](crate::FileSource), for which a read past the new end is an ordinary error.
 #[derive(Clone, Debug)]
 pub struct Mmap {
     data: Bytes,
 }
 
 impl Mmap {
-    /// Maps a regular file for reading. A file that reports a size of 0 is read into memory
-    /// instead, since it may still have content.
+    /// Maps a regular file for reading. A file that reports a size of 0 may still have content, so
+    /// it is read into memory instead.
     ///
     /// # Errors
     ///
@@ -49,9 +49,9 @@ impl Mmap {
             // Most systems reject empty maps. The file may have content even though its size is 0.
             return Ok(Self { data: content_of(&file, MAX_UNSIZED)? });
         }
-        // SAFETY: the call requires that nobody changes the file while it is mapped. None of the
-        // systems we support lets a reader enforce that, so the documentation of the type passes
-        // the condition on to the caller. The other conditions are met here: the map is read-only,
+        // SAFETY: the call requires that nobody changes the file while it is mapped. No supported
+        // system lets a reader enforce that, so the documentation of the type passes this
+        // requirement on to the caller. The other requirements are met: the map is read-only,
         // nothing in this process writes through it, it is unmapped when the last `Bytes` that
         // shares it is dropped, and its contents are only used as plain bytes, for which every
         // value is valid.
@@ -59,7 +59,7 @@ impl Mmap {
         Ok(Self { data: Bytes::from_owner(map) })
     }
 
-    /// Returns the whole file.
+    /// Returns the bytes of the whole file.
     pub fn as_bytes(&self) -> &Bytes {
         &self.data
     }

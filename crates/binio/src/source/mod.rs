@@ -7,11 +7,11 @@
 //! |---|---|---|
 //! | [`Bytes`] | shares the memory | none |
 //! | `[u8]`, `Vec<u8>` | copies | none |
-//! | [`Mmap`] | shares the map | a signal, see [`Mmap`] |
-//! | [`FileSource`] | one `pread` | from the system |
-//! | [`Stream`] | seeks and reads under a lock | from the reader |
-//! | [`Span`] | like its source | like its source |
-//! | [`Concat`] | copies | like its sources |
+//! | [`Mmap`] | shares the map | a signal (see [`Mmap`]) |
+//! | [`FileSource`] | reads with `pread` | errors of the system |
+//! | [`Stream`] | seeks and reads under a lock | errors of the reader |
+//! | [`Span`] | like the underlying source | like the underlying source |
+//! | [`Concat`] | copies | like the underlying sources |
 //! | [`Window`] | shares fetched bytes | `NeedsData` |
 //!
 //! Each source also states the cost of a read, so that the same reader works well with files and
@@ -51,7 +51,7 @@ pub use stream::Stream;
 pub use window::{Window, parse_with_fetch};
 
 /// Checks that a source of `total` bytes contains `len` bytes at `offset`. Implementations of
-/// [`ReadAt`](crate::ReadAt) call this first.
+/// [`ReadAt`](crate::ReadAt) call this function before they read.
 ///
 /// ```
 /// use binio::source::check_range;
@@ -63,8 +63,8 @@ pub use window::{Window, parse_with_fetch};
 ///
 /// # Errors
 ///
-/// Fails with [`Truncated`](crate::ErrorKind::Truncated), at this offset, if the range extends past
-/// the end of the source.
+/// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end of the
+/// source. The error contains the offset.
 pub fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
     match total.checked_sub(offset) {
         Some(available) if len <= available => Ok(()),
@@ -72,7 +72,7 @@ pub fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// Returns part of a slice. Fails if the range is out of bounds.
+/// Returns `len` bytes of a slice, starting at `offset`. Fails if the range is out of bounds.
 fn slice_at(data: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
     let start = usize::try_from(offset).ok();
     start

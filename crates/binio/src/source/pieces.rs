@@ -8,14 +8,15 @@ use bytes::Bytes;
 
 use crate::Result;
 
-/// An iterator over the pieces of a range, in order: see [`ReadAt::pieces`](crate::ReadAt::pieces).
+/// An iterator over consecutive pieces of a range. Created by
+/// [`ReadAt::pieces`](crate::ReadAt::pieces).
 ///
-/// Every piece has the requested size, except that the last one may be shorter; a size of 0 counts
-/// as 1. A source in memory shares its bytes. Any other source reuses the buffer of the previous
-/// piece if the caller has dropped that piece.
+/// Every piece has the requested size, except that the last one may be shorter. A size of 0 is
+/// treated as 1. A source in memory shares its bytes. Any other source reuses the buffer of the
+/// previous piece if the caller has dropped that piece.
 ///
 /// A range that ends before it starts has no pieces. If the range extends past the end of the
-/// source, the first piece that does so is replaced by an error. No items follow an error.
+/// source, the first piece that does so is an error instead. An error is always the last item.
 pub struct Pieces<'a> {
     /// The part of the range that has not been read yet.
     rest: Range<u64>,
@@ -25,7 +26,8 @@ pub struct Pieces<'a> {
     last: Bytes,
 }
 
-/// Reads bytes at an offset, reusing the buffer of the previous piece if possible.
+/// A function that reads bytes, given the offset, the length and the previous piece, whose buffer
+/// it reuses if possible.
 type Read<'a> = dyn Fn(u64, usize, Bytes) -> Result<Bytes> + Send + 'a;
 
 impl<'a> Pieces<'a> {
@@ -73,7 +75,7 @@ mod tests {
     use crate::{ErrorKind, ReadAt};
 
     #[test]
-    fn miri_pieces_share_the_bytes_of_memory() {
+    fn miri_pieces_of_a_source_in_memory_share_its_bytes() {
         let source = Bytes::from(b"0123456789".to_vec());
         let pieces: Vec<_> = source.pieces(1..10, 4).map(Result::unwrap).collect();
         assert_eq!(pieces, ["1234", "5678", "9"]);
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_the_last_item_after_the_intact_pieces() {
+    fn an_error_is_the_last_item_and_follows_all_intact_pieces() {
         let source = b"0123456789";
         let mut pieces = source[..].pieces(6..u64::MAX, 3);
         assert_eq!(pieces.next().unwrap().unwrap(), "678");
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_ranges_and_sizes_do_not_overflow() {
+    fn huge_ranges_and_piece_sizes_do_not_overflow() {
         let source = Bytes::from_static(b"0123");
         assert!(source.pieces(1..u64::MAX, usize::MAX).next().unwrap().is_err());
         assert!(source.pieces(u64::MAX - 1..u64::MAX, 9).next().unwrap().is_err());

@@ -1,4 +1,4 @@
-//! The trait of all sources.
+//! The trait that all sources implement.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use bytes::Bytes;
 use crate::Result;
 use crate::source::{Pieces, check_range, slice_at};
 
-/// Reading from a file costs about as much as copying this many bytes.
+/// Length in bytes of the gap that takes about as long to read as another read from a file.
 pub(super) const FILE_GAP: u64 = 4096;
 
-/// Number of bytes to read from a file at a time.
+/// Number of bytes to read from a file at a time when reading a long range.
 pub(super) const FILE_PIECE: usize = 1 << 20;
 
 /// A sequence of bytes that can be read by position.
 ///
-/// The length is fixed when the source is created. Every read is exact: it returns all the
-/// requested bytes, or fails with an error that contains the offset
-/// ([`Truncated`](crate::ErrorKind::Truncated) past the end). Implementations must provide
-/// [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
+/// The length is fixed when the source is created. Every read is exact: it either returns all
+/// requested bytes or fails with an error that contains the offset. A read past the end fails with
+/// [`Truncated`](crate::ErrorKind::Truncated). Implementations must provide [`len`](Self::len) and
+/// [`read_exact_at`](Self::read_exact_at).
 ///
 /// ```
 /// use binio::{Bytes, ReadAt};
@@ -39,21 +39,21 @@ pub trait ReadAt: Send + Sync {
         self.len() == 0
     }
 
-    /// Fills the buffer with bytes, starting at `offset`.
+    /// Fills `buf` with the bytes of the source, starting at `offset`.
     ///
     /// # Errors
     ///
     /// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end of
     /// the source, with [`Io`](crate::ErrorKind::Io) if the system cannot read it, and with
     /// [`NeedsData`](crate::ErrorKind::NeedsData) if the source is remote and the range has not
-    /// been fetched. The content of the buffer is then unspecified.
+    /// been fetched. After an error, the content of `buf` is unspecified.
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
-    /// Returns `len` bytes, starting at `offset`. The bytes are shared if the source is in memory,
-    /// and read otherwise.
+    /// Returns `len` bytes, starting at `offset`. A source in memory may share its bytes; any other
+    /// source reads them.
     ///
-    /// The range is checked against the length before anything is allocated, so a length claimed by
-    /// a hostile file can cost no more than the size of the source.
+    /// The range is checked against the length of the source before anything is allocated, so a
+    /// length claimed by a hostile file cannot cost more memory than the size of the source.
     ///
     /// # Errors
     ///
@@ -67,8 +67,8 @@ pub trait ReadAt: Send + Sync {
         Ok(buffer.into())
     }
 
-    /// Returns `true` if [`bytes_at`](Self::bytes_at) is free, because it shares the memory of the
-    /// source. Readers then request a large range in one go rather than in pieces.
+    /// Returns `true` if [`bytes_at`](Self::bytes_at) costs nothing because it shares the memory of
+    /// the source. Readers then request a large range in one go rather than in pieces.
     fn is_memory(&self) -> bool {
         false
     }
@@ -94,8 +94,8 @@ pub trait ReadAt: Send + Sync {
         })
     }
 
-    /// Returns the largest gap, in bytes, for which two ranges are better read as one: reading the
-    /// gap costs about as much as another read. The default of 4 KiB suits files.
+    /// Returns the length in bytes of the largest gap between two ranges that is worth reading too,
+    /// because another read would cost as much. The default of 4 KiB suits files.
     fn gap_worth_reading(&self) -> u64 {
         FILE_GAP
     }
@@ -111,8 +111,8 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// No source in this crate fails. A source that starts fetching here may return the error of
-    /// the attempt, but must accept any ranges, including those past its end.
+    /// No source in this crate fails. A source that starts to fetch the ranges here may return the
+    /// error from fetching, but it must accept any ranges, including those past its end.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())
@@ -237,13 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn miri_the_default_bytes_at_returns_the_bytes_of_the_range() {
+    fn miri_the_default_implementation_of_bytes_at_returns_the_bytes_of_the_range() {
         assert_eq!(Counting.bytes_at(254, 4).unwrap(), &[254, 255, 0, 1][..]);
         assert!(!Counting.is_empty());
     }
 
     #[test]
-    fn the_default_bytes_at_checks_the_range_before_allocating() {
+    fn the_default_implementation_of_bytes_at_checks_the_range_before_allocating() {
         let error = Counting.bytes_at(1, usize::MAX).unwrap_err();
         assert!(matches!(
             error.kind(),

@@ -1,8 +1,8 @@
-//! Finding a marker in a source, in bounded memory.
+//! Finding a marker in a source with bounded memory.
 //!
-//! A [`Scanner`] searches one range for one byte string. A source in memory is searched in place.
-//! Any other source is read in windows; each overlaps the previous one by one byte less than the
-//! length of the marker, so that no match across a boundary is lost:
+//! A [`Scanner`] searches a range for a single byte string. A source in a source in memory is
+//! searched in place. Any other source is read in windows. Each window overlaps the previous one by
+//! one byte less than the length of the marker, so that no match across a boundary is missed:
 //!
 //! ```text
 //! range    |------------------------------------------|
@@ -18,14 +18,15 @@ use memchr::memmem::Finder;
 
 use crate::{ReadAt, Result};
 
-/// Default window size in bytes: large enough to make the cost of a call negligible, small enough
-/// for a cache.
+/// Default window size in bytes: large enough to make the cost of a system call negligible, and
+/// small enough for a cache.
 const WINDOW: usize = 256 * 1024;
 
 /// A search for a marker in a range of a source.
 ///
-/// Matches may overlap: a false match in the payload never hides a true one that begins inside it.
-/// An empty marker never matches. A range that extends past the end of the source is clipped.
+/// Matches may overlap, so a false match in the payload never hides a true one that begins inside
+/// it. An empty marker never matches. If the range extends past the end of the source, the search
+/// stops there.
 ///
 /// ```
 /// use binio::Bytes;
@@ -48,12 +49,13 @@ pub struct Scanner<'a, S: ?Sized> {
     position: u64,
     end: u64,
     window: usize,
-    /// The bytes read last. They start at `piece_start`.
+    /// The piece of the source read last, which starts at `piece_start`.
     piece: Piece,
     piece_start: u64,
 }
 
-/// A part of the source: shared if the source is in memory, otherwise read into a reusable buffer.
+/// A piece of the source, which is shared if the source is in memory, and otherwise read into a
+/// reusable buffer.
 #[derive(Debug)]
 enum Piece {
     Shared(Bytes),
@@ -70,7 +72,7 @@ impl Piece {
 }
 
 impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
-    /// Creates a scanner for matches that lie entirely in `range`.
+    /// Creates a scanner that finds the matches of `needle` that are entirely inside `range`.
     pub fn new(source: &'a S, needle: &'a [u8], range: Range<u64>) -> Self {
         Self {
             source,
@@ -85,7 +87,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
 
     crate::setters! {
         /// Sets the number of bytes to read at a time from a source that is not in memory. The
-        /// default is 256 KiB; the minimum is the length of the marker.
+        /// default is 256 KiB, and the minimum is the length of the marker.
         window: usize;
     }
 
@@ -93,7 +95,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
     ///
     /// # Errors
     ///
-    /// Same as [`ReadAt::read_exact_at`], if the range cannot be read.
+    /// Same as [`ReadAt::read_exact_at`].
     pub fn next_match(&mut self) -> Result<Option<u64>> {
         let needle = self.finder.needle().len();
         while needle > 0 && self.left() >= needle as u64 {
@@ -103,7 +105,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
                 self.position = found + 1;
                 return Ok(Some(found));
             }
-            // A match may still begin in the last bytes that were searched.
+            // A match may begin in the last bytes of the searched piece and extend past it.
             self.position += (ahead.len() + 1).saturating_sub(needle) as u64;
             if self.left() >= needle as u64 && self.ahead().len() < needle {
                 self.load(self.position, self.end)?;
@@ -112,26 +114,26 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         Ok(None)
     }
 
-    /// Continues the search at `offset`, for example to skip a payload of known length. Does
+    /// Moves the search forward to `offset`, for example to skip a payload of known length. Does
     /// nothing if the search is already past `offset`.
     pub fn skip_to(&mut self, offset: u64) {
         self.position = self.position.max(offset);
     }
 
-    /// Returns the number of bytes from the position to the end of the range.
+    /// Returns the number of bytes from the position of the search to the end of the range.
     fn left(&self) -> u64 {
         self.end.saturating_sub(self.position)
     }
 
-    /// Returns the part of the loaded piece that starts at the position.
+    /// Returns the rest of the loaded piece from the position of the search.
     fn ahead(&self) -> &[u8] {
         let start = self.position.checked_sub(self.piece_start);
         let start = start.and_then(|start| usize::try_from(start).ok());
         start.and_then(|start| self.piece.as_slice().get(start..)).unwrap_or_default()
     }
 
-    /// Returns the number of bytes to load: all of them if the source is in memory, otherwise one
-    /// window.
+    /// Returns the number of bytes to load: `end` if the source is in memory, otherwise the window
+    /// size.
     fn window_for(&self, end: u64) -> u64 {
         if self.source.is_memory() {
             return end;
@@ -166,7 +168,7 @@ mod tests {
     use crate::source::ReadLog;
 
     #[test]
-    fn miri_matches_across_windows_are_found() {
+    fn miri_matches_across_window_boundaries_are_found() {
         let data = b"ab..ab.ab";
         for window in 0..12 {
             let mut scanner = Scanner::new(&data[..], b"ab", 0..9).window(window);
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn skipped_payload_is_not_read() {
+    fn a_payload_that_is_skipped_is_not_read() {
         let mut data = vec![b'.'; 1000];
         data[..3].copy_from_slice(b"abc");
         data[900..903].copy_from_slice(b"abc");

@@ -1,4 +1,4 @@
-//! Using part of a source as a source.
+//! Using part of a source as a source of its own.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use bytes::Bytes;
 use crate::source::{check_range, past_end};
 use crate::{ReadAt, Result};
 
-/// A part of a source, with its own offsets starting at 0.
+/// A part of a source, whose offsets start at 0.
 ///
-/// Errors contain offsets in the whole source, since that is where users have to look.
+/// The offsets in errors, however, are relative to the whole source, since users look there.
 ///
 /// ```
 /// use binio::{Bytes, ReadAt, Span};
@@ -27,7 +27,8 @@ pub struct Span<S> {
 }
 
 impl<S: ReadAt> Span<S> {
-    /// Creates a source from a range of another. A range that ends before it starts is empty.
+    /// Creates a source from a range of another source. A range that ends before it starts is
+    /// treated as empty.
     ///
     /// # Errors
     ///
@@ -39,8 +40,8 @@ impl<S: ReadAt> Span<S> {
         Ok(Self { source, start: range.start, len })
     }
 
-    /// Converts an offset in the span to an offset in the source. Fails if the span does not
-    /// contain `len` bytes at this offset.
+    /// Converts an offset in the span to an offset in the underlying source. Fails if the span does
+    /// not contain `len` bytes at this offset.
     fn absolute(&self, offset: u64, len: u64) -> Result<u64> {
         let absolute = self.start.saturating_add(offset);
         if check_range(self.len, offset, len).is_err() {
@@ -92,7 +93,7 @@ mod tests {
     const DATA: &[u8] = b"0123456789";
 
     #[test]
-    fn miri_a_span_hides_the_bytes_outside() {
+    fn miri_a_span_hides_the_bytes_outside_its_range() {
         let span = Span::new(DATA, 3..7).unwrap();
         assert_eq!(span.bytes_at(0, 4).unwrap(), "3456");
         let error = span.bytes_at(2, 3).unwrap_err();

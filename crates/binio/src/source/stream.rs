@@ -1,4 +1,4 @@
-//! Using anything that can read and seek as a source.
+//! Using a reader that can seek as a source.
 
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::source::check_range;
 use crate::{Error, ReadAt, Result};
 
-/// A reader with a cursor, protected by a lock so that it can be read by position. Use it only for
-/// readers that offer nothing better, such as a seekable decompressor: threads have to wait for
-/// each other.
+/// A reader with a cursor, which a lock protects so that it can be read by position from several
+/// threads. Threads have to wait for each other, so only use it for readers that offer nothing
+/// better, such as a seekable decompressor.
 ///
 /// ```
 /// use binio::ReadAt;
@@ -25,7 +25,7 @@ pub struct Stream<R> {
 }
 
 impl<R: Read + Seek + Send> Stream<R> {
-    /// Wraps a reader. Determines the length by seeking to the end.
+    /// Wraps a reader, and determines its length by seeking to the end.
     ///
     /// # Errors
     ///
@@ -44,8 +44,8 @@ impl<R: Read + Seek + Send> ReadAt for Stream<R> {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let needed = buf.len() as u64;
         check_range(self.len, offset, needed)?;
-        // If the reader has panicked in another thread, its cursor could be anywhere, but every
-        // read seeks first.
+        // If the reader has panicked in another thread, its cursor could be anywhere. This is
+        // harmless, because every read seeks first.
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let read = reader.seek(SeekFrom::Start(offset)).and_then(|_| reader.read_exact(buf));
         read.map_err(|error| match error.kind() {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_the_length_is_that_of_the_whole_stream_at_any_cursor_position() {
+    fn miri_the_length_is_that_of_the_whole_stream_regardless_of_the_cursor_position() {
         let mut cursor = Cursor::new(b"0123456789");
         cursor.set_position(7);
         let source = Stream::new(cursor).unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_can_read_different_positions() {
+    fn several_threads_can_read_at_different_positions() {
         let data: Vec<u8> = (0..=255).collect();
         let source = Stream::new(Cursor::new(data)).unwrap();
         std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Tests that every source must pass, for implementations here and elsewhere.
+//! Tests that every implementation of a source must pass, in this crate and elsewhere.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use crate::{ErrorKind, ReadAt};
 
 /// Checks that a source behaves as [`ReadAt`] requires and contains exactly the `expected` bytes.
 ///
-/// For use in tests: panics with the rule that was broken. Tries all ranges of a source of up to 64
-/// bytes, and a selection of ranges of a longer one.
+/// For use in tests. Panics with a message that names the broken rule. Tries all ranges of a source
+/// of up to 64 bytes, and a selection of ranges of a longer one.
 ///
 /// ```
 /// use binio::{Bytes, source::suite};
@@ -28,7 +28,7 @@ pub fn check(source: &dyn ReadAt, expected: &[u8]) {
     });
 }
 
-/// Checks that any ranges can be prefetched, because they are only a hint.
+/// Checks that any ranges can be prefetched, because prefetching is only a hint.
 fn check_hints(source: &dyn ReadAt, len: u64) {
     let backwards = Range { start: len, end: 0 };
     let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];
@@ -58,8 +58,8 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
     }
 }
 
-/// Returns all offsets in a short source, or those near the ends and around powers of two in a long
-/// one.
+/// Returns all offsets in a source of `len` bytes if it is short, or else only those at the ends
+/// and around powers of two.
 fn places(len: usize) -> Vec<usize> {
     if len <= 64 {
         return (0..=len).collect();
@@ -106,7 +106,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
     assert!(nothing.is_empty(), "no bytes");
 }
 
-/// Checks that a source that claims to be in memory shares it.
+/// Checks that a source that claims to be in memory shares its memory.
 fn check_sharing(source: &dyn ReadAt, len: usize) {
     if source.is_memory() && len > 0 {
         let one = source.bytes_at(0, len).expect("the whole source");

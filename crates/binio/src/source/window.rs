@@ -1,7 +1,7 @@
-//! Parsing a remote source by fetching only the parts that are needed.
+//! Parsing a remote source while fetching only the parts that are needed.
 //!
 //! Parsers built on this crate read through [`ReadAt`] and know nothing about networks or `async`.
-//! To parse a remote object, use a [`Window`]. Reading bytes that have not been fetched fails;
+//! To parse a remote object, use a [`Window`]. Reads of bytes that have not been fetched fail.
 //! [`parse_with_fetch`] then fetches the missing ranges and runs the parser again:
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //!                  fetch(0..54) ┘        └ ...                     fetch(900..960) ┘
 //! ```
 //!
-//! The reads of a parser depend only on the bytes it has already read, so each run gets further. A
-//! file whose headers form a chain of length `n` takes `n` rounds. Read-ahead reduces the number of
-//! rounds.
+//! The reads of a parser depend only on the bytes it has already read, so each run gets further
+//! than the previous one. A file whose headers form a chain of length `n` takes `n` rounds. Reading
+//! ahead reduces the number of rounds.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,9 +22,9 @@ use bytes::Bytes;
 use crate::source::check_range;
 use crate::{Error, ErrorKind, ReadAt, Result};
 
-/// A source of known length, parts of which have been fetched.
+/// A source of known length of which only some parts have been fetched.
 ///
-/// Reading outside these parts fails with [`NeedsData`](ErrorKind::NeedsData).
+/// Reads outside these parts fail with [`NeedsData`](ErrorKind::NeedsData).
 ///
 /// ```
 /// use binio::{Bytes, ErrorKind, ReadAt};
@@ -46,34 +46,33 @@ pub struct Window {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The fetched parts by offset. They do not overlap, and none is empty.
+    /// The fetched parts by offset. Parts do not overlap, and no part is empty.
     parts: BTreeMap<u64, Bytes>,
-    /// Ranges that were missed by a read or requested by a prefetch since [`parse_with_fetch`] last
-    /// checked.
+    /// Ranges that a read missed or a prefetch requested since [`parse_with_fetch`] last took them.
     wanted: Vec<Range<u64>>,
-    /// Whether a read has missed any bytes since then.
+    /// Whether a read has missed any bytes since `wanted` was last taken.
     missed: bool,
 }
 
 impl Window {
-    /// Creates a source of `len` bytes that have not been fetched yet.
+    /// Creates a source of `len` bytes, none of which have been fetched yet.
     pub fn new(len: u64) -> Self {
         Self { len, read_ahead: 0, state: Mutex::default() }
     }
 
     crate::setters! {
-        /// Sets the minimum number of bytes to request when bytes are missing. 64 KiB halves the
-        /// number of rounds for a typical chain of headers. By default, only the bytes needed are
-        /// requested.
+        /// Sets the minimum number of bytes to request when a read misses bytes. By default, only
+        /// the range from the first to the last missing byte is requested. 64 KiB halves the number
+        /// of rounds for a typical chain of headers.
         read_ahead: u64;
     }
 
-    /// Adds fetched bytes. Bytes that are already present are not replaced.
+    /// Adds bytes fetched from `offset`. Bytes that are already present are not replaced.
     ///
     /// # Errors
     ///
     /// Fails with [`Truncated`](ErrorKind::Truncated) if the bytes extend past the end of the
-    /// source. Nothing is added then.
+    /// source, and then adds nothing.
     pub fn insert(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let len = bytes.len() as u64;
@@ -99,8 +98,8 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the bytes of a range in pieces. Fails with the range to fetch if any bytes are
-    /// missing.
+    /// Returns the bytes of a range as consecutive pieces. If any bytes are missing, fails with the
+    /// range to fetch.
     fn parts_of(&self, offset: u64, len: usize) -> Result<Vec<Bytes>> {
         check_range(self.len, offset, len as u64)?;
         let range = offset..offset + len as u64;
@@ -115,14 +114,14 @@ impl Window {
         state.pieces(range)
     }
 
-    /// Extends a missing range to the read-ahead, but not past the end of the source.
+    /// Extends a missing range to the length of the read-ahead, but not past the end of the source.
     fn with_more(&self, range: Range<u64>) -> Range<u64> {
         let ahead = range.start.saturating_add(self.read_ahead);
         range.start..range.end.max(ahead).min(self.len)
     }
 
-    /// Returns the ranges to fetch if a read has missed bytes since the last call. The list is
-    /// empty if the bytes have arrived in the meantime.
+    /// Returns the ranges to fetch, or `None` if no read has missed bytes since the last call. The
+    /// list is empty if all missing bytes have been added since.
     fn take_wanted(&self) -> Option<Vec<Range<u64>>> {
         let mut state = self.state();
         let wanted = std::mem::take(&mut state.wanted);
@@ -158,7 +157,7 @@ impl State {
         gaps
     }
 
-    /// Returns the bytes of a range that has no gaps.
+    /// Returns the bytes of a range without gaps as consecutive pieces.
     fn pieces(&self, range: Range<u64>) -> Result<Vec<Bytes>> {
         self.overlapping(&range)
             .map(|(offset, part)| {
@@ -170,7 +169,7 @@ impl State {
     }
 }
 
-/// Converts a length in memory to a `usize`. Saturates, although that should never be necessary.
+/// Converts a length in memory to a `usize`. It saturates, although lengths in memory always fit.
 fn clamped(len: u64) -> usize {
     usize::try_from(len).unwrap_or(usize::MAX)
 }
@@ -212,17 +211,18 @@ impl ReadAt for Window {
         }
     }
 
-    /// Returns 4 MiB, about as much as a network transfers during the latency of a request.
+    /// Returns 4 MiB, which is about as much as a network transfers during the latency of a
+    /// request.
     fn gap_worth_reading(&self) -> u64 {
         4 << 20
     }
 
-    /// Returns 16 MiB, so that transferring a piece takes longer than requesting it.
+    /// Returns 16 MiB, which takes longer to transfer than to request.
     fn preferred_piece(&self) -> usize {
         16 << 20
     }
 
-    /// Remembers the ranges. The next round of [`parse_with_fetch`] fetches them along with the
+    /// Remembers the ranges. [`parse_with_fetch`] fetches them in the next round, along with the
     /// bytes that a read missed.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut state = self.state();
@@ -234,13 +234,15 @@ impl ReadAt for Window {
     }
 }
 
-/// Runs `parse` repeatedly, fetching missing bytes in between, until no read misses any.
+/// Runs `parse` repeatedly, and fetches missing bytes in between, until no read misses any.
 ///
-/// `fetch` takes the missing ranges, sorted and disjoint, and returns the bytes of each; over HTTP
-/// this can be a single request for several ranges. Every round adds bytes, so the loop ends.
+/// `fetch` is passed the missing ranges, which are sorted and disjoint, and must return the bytes
+/// of each range. Over HTTP, this can be a single request for several ranges. Every round adds
+/// bytes, so the loop ends.
 ///
-/// The error type is that of the parser. Only missed reads cause another run: a parser that handles
-/// a failed read itself, for example by reporting the file as damaged, is run again too.
+/// The error type is that of the parser. Whether `parse` runs again depends only on missed reads,
+/// not on its result. A parser that handles failed reads itself, for example by reporting the file
+/// as damaged, is therefore also run again.
 ///
 /// ```
 /// use binio::{Bytes, Endian, Error, ReadAt};
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_reports_only_the_missing_ranges() {
+    fn a_failed_read_reports_the_range_from_the_first_to_the_last_missing_byte() {
         let window = Window::new(16);
         window.insert(2, Bytes::from_static(b"23")).unwrap();
         window.insert(8, Bytes::from_static(b"89")).unwrap();
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_overlapping_and_adjacent_parts_read_as_one() {
+    fn miri_overlapping_and_adjacent_parts_read_as_a_single_part() {
         let window = Window::new(16);
         window.insert(4, Bytes::from_static(b"4567")).unwrap();
         window.insert(2, Bytes::from_static(b"23XXXX89")).unwrap();
@@ -340,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn read_ahead_extends_a_request_up_to_the_end() {
+    fn read_ahead_extends_a_request_but_not_past_the_end() {
         let window = Window::new(16).read_ahead(8);
         assert_eq!(needs(&window.bytes_at(2, 1).unwrap_err()), 2..10);
         assert_eq!(needs(&window.bytes_at(2, 9).unwrap_err()), 2..11);
@@ -365,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn prefetched_ranges_need_a_single_round() {
+    fn prefetched_ranges_are_fetched_in_a_single_round() {
         let window = Window::new(16);
         let mut rounds = Vec::new();
         let parse = || {
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_the_parser_is_returned() {
+    fn an_error_of_the_parser_is_returned_once_no_bytes_are_missing() {
         let window = Window::new(16);
         let parse = || window.bytes_at(3, 4).and_then(|_| Err::<(), _>(Error::invalid("odd")));
         assert_eq!(parse_with_fetch(&window, parse, fetch).unwrap_err().to_string(), "odd");
