@@ -1,4 +1,4 @@
-//! Replacing a file so that every reader sees either the old file or the new one, never a mixture.
+//! Replacing a file so that every reader sees either the old or the new file, but never a mixture.
 //!
 //! ```text
 //! create   an unnamed file in the directory of the target, with its mode and owner
@@ -6,17 +6,17 @@
 //! commit   by syncing the file, giving it its name, and syncing the directory
 //! ```
 //!
-//! A crash before the file gets its name leaves only the old file; a crash afterwards leaves the
-//! new one. If a file with that name already exists, the new one first gets a temporary name,
-//! `.atomic-01234567-0.tmp`, for the moment before the rename.
+//! A crash before the file gets its name leaves only the old file. A later crash leaves the new
+//! file. If a file with that name already exists, the new file first gets a temporary name,
+//! `.atomic-01234567-0.tmp`, and is then renamed.
 //!
 //! Systems other than Linux, and some Linux file systems, have no unnamed files. There the file has
-//! its temporary name from the beginning, and a crash leaves it behind; the next writer to the same
-//! name removes it. A program that is ended by a signal can
-//! [remove it itself](super::remove_temporaries).
+//! its temporary name from the start, and a crash leaves it behind. The next writer to the same
+//! target removes it. A program that is ended by a signal can [remove it
+//! itself](super::remove_temporaries).
 //!
 //! An interrupted in-place change of the old file is rolled back before the file is replaced, so
-//! that no [journal] is left beside a file that it does not belong to.
+//! that the [journal] of the old file does not remain next to the new one.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -28,11 +28,11 @@ use crate::{Context, Error, Result};
 /// Size of the write buffer in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// A file that appears under its name only once it is complete. If it is dropped without
+/// A file that only appears under its name once it is complete. If it is dropped without
 /// [`commit`](Self::commit), it leaves nothing behind.
 ///
-/// Writes are buffered. If the name is a symbolic link, the file it points to is replaced. Anything
-/// other than a regular file, such as a directory or a device, is rejected.
+/// Writes are buffered. If the name is that of a symbolic link, the file to which it points is
+/// replaced. Anything other than a regular file, such as a directory or a device, is rejected.
 ///
 /// ```
 /// use std::io::Write;
@@ -55,17 +55,17 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates a file that will be called `target`, in an existing directory.
+    /// Creates a file that will get the name `target`. Its directory must exist.
     ///
     /// # Errors
     ///
-    /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is anything but
-    /// a regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no
-    /// file name, and with [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails
-    /// with [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in
-    /// place. If an interrupted change cannot be rolled back, fails in the same cases as
-    /// [`journal::roll_back`], and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if
-    /// there is a journal but no file.
+    /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) if `target` is anything but a
+    /// regular file, with [`Invalid`](crate::ErrorKind::Invalid) if it has no file name, and with
+    /// [`Io`](crate::ErrorKind::Io) if the new file cannot be created. Fails with
+    /// [`Locked`](crate::ErrorKind::Locked) if another process is changing the old file in place.
+    /// Fails in the same cases as [`journal::roll_back`] if an interrupted change cannot be rolled
+    /// back, and with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if there is a journal
+    /// but no file.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
         Self::create_as(target.as_ref(), NewFile::create)
     }
@@ -89,8 +89,8 @@ impl AtomicFile {
         &self.target
     }
 
-    /// Flushes the buffer and returns the file as written so far, to read it back or to copy into
-    /// it. Its cursor is at the position of the next write.
+    /// Flushes the buffer and returns the file, which contains all bytes written so far. Use it to
+    /// read them back or to copy into the file. Its cursor is at the position of the next write.
     ///
     /// ```
     /// use std::io::{Read, Seek, SeekFrom, Write};
@@ -115,7 +115,7 @@ impl AtomicFile {
         Ok(writer.get_ref().file())
     }
 
-    /// Moves the file into place. When this returns, the file is on disk under its name.
+    /// Moves the file into place. When this method returns, the file is on disk under its name.
     ///
     /// # Errors
     ///
@@ -123,8 +123,8 @@ impl AtomicFile {
     /// Fails in the same cases as [`create`](Self::create) if the old file has changed in the
     /// meantime.
     ///
-    /// On failure the old file is unchanged, with one exception: if only the last step fails, which
-    /// syncs the directory, the new file is in place but may not survive a crash.
+    /// After an error, the old file is unchanged, with one exception: if only the last step,
+    /// syncing the directory, fails, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<()> {
         self.commit_by(NewFile::put)
     }
@@ -147,14 +147,13 @@ impl AtomicFile {
     /// # Errors
     ///
     /// Same as [`commit`](Self::commit). Also fails with [`Io`](crate::ErrorKind::Io), of the kind
-    /// [`AlreadyExists`](ErrorKind::AlreadyExists), if another process has created a file with that
-    /// name in the meantime.
+    /// [`AlreadyExists`](ErrorKind::AlreadyExists), if a file with that name exists.
     pub fn commit_new(self) -> Result<()> {
         self.commit_by(NewFile::put_new)
     }
 
-    /// Moves several files into place, in the given order. Each directory is synced only once,
-    /// which for many small files takes half as long as committing them one by one.
+    /// Moves several files into place in the given order. Each directory is synced only once, so
+    /// committing many small files takes half as long as committing them one by one.
     ///
     /// ```
     /// use std::io::Write;
@@ -175,8 +174,8 @@ impl AtomicFile {
     ///
     /// # Errors
     ///
-    /// Same as [`commit`](Self::commit). The files before the one that failed are in place, but may
-    /// not survive a crash.
+    /// Same as [`commit`](Self::commit). The files before the failed one may already be in place,
+    /// but may not survive a crash.
     pub fn commit_all(files: impl IntoIterator<Item = Self>) -> Result<()> {
         let mut files: Vec<Self> = files.into_iter().collect();
         files.iter_mut().try_for_each(Self::finish)?;
@@ -200,7 +199,8 @@ impl AtomicFile {
         sync_directory(&target).with_context(|| format!("commit {}", target.display()))
     }
 
-    /// Waits until the bytes of the file are on disk.
+    /// Flushes the buffer, copies the metadata of the old file again, and waits until the file is
+    /// on disk.
     fn finish(&mut self) -> Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let target = &self.target;
@@ -212,13 +212,14 @@ impl AtomicFile {
         finish().with_context(|| format!("commit {}", target.display()))
     }
 
-    /// Gives the file its name, without waiting for the directory.
+    /// Gives the file its name, without syncing the directory.
     fn put(mut self, put: fn(NewFile, &Path) -> Result<()>) -> Result<()> {
         let Some(writer) = self.writer.take() else { return Ok(()) };
         let target = &self.target;
         let put = || {
             let (file, _) = writer.into_parts();
-            // An in-place change may have begun in the meantime.
+            // Roll back an in-place change of the old file that has begun and been interrupted in
+            // the meantime.
             journal::settle(target)?;
             put(file, target)
         };
@@ -230,7 +231,8 @@ impl AtomicFile {
     }
 }
 
-/// Copies the mode, owner and extended attributes of the old file, if there is one.
+/// Copies the mode, owner and extended attributes of the old file to the new one. Does nothing if
+/// there is no old file.
 fn copy_metadata(old: &Path, file: &File) -> Result<()> {
     match regular_file(old)? {
         Some(metadata) => Ok(preserved::copy(old, &metadata, file)?),
@@ -247,8 +249,8 @@ pub(super) fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Follows symbolic links to the file that will be replaced. Fails unless it is a regular file or
-/// does not exist.
+/// Returns the path of the file that will be created or replaced, with symbolic links resolved.
+/// Fails if the path exists but is not a regular file.
 fn resolve(target: &Path) -> Result<PathBuf> {
     let exists = match fs::symlink_metadata(target) {
         Ok(_) => true,
@@ -271,17 +273,17 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
     }
 }
 
-/// Waits until the directory entries beside `path` are on disk, so that creating, renaming or
+/// Waits until the directory that contains `path` is on disk, so that creating, renaming or
 /// removing the file survives a crash.
 ///
 /// # Errors
 ///
-/// Fails with [`Io`](crate::ErrorKind::Io) if the directory cannot be opened or synced. A file
-/// system that does not support syncing directories is not an error.
+/// Fails with [`Io`](crate::ErrorKind::Io) if the directory cannot be opened or synced. Does not
+/// fail if the file system cannot sync directories.
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
-        // Some network file systems cannot sync a directory. There, the rename has to be enough.
+        // Some network file systems cannot sync a directory. Nothing more can be done there.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }
@@ -289,7 +291,7 @@ pub fn sync_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Does nothing: other systems cannot open directories.
+/// Does nothing, because this system cannot open directories.
 ///
 /// # Errors
 ///
@@ -320,18 +322,18 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    /// The two ways to create the file: unnamed if the system supports it, and with a temporary
-    /// name.
+    /// The two ways to create the file: without a name if the system supports it, and with a
+    /// temporary name.
     const WAYS: [fn(&Path) -> Result<NewFile>; 2] = [NewFile::create, NewFile::create_named];
 
-    /// Returns the names in a folder.
+    /// Returns the names of the files in a folder.
     fn names(folder: &tempfile::TempDir) -> Vec<String> {
         let entries = fs::read_dir(folder.path()).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     #[test]
-    fn dropping_without_commit_keeps_the_old_file_and_leaves_no_other() {
+    fn dropping_without_commit_keeps_the_old_file_and_leaves_no_other_file() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         fs::write(&target, b"old").unwrap();
@@ -404,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn creating_a_new_file_does_not_replace_one_that_appeared_in_the_meantime() {
+    fn commit_new_does_not_replace_a_file_created_in_the_meantime() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_took_the_name_in_the_meantime_is_rejected() {
+    fn a_directory_created_under_the_name_in_the_meantime_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         for create in WAYS {
@@ -450,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_name_of_maximum_length_works() {
+    fn a_target_name_of_maximum_length_can_be_committed() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("n".repeat(255));
         AtomicFile::create(&target).unwrap().commit().unwrap();
@@ -465,7 +467,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_temporary_file_is_as_protected_as_the_old_file() {
+    fn a_temporary_file_has_the_same_permissions_as_the_old_file() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();
@@ -512,7 +514,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn writing_through_a_symbolic_link_replaces_the_file_and_keeps_the_link() {
+    fn committing_through_a_symbolic_link_replaces_the_file_and_keeps_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("target");
         let link = folder.path().join("link");
@@ -531,7 +533,7 @@ mod tests {
         assert!(AtomicFile::create("/dev/null").is_err());
     }
 
-    /// Leaves the state of an in-place change that was killed.
+    /// Creates a file, and leaves it in the state after an in-place change was killed.
     fn interrupted(path: &Path) {
         use crate::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
@@ -590,7 +592,7 @@ mod tests {
         kill(&target);
         kill(&other);
         assert_eq!(names(&folder).len(), 2);
-        // A writer that is still running keeps its file.
+        // The file of a writer that is still running is not removed.
         let mut running = AtomicFile::create_as(&target, NewFile::create_named).unwrap();
         running.write_all(b"running").unwrap();
         running.flush().unwrap();

@@ -6,14 +6,15 @@ use super::journal::{self, Head};
 use super::{Storage, WriteAt};
 use crate::{Error, ReadAt, Result};
 
-/// Maximum number of bytes at the end of the untouched range that identify the file.
+/// Maximum length in bytes of the witness, the end of the untouched range, which identifies the
+/// file.
 const WITNESS: u64 = 64 << 10;
 
-/// The ranges that an in-place change may overwrite, and the bytes that identify the file before
-/// the change is undone.
+/// A plan for an in-place change: the ranges it may overwrite, and the bytes by which the file is
+/// identified before the change is undone.
 ///
-/// The old content of these ranges is saved in the journal. Bytes after the end of the file need no
-/// range: undoing the change truncates the file.
+/// The old content of the ranges is saved in the journal. Bytes after the end of the file need no
+/// range, because undoing the change truncates the file.
 #[derive(Clone, Debug)]
 pub struct ChangePlan {
     overwrites: Vec<Range<u64>>,
@@ -23,8 +24,8 @@ pub struct ChangePlan {
 }
 
 impl ChangePlan {
-    /// Creates a plan that leaves the range `untouched` alone. The last bytes of the range, up to
-    /// 64 KiB, identify the file.
+    /// Creates a plan for a change that does not overwrite the range `untouched`. The last bytes of
+    /// the range, up to 64 KiB, identify the file.
     pub fn new(untouched: Range<u64>) -> Self {
         Self { overwrites: Vec::new(), untouched, marker: 0..0, marker_after: Vec::new() }
     }
@@ -38,7 +39,7 @@ impl ChangePlan {
 
     /// Adds bytes that identify the file even though the change overwrites them, such as its
     /// header. At any time during the change, each of these bytes must be either the old byte or
-    /// the one in `after`. At most 4096 bytes.
+    /// the one in `after`. The maximum length is 4096 bytes.
     #[must_use]
     pub fn marker(mut self, offset: u64, after: impl Into<Vec<u8>>) -> Self {
         self.marker_after = after.into();
@@ -47,8 +48,8 @@ impl ChangePlan {
         self.overwrite(marker)
     }
 
-    /// Returns the ranges to save from a file of `len` bytes: sorted, clipped, and neither empty
-    /// nor overlapping.
+    /// Returns the ranges to save from a file of `len` bytes. They are sorted, end at most at
+    /// `len`, and are neither empty nor overlapping.
     fn ranges(&self, len: u64) -> Vec<Range<u64>> {
         let clip = |range: &Range<u64>| range.start.min(len)..range.end.min(len);
         let mut ranges: Vec<_> = self.overwrites.iter().map(clip).collect();
@@ -65,10 +66,10 @@ impl ChangePlan {
     }
 }
 
-/// An in-place change in progress: write to it, then [`commit`](Self::commit) it. If it is dropped
+/// An in-place change in progress. Write to it, then [`commit`](Self::commit) it. If it is dropped
 /// without a commit, it is undone.
 ///
-/// Only the ranges of the plan, and bytes after the old end of the file, can be written.
+/// Only the ranges of the plan and bytes after the old end of the file can be written.
 ///
 /// ```
 /// use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
@@ -91,8 +92,7 @@ impl ChangePlan {
 pub struct Change<'a> {
     storage: &'a mut dyn Storage,
     ranges: Vec<Range<u64>>,
-    /// Offset and new content of the marker. The journal contains both from the start of the
-    /// change.
+    /// Offset and new content of the marker. The journal contains both before the change starts.
     marker: (u64, Vec<u8>),
     old_len: u64,
     finished: bool,
@@ -108,8 +108,8 @@ impl std::fmt::Debug for Change<'_> {
 }
 
 impl<'a> Change<'a> {
-    /// Saves to the journal the bytes that may be overwritten. When this returns, the journal is on
-    /// disk.
+    /// Begins a change by saving the bytes that may be overwritten to the journal. When this method
+    /// returns, the journal is on disk.
     ///
     /// # Errors
     ///
@@ -118,8 +118,9 @@ impl<'a> Change<'a> {
     /// are more than 2^32 - 1 ranges. Fails with [`Truncated`](crate::ErrorKind::Truncated) if the
     /// marker extends past the end of the file.
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the journal cannot be written, or if a journal
-    /// already exists: [roll it back](super::FileLock::roll_back) first.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be read, if the journal cannot be
+    /// written, or if there is already a journal, which has to be [rolled
+    /// back](super::FileLock::roll_back) first.
     pub fn begin(storage: &'a mut dyn Storage, plan: &ChangePlan) -> Result<Self> {
         let file = storage.file();
         let len = file.len();
@@ -161,9 +162,9 @@ impl<'a> Change<'a> {
     /// # Errors
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if one of these steps fails. If the file cannot be
-    /// synced, the change is undone. If the journal cannot be removed, the change is undone either
-    /// now or when the file is next opened for writing. If only the directory cannot be synced, the
-    /// change is complete but may be undone after a crash.
+    /// synced, the change is undone. If the journal cannot be removed, the change is undone now or
+    /// when the file is next opened for writing. If only the directory cannot be synced, the change
+    /// is complete but may still be undone after a crash.
     pub fn commit(mut self) -> Result<()> {
         // If the file cannot be synced, dropping the value undoes the change.
         self.sync()?;
@@ -183,8 +184,8 @@ impl<'a> Change<'a> {
         journal::undo(self.storage).map(drop)
     }
 
-    /// Records new bytes in the journal before they overwrite saved ones. The records later tell
-    /// the changed file from a different one under the same name.
+    /// Records new bytes in the journal before they overwrite saved ones. The records distinguish
+    /// the changed file from a different file that later has the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let data = &data[..data.len().min(left)];

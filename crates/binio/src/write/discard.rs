@@ -1,8 +1,8 @@
-//! An output for trial runs.
+//! An output that discards everything, for trial runs.
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 
-/// An output that discards all bytes and keeps only its position, to find out how much would be
+/// An output that discards all bytes but tracks its position, to find out how much would be
 /// written.
 ///
 /// ```
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_is_the_furthest_end_of_any_write() {
+    fn the_length_is_the_highest_end_of_any_write() {
         let mut out = Discard::default();
         out.write_all(&[0; 10]).unwrap();
         assert_eq!(out.seek(SeekFrom::Start(2)).unwrap(), 2);

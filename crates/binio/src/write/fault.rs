@@ -1,7 +1,7 @@
 //! A writer that fails on purpose, for testing code that writes files.
 //!
 //! Run the code under test once with [`Fault::None`] to count its operations. Then run it once per
-//! operation, with a fault at that operation, and check what is left each time.
+//! operation, each time with a fault at that operation, and check what it leaves behind.
 //!
 //! ```
 //! use std::io::{Cursor, Write};
@@ -25,14 +25,14 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// The kind of failure, and when it happens.
+/// A fault to inject, and the time at which it occurs.
 ///
 /// Operations and written bytes are counted from 0. The operations of a writer are `write`, `flush`
 /// and `seek`; those of a [`MemoryStorage`](super::MemoryStorage) are all operations that change or
 /// sync it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing goes wrong.
+    /// No fault occurs.
     #[default]
     None,
     /// This operation and all later ones fail, as if the disk had been removed.
@@ -42,12 +42,12 @@ pub enum Fault {
     /// This operation and all later ones report success but have no effect, like cached writes that
     /// a power cut loses.
     StopAtOperation(u64),
-    /// Like `StopAtOperation`, but the first half of the bytes that this operation writes takes
+    /// Like `StopAtOperation`, but the first half of the bytes written by this operation takes
     /// effect.
     TearAtOperation(u64),
     /// This byte and all later ones cannot be written, as on a full disk.
     FailAtByte(u64),
-    /// This byte and all later ones are lost, but success is reported.
+    /// This byte and all later ones are lost, but the operations report success.
     StopAtByte(u64),
 }
 
@@ -68,7 +68,7 @@ enum State {
     Stopped,
 }
 
-/// The outcome of an operation that writes any number of bytes, including none.
+/// The outcome of an operation, which may write no bytes at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -118,17 +118,17 @@ impl Faults {
     }
 }
 
-/// Returns the error of an operation that fails.
+/// Returns the error that failing operations return.
 pub(super) fn injected() -> io::Error {
     io::Error::other("injected fault")
 }
 
-/// A writer that passes everything on until its fault occurs.
+/// A writer that passes all operations on to an inner writer until its fault occurs.
 #[derive(Debug)]
 pub struct FaultyWriter<W> {
     inner: W,
     faults: Faults,
-    /// The position and length that the writer pretends to have once operations have no effect.
+    /// The position and length that the writer reports once its operations have no effect.
     stopped: Option<(u64, u64)>,
 }
 
@@ -148,13 +148,13 @@ impl<W: Write + Seek> FaultyWriter<W> {
         self.faults.bytes
     }
 
-    /// Returns the inner writer, which contains the bytes written before the fault.
+    /// Returns the inner writer, which contains only the bytes that took effect.
     pub fn into_inner(self) -> W {
         self.inner
     }
 
-    /// Records the position of the inner writer on the first call, then advances the pretended
-    /// position by `lost` bytes.
+    /// On the first call, records the position and length of the inner writer. On every call,
+    /// advances the reported position by `lost` bytes.
     fn stop(&mut self, lost: usize) -> io::Result<()> {
         if self.stopped.is_none() {
             let position = self.inner.stream_position()?;
@@ -177,7 +177,7 @@ impl<W: Write + Seek> Write for FaultyWriter<W> {
         };
         self.inner.write_all(&buf[..kept])?;
         if self.faults.state == State::Failing {
-            // A full disk accepts the bytes that fit, and fails at the next write.
+            // A full disk accepts the bytes that fit, and only fails at the next write.
             return Ok(kept);
         }
         self.stop(buf.len() - kept)?;
@@ -217,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    /// Performs five operations that write nine bytes in total and leave a file of six.
+    /// Performs five operations that write nine bytes in total and leave a file of six bytes.
     fn write_all(writer: &mut (impl Write + Seek)) -> io::Result<()> {
         writer.write_all(b"abc")?;
         writer.write_all(b"def")?;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_operation_reports_success_without_writing() {
+    fn stopped_operations_report_success_without_writing() {
         let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
         for (operation, left) in (0..).zip(left) {
             let (outcome, written) = run(Fault::StopAtOperation(operation));
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_failure_affects_one_operation_and_a_torn_write_half_of_it() {
+    fn a_single_failure_affects_only_one_operation_and_a_torn_write_is_half_written() {
         let (outcome, written) = run(Fault::TearAtOperation(1));
         assert!(outcome.is_ok());
         assert_eq!(written, b"abcd");
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_faults_at_a_byte_split_a_write() {
+    fn miri_a_fault_at_a_byte_takes_effect_inside_a_write() {
         for (byte, left) in [(0, &b""[..]), (4, b"abcd"), (6, b"abcdef"), (8, b"aXYdef")] {
             let (outcome, written) = run(Fault::FailAtByte(byte));
             assert!(outcome.is_err());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_writer_still_reports_an_advancing_position() {
+    fn a_stopped_writer_still_advances_the_position_that_it_reports() {
         let mut writer =
             FaultyWriter::new(Cursor::new(b"1234".to_vec()), Fault::StopAtOperation(1));
         writer.seek(SeekFrom::End(0)).unwrap();

@@ -1,4 +1,4 @@
-//! Files on disk that are changed in place.
+//! Changing files on disk in place.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use super::journal::{self, Identity};
 use super::{FileLock, Storage, WriteAt, sync_directory};
 use crate::{Context, Error, FileSource, ReadAt, Result};
 
-/// A regular file, written with `pwrite` (`seek_write` on Windows). The counterpart of
-/// [`FileSource`].
+/// A regular file, written with `pwrite` (`seek_write` on Windows). This is the writable
+/// counterpart of [`FileSource`].
 #[derive(Debug)]
 pub struct FileTarget(FileSource);
 
@@ -31,8 +31,8 @@ impl FileTarget {
         open().with_context(|| path.display().to_string())
     }
 
-    /// Wraps a file that is open for reading and writing. The file's cursor is not used, but on
-    /// Windows it is moved.
+    /// Wraps a file that is open for reading and writing. Reads and writes do not depend on the
+    /// file's cursor, but on Windows they move it.
     ///
     /// # Errors
     ///
@@ -83,13 +83,13 @@ impl WriteAt for FileTarget {
     }
 }
 
-/// Writes all of `data` to a file, starting at `offset`. The file's cursor is not used, so many
-/// threads can write to the same file; on Windows the cursor is moved.
+/// Writes all of `data` to a file, starting at `offset`. The write does not depend on the file's
+/// cursor, so many threads can write to the same file. On Windows, it moves the cursor.
 ///
 /// # Errors
 ///
 /// Fails with [`Io`](crate::ErrorKind::Io) if the system cannot write all the bytes. Some of them
-/// may have been written.
+/// may then have been written.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> Result<()> {
     system::write_all_at(file, data, offset).map_err(|error| Error::from(error).at(offset))
 }
@@ -180,7 +180,7 @@ impl Storage for FileStorage<'_> {
             let mut options = OpenOptions::new();
             let journal =
                 options.read(true).write(true).create_new(true).open(&self.journal_path)?;
-            // The journal contains bytes of the file, so protect it in the same way.
+            // The journal contains bytes of the file, so give it the same permissions.
             journal.set_permissions(self.file.file().metadata()?.permissions())?;
             FileTarget::new(journal)
         };
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn journal_that_cannot_be_removed_is_still_open() {
+    fn a_journal_that_cannot_be_removed_stays_open() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, b"0123456789").unwrap();
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn file_and_memory_hold_the_same_after_the_same_operations() {
+    fn a_file_and_memory_have_the_same_content_after_the_same_operations() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, b"0123456789").unwrap();

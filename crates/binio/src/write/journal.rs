@@ -1,4 +1,4 @@
-//! The journal of an in-place change, which stores the old content of the file so that an
+//! Journals of in-place changes. A journal stores the old content of the file, so that an
 //! interrupted change can be undone.
 //!
 //! While `FILE` is being changed, its journal is `FILE.undo-journal` in the same directory,
@@ -9,7 +9,7 @@
 //! | 0 | 8 | magic, `undolog3` |
 //! | 8 | 4 | number of ranges |
 //! | 12 | 4 | CRC-32 of the witness |
-//! | 16 | 16 | witness: offset and length of bytes that the change leaves alone |
+//! | 16 | 16 | witness: offset and length of bytes that the change does not touch |
 //! | 32 | 8 | length of the file before the change |
 //! | 40 | 16 | marker: offset and length (at most 4096) of identifying bytes that the change overwrites |
 //! | 56 | 8 | inode number of the file, 0 if unknown |
@@ -19,7 +19,7 @@
 //! | | | the marker after the change |
 //! | | 16 each | ranges: offset and length of bytes that the change may overwrite |
 //! | | | the old bytes of the ranges |
-//! | | 4 | CRC-32 of everything above |
+//! | | 4 | CRC-32 of all bytes above |
 //! | | | records of the bytes that the change has written so far |
 //!
 //! Before saved bytes are overwritten or truncated, a record is added and synced:
@@ -33,19 +33,20 @@
 //!
 //! All numbers are little-endian u32 or u64. A change has three steps:
 //!
-//! 1. The journal is written, then it and its directory are synced. Until then the file is
-//!    unchanged, so an incomplete journal means that nothing has changed.
+//! 1. The journal is written and synced, then its directory is synced. The file is unchanged until
+//!    then, so an incomplete journal means that nothing has changed.
 //! 2. The file is changed and synced, in as many steps as the change needs.
 //! 3. The journal is removed.
 //!
-//! Undoing a change writes the saved bytes back, truncates the file to its old length, syncs it,
-//! and removes the journal. If undoing is interrupted, it is simply done again.
+//! Undoing a change writes the saved bytes back, sets the file to its old length, syncs it, and
+//! removes the journal. If undoing is interrupted, it can simply be repeated.
 //!
 //! The journal is first compared with the file, because a different file may now have the same
-//! name. The journal belongs to the file only if the inode is the same, the file was not last
-//! modified before the change began, the witness is unchanged, and each byte that the change may
-//! overwrite is either the old byte or one found in a record or the marker. Otherwise the file is
-//! left alone. Journals of an older version have no records, so they are never applied.
+//! name. The journal belongs to the file only if all of these conditions hold: the inode is the
+//! same, the file was not last modified before the change began, the witness is unchanged, and each
+//! byte that the change may overwrite is either the old byte or one found in a record or the
+//! marker. Otherwise the file is not touched. Journals of an older version have no records, so they
+//! are never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -57,7 +58,7 @@ use crate::number::ByteReader;
 use crate::{Context, Endian, Error, FileSource, ReadAt, Result};
 
 /// Suffix of journal file names, appended to the name of the file. It is the same for all formats,
-/// because a file may be replaced by one in another format.
+/// because a file of one format may be replaced by a file of another.
 pub const SUFFIX: &str = ".undo-journal";
 
 const MAGIC: &[u8; 8] = b"undolog3";
@@ -69,7 +70,7 @@ const LEN_OFFSET: usize = 72;
 const RECORD: usize = 16;
 const MAX_MARKER: u64 = 4096;
 const CRC: usize = 4;
-/// Number of bytes copied at a time.
+/// Maximum number of bytes copied at a time.
 const PIECE: usize = 1 << 20;
 
 /// The state of an unfinished in-place change.
@@ -78,7 +79,7 @@ const PIECE: usize = 1 << 20;
 pub enum Pending {
     /// The journal is incomplete, so the file is unchanged.
     Unchanged,
-    /// The file may be partly changed, and can be rolled back.
+    /// The file may be partly changed, and the change can be rolled back.
     Changed,
     /// The journal belongs to another file.
     Foreign,
@@ -110,9 +111,9 @@ pub(super) fn path_of(file: &Path) -> PathBuf {
     path.into()
 }
 
-/// Opens a file and its journal for reading. Returns `None` if there is no journal.
+/// Opens a file and its journal for reading, or returns `None` if there is no journal.
 pub(super) fn open(path: &Path) -> Result<Option<(FileSource, FileSource)>> {
-    // Look beside the file itself, even if `path` is a symbolic link.
+    // Look for the journal next to the file itself, even if `path` is a symbolic link.
     let path = if std::fs::symlink_metadata(path)?.is_symlink() {
         Cow::Owned(std::fs::canonicalize(path)?)
     } else {
@@ -133,7 +134,7 @@ pub(super) fn open_both(path: &Path) -> Result<(FileSource, Option<FileSource>)>
 
 fn open_journal(path: &Path) -> Result<Option<FileSource>> {
     let path = path_of(path);
-    // Usually there is no journal, so avoid building an error that contains the path.
+    // Usually there is no journal, so avoid the cost of building an error that contains the path.
     match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         _ => {}
@@ -145,16 +146,16 @@ fn open_journal(path: &Path) -> Result<Option<FileSource>> {
     }
 }
 
-/// Opens a regular file. Returns `None` for a symbolic link. A single system call does both.
+/// Opens a regular file, or returns `None` for a symbolic link, usually with a single system call.
 #[cfg(unix)]
 fn open_unlinked(path: &Path) -> Result<Option<FileSource>> {
     use std::os::unix::fs::OpenOptionsExt;
 
     use rustix::fs::OFlags;
 
-    // Do not wait for the writer of a pipe.
+    // If the file is a pipe, do not wait for its writer.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    #[allow(clippy::cast_possible_wrap, reason = "the system takes flags as a signed integer")]
+    #[allow(clippy::cast_possible_wrap, reason = "the system expects flags as a signed integer")]
     let flags = flags.bits() as i32;
     match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => FileSource::regular(file).map(Some),
@@ -175,8 +176,8 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Locks a file and undoes an interrupted in-place change, so that the file is as it was before the
-/// change. Returns `true` if there was a journal.
+/// Locks a file and undoes an interrupted in-place change, which restores the file as it was before
+/// the change. Returns `true` if there was a journal.
 ///
 /// # Errors
 ///
@@ -185,15 +186,17 @@ fn is_missing(error: &Error) -> bool {
 /// still in progress, and with [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    // A file that cannot be locked is an error only if there is something to undo.
+    // Only lock the file if there is something to undo. Otherwise, a file that cannot be locked is
+    // no error.
     Ok(open(path)?.is_some() && FileLock::acquire(path)?.roll_back()?)
 }
 
-/// Undoes an interrupted change of a file that is about to be replaced, so that no journal is left
-/// beside the new file.
+/// Undoes an interrupted change of a file that is about to be replaced, so that its journal does
+/// not remain next to the new file.
 ///
-/// Fails if another process is changing the file, or if the journal belongs to another file or has
-/// no file at all. The saved bytes may still be needed then, so the caller decides.
+/// Fails if another process is changing the file, if the journal belongs to another file, or if
+/// there is a journal but no file. The bytes in the journal may still be needed then, so the user
+/// has to decide.
 pub(super) fn settle(target: &Path) -> Result<()> {
     let journal = path_of(target);
     if std::fs::symlink_metadata(&journal).is_err() {
@@ -207,14 +210,14 @@ pub(super) fn settle(target: &Path) -> Result<()> {
 }
 
 impl FileLock {
-    /// Undoes an interrupted in-place change of the locked file, like [`roll_back`]. Returns `true`
-    /// if there was a journal.
+    /// Like [`roll_back`], but for a file that is already locked.
     ///
     /// # Errors
     ///
-    /// Same as [`roll_back`], except that the lock is already held.
+    /// Same as [`roll_back`], except that it cannot fail with [`Locked`](crate::ErrorKind::Locked).
     pub fn roll_back(&self) -> Result<bool> {
-        // A file that cannot be written is an error only if there is something to undo.
+        // Only open the file for writing if there is something to undo. Otherwise, a read-only file
+        // is no error.
         if open(self.path())?.is_none() {
             return Ok(false);
         }
@@ -230,8 +233,7 @@ impl FileLock {
 /// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to
 /// another file. Fails with [`Magic`](crate::ErrorKind::Magic),
 /// [`Invalid`](crate::ErrorKind::Invalid) or [`Truncated`](crate::ErrorKind::Truncated) if the
-/// journal cannot be understood: see [`pending`]. Also fails if the storage cannot be read or
-/// written.
+/// journal is invalid: see [`pending`]. Also fails if the storage cannot be read or written.
 pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     let Some(journal) = storage.journal() else { return Ok(false) };
     if let Some(read) = Journal::read(journal)? {
@@ -252,14 +254,14 @@ pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     Ok(true)
 }
 
-/// Writes and syncs the journal. When this returns, the file may be changed.
+/// Creates, writes and syncs the journal. The file may be changed once this function returns.
 pub(super) fn create(storage: &mut dyn Storage, head: &Head) -> Result<()> {
     let bytes = head.encode()?;
     storage.create_journal()?;
     let written = write(storage, &bytes, &head.ranges);
     if written.is_err() {
-        // Nothing has changed. If removing the journal fails too, the incomplete one that is left
-        // has no effect.
+        // The file is unchanged. If removing the journal fails too, the incomplete journal has no
+        // effect.
         let _ = end(storage);
     }
     written
@@ -288,7 +290,8 @@ fn write(storage: &mut dyn Storage, head: &[u8], ranges: &[Range<u64>]) -> Resul
     storage.sync_directory()
 }
 
-/// Adds a record of bytes that are about to overwrite saved ones.
+/// Adds a record of bytes that are about to overwrite saved ones, and syncs the journal. A record
+/// without bytes means that the file is about to be truncated to `offset`.
 pub(super) fn record(storage: &mut dyn Storage, offset: u64, data: &[u8]) -> Result<()> {
     let mut bytes = Vec::with_capacity(RECORD + data.len() + CRC);
     bytes.extend(offset.to_le_bytes());
@@ -307,7 +310,7 @@ fn missing() -> Error {
     std::io::Error::from(std::io::ErrorKind::NotFound).into()
 }
 
-/// Ends a change by removing its journal. Everything must be on disk already.
+/// Ends a change by removing its journal. All changes to the file must already be on disk.
 pub(super) fn end(storage: &mut dyn Storage) -> Result<()> {
     storage.remove_journal()?;
     storage.sync_directory()
@@ -362,22 +365,23 @@ impl Head {
 /// A complete journal.
 pub(super) struct Journal {
     pub(super) head: Head,
-    /// Ranges of the file, and the offsets of their bytes in the journal; sorted, not overlapping.
+    /// The saved ranges of the file, each with the offset of its bytes in the journal. They are
+    /// sorted and do not overlap.
     pub(super) saved: Vec<(Range<u64>, u64)>,
-    /// Ranges that the change has begun to write, and the offsets of the new bytes in the journal.
-    /// An empty range means that the file was truncated to its start.
+    /// Ranges that the change has written or was about to write, each with the offset of the new
+    /// bytes in the journal. An empty range means that the file was truncated to its start.
     records: Vec<(Range<u64>, u64)>,
 }
 
 impl Journal {
-    /// Reads a journal. Returns `None` if it is incomplete. Fails if it is complete but has an
-    /// unknown version or is invalid, since the file may be partly changed.
+    /// Reads a journal, or returns `None` if it is incomplete. Fails if it is complete but invalid
+    /// or of an unknown version, since the file may then be partly changed.
     pub(super) fn read(source: &(impl ReadAt + ?Sized)) -> Result<Option<Self>> {
         if source.len() < FIXED as u64 {
             return Ok(None);
         }
         let head = source.bytes_at(0, FIXED)?;
-        // In other versions, the CRC is at the end.
+        // In all other versions, the CRC is at the end of the journal.
         let end = if head.starts_with(MAGIC) {
             ByteReader::new(&head[LEN_OFFSET..]).read(Endian::Little)?
         } else {
@@ -451,8 +455,8 @@ impl Journal {
         Ok(Self { head, saved, records: Vec::new() })
     }
 
-    /// Returns `true` if the journal belongs to the file, whether the file has been changed or not.
-    /// `identity` is `None` for a file that is not on disk.
+    /// Returns `true` if the journal belongs to the file, regardless of whether the file has
+    /// already been changed. `identity` is `None` for a file that is not on disk.
     pub(super) fn is_of(
         &self,
         file: &(impl ReadAt + ?Sized),
@@ -473,7 +477,8 @@ impl Journal {
             && self.explains(file, journal)?)
     }
 
-    /// Returns `true` if the change accounts for each byte that differs from the saved one.
+    /// Returns `true` if the change can account for every difference between the file and the saved
+    /// bytes.
     fn explains(
         &self,
         file: &(impl ReadAt + ?Sized),
@@ -500,7 +505,7 @@ impl Journal {
                     before.iter().zip(&*now).map(|(before, now)| before != now).collect();
                 if differs.contains(&true) {
                     self.explain(offset, now, journal, &mut differs)?;
-                    // A file that was truncated and has grown again contains zeros in between.
+                    // A file that was truncated and has grown again may contain zeros in the gap.
                     let mut bytes = (offset..).zip(&*now).zip(&differs);
                     is_explained =
                         bytes.all(|((at, now), differs)| !differs || (at >= shortest && *now == 0));
@@ -511,7 +516,8 @@ impl Journal {
         Ok(is_explained)
     }
 
-    /// Clears the flags of the bytes that are found in the marker or in a record.
+    /// Clears the flag in `differs` of each byte that equals a byte of the marker or of a record at
+    /// the same offset. `now` contains the bytes of the file from `offset` onwards.
     fn explain(
         &self,
         offset: u64,
@@ -550,8 +556,8 @@ impl Journal {
     }
 }
 
-/// Reads the complete records. Bytes recorded after an incomplete one were never written to the
-/// file.
+/// Reads all complete records from offset `at` onwards. Bytes of an incomplete record, or of any
+/// after it, were never written to the file.
 fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u64>, u64)>> {
     let mut records = Vec::new();
     while source.len() - at >= (RECORD + CRC) as u64 {
@@ -570,18 +576,18 @@ fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u6
     Ok(records)
 }
 
-/// Identifies a file by its inode and modification time rather than its content. Zero means
-/// unknown.
+/// The inode and modification time of a file, which identify it regardless of its content. Zero
+/// means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Inode number.
     inode: u64,
-    /// Modification time in nanoseconds since 1970.
+    /// Modification time in nanoseconds since the start of 1970.
     modified: u64,
 }
 
 impl Identity {
-    /// Returns the identity of an open file.
+    /// Returns the identity of an open file, or `None` if its metadata cannot be read.
     pub fn of(file: &std::fs::File) -> Option<Self> {
         let metadata = file.metadata().ok()?;
         #[cfg(unix)]
@@ -596,14 +602,15 @@ impl Identity {
         Some(Self { inode, modified })
     }
 
-    /// Returns `true` if changing the file `self` in place can result in `now`.
+    /// Returns `true` if a file with this identity can have the identity `now` after an in-place
+    /// change.
     fn may_become(self, now: Self) -> bool {
         let is_same_inode = self.inode == 0 || now.inode == 0 || self.inode == now.inode;
         is_same_inode && (now.modified == 0 || now.modified >= self.modified)
     }
 }
 
-/// Reads an offset and a length.
+/// Reads a range, which is stored as an offset and a length.
 fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
     let start: u64 = fields.read(Endian::Little)?;
     let len: u64 = fields.read(Endian::Little)?;
@@ -614,7 +621,8 @@ fn endless() -> Error {
     Error::invalid("a range in the journal ends after 2^64")
 }
 
-/// Calls `work` for each piece of a range, with the offset of the piece and a buffer of its length.
+/// Calls `work` for each piece of a range, with the offset of the piece and a buffer as long as the
+/// piece.
 fn for_pieces(
     range: &Range<u64>,
     mut work: impl FnMut(u64, &mut [u8]) -> Result<()>,
@@ -630,7 +638,7 @@ fn for_pieces(
     Ok(())
 }
 
-/// Returns the CRC-32 of a range, in the byte order of the journal.
+/// Returns the CRC-32 of a range, as the journal stores it.
 pub(super) fn crc_of(source: &(impl ReadAt + ?Sized), range: &Range<u64>) -> Result<[u8; CRC]> {
     let mut crc = Algorithm::Crc32.hasher();
     for piece in source.pieces(range.clone(), PIECE) {

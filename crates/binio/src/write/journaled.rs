@@ -1,4 +1,4 @@
-//! Reading a file as it was before an unfinished change.
+//! Reading a file as it was before an unfinished in-place change.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::{FileSource, ReadAt, Result};
 /// A source that shows a file as it was before an in-place change that was interrupted or is still
 /// in progress. Bytes saved in the journal are read from the journal, all others from the file.
 ///
-/// The view is exact until the next change of the file begins.
+/// The content is correct until the next change of the file begins.
 #[derive(Debug)]
 pub struct Journaled<F, J> {
     file: F,
     journal: J,
     len: u64,
-    /// Ranges of the file and the offsets of their bytes in the journal, sorted.
+    /// The saved ranges of the file, each with the offset of its bytes in the journal, in order.
     saved: Vec<(std::ops::Range<u64>, u64)>,
 }
 
@@ -44,8 +44,8 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 }
 
 impl Journaled<FileSource, FileSource> {
-    /// Opens a file with its journal. Returns `None` if there is no journal to apply and the file
-    /// can be read as it is.
+    /// Opens a file and its journal. Returns `None` if there is no journal that applies, so that
+    /// the file can be read as it is.
     ///
     /// # Errors
     ///
@@ -58,10 +58,10 @@ impl Journaled<FileSource, FileSource> {
     }
 }
 
-/// A file that is open for reading, seen as it was before any unfinished change.
+/// A file that is open for reading, with the content from before any unfinished change.
 #[derive(Debug)]
 pub enum ConsistentFile {
-    /// The file as it is, since there is no journal to apply.
+    /// The file as it is, since it has no journal that applies.
     File(FileSource),
     /// The file as it was before a change that was interrupted or is still in progress.
     Before(Journaled<FileSource, FileSource>),

@@ -1,10 +1,10 @@
-//! Allowing one change at a time: a writer holds the lock of a file until its change is done.
+//! Locking files, so that only one process changes a file at a time.
 //!
-//! Opening a file for changes rolls back an interrupted change. Without a lock, this would also
-//! undo a change that is still in progress.
+//! A writer holds the lock until its change is complete. Opening a file for writing rolls back an
+//! interrupted change, which without a lock could be a change still in progress.
 //!
-//! The lock is the system's advisory lock (`flock`) on the file itself. There is no lock file that
-//! could be left over, and the lock ends with the process that holds it.
+//! The lock is the system's advisory lock (`flock`) on the file itself, so no lock file can be left
+//! behind, and the lock ends with the process that holds it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use crate::{Context, Result};
 
-/// An exclusive lock on a file. As long as this value lives, nobody else can lock the file.
+/// An exclusive lock on a file. Until this value is dropped, nobody else can lock the file.
 ///
-/// It has no effect on systems other than Unix, or on file systems without locks.
+/// The lock has no effect on systems other than Unix, or on file systems without locks.
 ///
 /// ```
 /// use binio::ErrorKind;
@@ -44,8 +44,8 @@ impl FileLock {
     ///
     /// Fails with [`Locked`](crate::ErrorKind::Locked) if the file is already locked, with
     /// [`Io`](crate::ErrorKind::Io) if it does not exist or cannot be opened, and with
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular file. The message
-    /// contains the path.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) if it is not a regular file. The error
+    /// message contains the path.
     pub fn acquire(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let acquire = || {
@@ -61,7 +61,7 @@ impl FileLock {
     }
 
     /// Like [`acquire`](Self::acquire), but waits for up to `patience` until the lock is free. If
-    /// another file replaces the locked one in the meantime, the new file is locked.
+    /// the locked file is replaced in the meantime, locks the new file.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl FileLock {
     }
 }
 
-/// Returns the id of the process that holds the lock of a file.
+/// Returns the id of the process that holds the lock of a file, or `None` if it cannot be found.
 #[cfg(target_os = "linux")]
 fn holder(path: &Path) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
@@ -112,12 +112,12 @@ fn holder(path: &Path) -> Option<u32> {
     })
 }
 
-/// Iterates over the locks on files with this inode, which is unique only within a device. Yields the
-/// processes that hold them, and the devices.
+/// Iterates over the `flock` locks on files with the given inode number, which is only unique
+/// within a device. Yields the id of the process that holds each lock, and the device of the file.
 #[cfg(target_os = "linux")]
 fn holders(locks: &str, inode: u64) -> impl Iterator<Item = (u32, &str)> {
-    // `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`: the fifth word is the process, the sixth
-    // the device and inode of the file.
+    // A line is `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`. The fifth word is the process
+    // id, and the sixth contains the device and inode of the file.
     locks.lines().filter_map(move |line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let process = (words.next()? == "FLOCK").then(|| words.nth(2))??;
@@ -127,8 +127,9 @@ fn holders(locks: &str, inode: u64) -> impl Iterator<Item = (u32, &str)> {
     })
 }
 
-/// Returns `true` if a process is known to have a file open. Some file systems, such as Btrfs and
-/// overlays, have another device in the list of locks than in the metadata of their files.
+/// Returns `true` if a process is known to have a file open. This is needed for file systems such
+/// as Btrfs and overlays, for which the list of locks contains a different device from the metadata
+/// of their files.
 #[cfg(target_os = "linux")]
 fn has_open(process: u32, file: (u64, u64)) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -151,7 +152,7 @@ fn locked(path: &Path) -> Result<fs::File> {
     use rustix::io::Errno;
 
     loop {
-        // Opening a pipe would wait for its writer.
+        // Check the type first, since opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(crate::Error::unsupported("only regular files can be locked"));
         }
@@ -159,7 +160,7 @@ fn locked(path: &Path) -> Result<fs::File> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(crate::Error::new(crate::ErrorKind::Locked));
         }
-        // Another file may have replaced this one in the meantime, and that file is not locked.
+        // Another file, which is not locked, may have replaced this one in the meantime.
         let (ours, current) = (file.metadata()?, fs::metadata(path)?);
         if (ours.dev(), ours.ino()) == (current.dev(), current.ino()) {
             return Ok(file);
@@ -173,7 +174,7 @@ mod tests {
     use crate::ErrorKind;
 
     #[test]
-    fn a_second_lock_is_rejected_under_any_name_until_the_first_is_dropped() {
+    fn a_second_lock_under_any_name_is_rejected_until_the_first_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&file, "").unwrap();
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_lock_succeeds_on_release_or_reports_the_holder() {
+    fn waiting_for_a_lock_succeeds_once_it_is_released_or_else_reports_the_holder() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

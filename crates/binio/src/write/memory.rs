@@ -17,7 +17,10 @@ pub enum StorageFile {
 
 /// An operation on a [`MemoryStorage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "see the methods of `Storage` and `WriteAt` with the same names")]
+#[allow(
+    missing_docs,
+    reason = "the variants are named after the methods of `Storage` and `WriteAt`"
+)]
 pub enum Operation {
     CreateJournal,
     Write { place: StorageFile, offset: u64, data: Vec<u8> },
@@ -27,8 +30,8 @@ pub enum Operation {
     SyncDirectory,
 }
 
-/// An in-memory [`Storage`] for tests. It can inject a [`Fault`], and it records all operations to
-/// compute the possible states after a power cut.
+/// An in-memory [`Storage`] for tests. It can inject a [`Fault`], and it records all operations,
+/// from which it computes the possible states after a power cut.
 ///
 /// ```
 /// use binio::write::fault::Fault;
@@ -89,8 +92,8 @@ struct Log {
 }
 
 impl Log {
-    /// Records an operation. Returns the number of written bytes that take effect, or `None` if the
-    /// operation has no effect, and the result to report.
+    /// Records an operation. Returns the number of written bytes that take effect (`None` if the
+    /// operation has no effect), and the result to report.
     fn record(&mut self, operation: Operation) -> (Option<usize>, Result<()>) {
         let len = match &operation {
             Operation::Write { data, .. } => data.len(),
@@ -136,7 +139,7 @@ impl MemoryStorage {
         self
     }
 
-    /// Sets the fault to inject, and starts counting operations again from 0.
+    /// Sets the fault to inject, and restarts the count of operations from 0.
     pub fn set_fault(&self, fault: Fault) {
         lock(&self.log).faults = Faults::new(fault);
     }
@@ -156,10 +159,10 @@ impl MemoryStorage {
         lock(&self.log).operations.clone()
     }
 
-    /// Returns every state that a power cut after the first `count` operations is assumed to leave.
+    /// Returns the possible states after a power cut that follows the first `count` operations.
     ///
-    /// Synced operations are always kept. Of the others, the states keep all, none, all but one,
-    /// only one, or all with the last write cut in half.
+    /// Synced operations always take effect. Of all other operations, a state keeps all, none, all
+    /// but one, only one, or all with the last write cut in half.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];
@@ -197,7 +200,8 @@ impl MemoryStorage {
 }
 
 impl Files {
-    /// Returns the content of a file. If the journal was lost, its writes are lost as well.
+    /// Returns the content of a file. It is `None` for a lost journal, whose writes are then lost
+    /// as well.
     fn get(&mut self, place: StorageFile) -> Option<&mut Vec<u8>> {
         match place {
             StorageFile::File => Some(&mut self.file),
@@ -245,7 +249,7 @@ impl Storage for MemoryStorage {
         }
         let (effect, result) = lock(&self.log).record(Operation::CreateJournal);
         if effect.is_some() || result.is_ok() {
-            // A journal whose creation is lost can still be written to until the power cut.
+            // A journal whose creation will be lost can still be written to until the power cut.
             let (place, log) = (StorageFile::Journal, Arc::clone(&self.log));
             self.journal = Some(MemoryFile { place, data: Vec::new(), log });
         }

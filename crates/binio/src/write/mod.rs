@@ -1,9 +1,9 @@
-//! Writing and changing files so that a crash leaves either the old content or the new content.
+//! Writing and changing files in such a way that a crash leaves either the old or the new content.
 //!
 //! | task | type |
 //! |---|---|
-//! | create a file, or replace a whole one | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
-//! | write a number that is only known after the bytes that follow it | [`PatchWriter`] |
+//! | create or replace a whole file | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
+//! | write a number that is not known until the bytes after it are written | [`PatchWriter`] |
 //! | change part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo an interrupted change | [`journal::roll_back`], [`FileLock::roll_back`] |
 //! | read a file as it was before an interrupted change | [`Journaled`], [`ConsistentFile`], [`FileOpener`] |
@@ -48,10 +48,10 @@ pub use patch::{PatchWriter, ReservedNumber};
 pub use storage::Storage;
 pub use temporary::{TemporaryFile, remove_temporaries};
 
-/// Bytes that are read and written by position.
+/// A sequence of bytes that can be read and written by position.
 ///
-/// The length is tracked by this value, so it is exact only as long as nobody else writes to the
-/// same file: hold a [`FileLock`].
+/// The value keeps track of the length. It is only correct if nobody else writes to the same file,
+/// so hold a [`FileLock`].
 ///
 /// ```
 /// use binio::ReadAt;
@@ -65,15 +65,15 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 /// # Ok::<(), binio::Error>(())
 /// ```
 pub trait WriteAt: ReadAt {
-    /// Writes all of `data`, starting at `offset`. The target grows if necessary, and a gap is
-    /// filled with zeros.
+    /// Writes all of `data`, starting at `offset`. The target grows if necessary, and a gap before
+    /// `offset` is filled with zeros.
     ///
     /// # Errors
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if the target cannot be written, for example because
-    /// the disk is full. Some of the bytes may have been written. Fails with
-    /// [`Invalid`](crate::ErrorKind::Invalid) if the target does not allow these bytes to be
-    /// changed, see [`Change`].
+    /// the disk is full. Some of the bytes may then have been written. Fails with
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the target, such as a [`Change`], does not allow
+    /// these bytes to be changed.
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()>;
 
     /// Truncates the target to `len` bytes, or extends it with zeros.
@@ -81,7 +81,8 @@ pub trait WriteAt: ReadAt {
     /// # Errors
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if the length cannot be changed, and with
-    /// [`Invalid`](crate::ErrorKind::Invalid) if the target does not allow it, see [`Change`].
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the target, such as a [`Change`], does not allow
+    /// this length.
     fn set_len(&mut self, len: u64) -> Result<()>;
 
     /// Waits until everything written so far is on disk.
@@ -99,7 +100,7 @@ impl WriteAt for Vec<u8> {
         if end > self.len() as u64 {
             WriteAt::set_len(self, end)?;
         }
-        // Both ends are within the vector, so they fit in a `usize`.
+        // The range is inside the vector, so its ends fit in a `usize`.
         let [start, end] = [offset, end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
         self[start..end].copy_from_slice(data);
         Ok(())

@@ -1,4 +1,4 @@
-//! Files that get their name once they are complete.
+//! Files that only get their name once they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
@@ -8,11 +8,11 @@ use super::TemporaryFile;
 use crate::checksum::Algorithm;
 use crate::{Error, Result};
 
-/// A new file that gets its name only once it is complete. Until then it has no name at all, if the
-/// system supports that, so even a killed process leaves nothing behind; otherwise it has a
+/// A new file that only gets its name once it is complete. If the system supports it, the file has
+/// no name until then, so even a killed process leaves nothing behind. Otherwise, it has a
 /// temporary name.
 ///
-/// Nothing is synced: see [`AtomicFile`](super::AtomicFile) for files that survive a crash.
+/// Nothing is synced. For files that survive a crash, see [`AtomicFile`](super::AtomicFile).
 ///
 /// ```
 /// use std::io::Write;
@@ -29,13 +29,14 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// Dropped before the file, because the lock on the file protects the name.
+    /// The temporary name, which is removed before the file is closed, because the lock on the file
+    /// protects it.
     name: Option<(PathBuf, TemporaryFile)>,
     file: File,
 }
 
 impl NewFile {
-    /// Creates a file in the directory of `target`.
+    /// Creates a file in the directory of `target`, without giving it that name yet.
     ///
     /// # Errors
     ///
@@ -81,8 +82,8 @@ impl NewFile {
         self.name.is_some()
     }
 
-    /// Gives the file its name, in the directory where it was created. An existing file with that
-    /// name is replaced.
+    /// Gives the file the name `target`, which must be in the directory where it was created.
+    /// Replaces an existing file with that name.
     ///
     /// # Errors
     ///
@@ -92,7 +93,8 @@ impl NewFile {
         let (name, temporary) = match name {
             Some(name) => name,
             None => match unnamed::link(&file, target) {
-                // Linking never replaces a file, so link under a temporary name and rename.
+                // Linking never replaces a file, so link the file under a temporary name and rename
+                // it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     stale::mark(&file)?;
                     with_temporary_name(target, |name| unnamed::link(&file, name))?.1
@@ -107,9 +109,8 @@ impl NewFile {
 }
 
 impl NewFile {
-    /// Gives the file its name, in the directory where it was created. Never replaces a file, with
-    /// one exception: on a file system without hard links, it may replace one that another process
-    /// creates at the same moment.
+    /// Like [`put`](Self::put), but never replaces a file, with one exception: on a file system
+    /// without hard links, it may replace a file that another process creates at the same moment.
     ///
     /// # Errors
     ///
@@ -151,11 +152,11 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with temporary names for `target` until one is free. Removes names left behind by
-/// killed processes.
+/// Calls `create` with a temporary name for `target`, and with further names while they are in use.
+/// Removes temporary files left behind by killed processes.
 ///
-/// The names are derived from the name of the target, so that the next writer to the same target
-/// can find them without listing the directory.
+/// The names are derived from the name of the target, so the next writer to the same target can
+/// find them without listing the directory.
 fn with_temporary_name<T>(
     target: &Path,
     create: impl Fn(&Path) -> io::Result<T>,
@@ -163,7 +164,8 @@ fn with_temporary_name<T>(
     let mut number = 0_u64;
     loop {
         let name = temporary_name(target, number);
-        // This process must not register a name that belongs to another writer.
+        // Do not register a name that belongs to another writer, because this process would remove
+        // it.
         if fs::symlink_metadata(&name).is_ok() && !stale::remove(&name) {
             number += 1;
             continue;
@@ -173,14 +175,14 @@ fn with_temporary_name<T>(
         let remove = move || drop(fs::remove_file(&remove));
         match TemporaryFile::create(remove, || create(&name)) {
             Ok((created, temporary)) => return Ok((created, (name, temporary))),
-            // Another writer was faster.
+            // Another writer has just taken this name.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Removes temporary files that killed processes left behind for this target.
+/// Removes the temporary files for this target that killed processes left behind.
 pub(super) fn remove_stale(target: &Path) {
     for number in 0_u64.. {
         let name = temporary_name(target, number);
@@ -201,8 +203,8 @@ fn temporary_name(target: &Path, number: u64) -> PathBuf {
 
 #[cfg(unix)]
 mod stale {
-    //! Telling temporary files in use from those of killed processes: a writer holds the lock of
-    //! its temporary file as long as the file has its temporary name.
+    //! Distinguishing temporary files in use from those of killed processes. A writer holds the
+    //! lock of its temporary file as long as the file has its temporary name.
 
     use std::fs::{self, File, OpenOptions};
     use std::io;
@@ -222,7 +224,7 @@ mod stale {
 
     /// Removes a temporary file that no process uses. Returns `true` if the name is now free.
     pub(super) fn remove(name: &Path) -> bool {
-        // A writer locks its file only after creating it, so a young file may not be locked yet.
+        // A writer creates its file before locking it, so a young file may not be locked yet.
         let is_old = |file: &fs::Metadata| {
             file.len() > 0
                 || file
@@ -240,7 +242,7 @@ mod stale {
         {
             return false;
         }
-        // The name may belong to another file by now.
+        // Check that the name has not been given to another file in the meantime.
         let is_same = fs::symlink_metadata(name)
             .is_ok_and(|now| (now.dev(), now.ino()) == (metadata.dev(), metadata.ino()));
         is_same && fs::remove_file(name).is_ok()
@@ -249,13 +251,14 @@ mod stale {
 
 #[cfg(not(unix))]
 mod stale {
-    //! A stand-in for systems without `flock`, where leftover temporary files cannot be detected.
+    //! A substitute for systems without `flock`, where files of killed processes cannot be
+    //! detected.
 
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    #[allow(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+    #[allow(clippy::unnecessary_wraps, reason = "the signature is the same as on Unix")]
     pub(super) fn mark(_: &File) -> io::Result<()> {
         Ok(())
     }
@@ -287,7 +290,7 @@ mod unnamed {
         match open(directory_of(target), flags, mode) {
             Ok(file) => {
                 let file = File::from(file);
-                // Without this permission the file could not be linked.
+                // Linking the file requires access to its entry in `/proc`.
                 Ok(path_of(&file).exists().then_some(file))
             }
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -295,7 +298,7 @@ mod unnamed {
         }
     }
 
-    /// Gives an unnamed file a name. Fails if the name is in use.
+    /// Gives a name to an unnamed file. Fails if the name is already in use.
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -307,13 +310,13 @@ mod unnamed {
 
 #[cfg(not(target_os = "linux"))]
 mod unnamed {
-    //! A stand-in for other systems, which have no unnamed files.
+    //! A substitute for systems without unnamed files.
 
     use std::fs::File;
     use std::io;
     use std::path::Path;
 
-    #[allow(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
+    #[allow(clippy::unnecessary_wraps, reason = "the signature is the same as on Linux")]
     pub(super) fn create(_: &Path) -> io::Result<Option<File>> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Opening many files of the same folder, one after another.
+//! Opening many files in the same folder, one after another.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::ConsistentFile;
 use crate::Result;
 
-/// Opens files for reading. It keeps the folder of the last file open, so the path of a folder is
-/// resolved only once for consecutive files in it.
+/// Opens files for reading. It keeps the folder of the previous file open, so the path of a folder
+/// is resolved only once for consecutive files in it.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -25,7 +25,7 @@ pub struct FileOpener {
 }
 
 impl FileOpener {
-    /// Opens a file.
+    /// Opens a file for reading, as it was before any unfinished change.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ impl FileOpener {
         }
     }
 
-    /// Returns the open folder of a file, and the name of the file in it. Returns `None` if the
-    /// folder cannot be opened, even though the file in it may be readable.
+    /// Opens the folder of a file, and returns it with the name of the file. Returns `None` if the
+    /// folder cannot be opened, although the file may still be readable.
     fn enter<'p>(&mut self, path: &'p Path) -> Option<(&Folder, &'p OsStr)> {
         let (parent, name) = (path.parent()?, path.file_name()?);
         if self.folder.as_ref().is_none_or(|folder| folder.path.as_os_str() != parent.as_os_str()) {
@@ -57,7 +57,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder. The empty path stands for the current directory.
+    /// Opens a folder. An empty path means the current directory.
     fn open(path: &Path) -> Result<Self> {
         #[cfg(unix)]
         let handle = {
@@ -80,13 +80,14 @@ impl Folder {
         ConsistentFile::open(self.path.join(name))
     }
 
-    /// Opens a file. Returns `None` if it is a symbolic link, has a journal or cannot be opened.
+    /// Opens a file in the folder. Returns `None` if it is a symbolic link, has a journal or cannot
+    /// be opened.
     #[cfg(unix)]
     fn without_journal(&self, name: &OsStr) -> Option<std::fs::File> {
         use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
         use rustix::io::Errno;
 
-        // Do not wait for the writer of a pipe.
+        // If the file is a pipe, do not wait for its writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.handle, name, flags, Mode::empty()).ok()?;
         let journal = super::journal::path_of(Path::new(name));
@@ -101,7 +102,7 @@ mod tests {
     use crate::ReadAt;
 
     #[test]
-    fn a_file_is_opened_by_its_name_in_the_folder() {
+    fn a_file_is_opened_by_its_name_in_the_open_folder() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a"), b"0123").unwrap();
         let mut opener = FileOpener::default();
@@ -118,7 +119,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_link_leads_to_its_file_and_the_journal_next_to_it() {
+    fn opening_a_link_opens_its_target_and_the_journal_next_to_the_target() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("inner");
         std::fs::create_dir(&inner).unwrap();

@@ -1,7 +1,8 @@
-//! Writing containers whose headers contain numbers that are only known later.
+//! Writing headers that contain numbers known only later.
 //!
-//! A block header contains the length of the payload that follows it. [`PatchWriter::reserve`]
-//! reserves space for such a number, and [`PatchWriter::fill`] goes back and writes it.
+//! For example, a block header may contain the length of the payload that follows it.
+//! [`PatchWriter::reserve`] reserves space for such a number, and [`PatchWriter::fill`] goes back
+//! and writes it.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
@@ -13,7 +14,8 @@ use crate::{Context, Endian, Error, Result};
 /// A writer that tracks its position and can go back to fill in numbers.
 ///
 /// Positions are relative to the position of the inner writer when it was passed to
-/// [`new`](Self::new). Wrap slow writers in a [`BufWriter`](std::io::BufWriter) first.
+/// [`new`](Self::new). If the inner writer is slow, wrap it in a [`BufWriter`](std::io::BufWriter)
+/// first.
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -35,12 +37,12 @@ pub struct PatchWriter<W> {
     /// Initial position of the inner writer.
     start: u64,
     position: u64,
-    /// Number of reserved numbers that have not been filled in yet.
+    /// Number of reservations that have not been filled in yet.
     open_numbers: usize,
 }
 
-/// Space for a number that [`PatchWriter::fill`] will write. [`PatchWriter::finish`] fails if a
-/// number has not been filled in.
+/// Space reserved for a number that [`PatchWriter::fill`] writes later. [`PatchWriter::finish`]
+/// fails unless all reserved numbers have been filled in.
 #[must_use = "space was reserved for a number: fill it in"]
 #[derive(Debug)]
 pub struct ReservedNumber<T> {
@@ -50,11 +52,11 @@ pub struct ReservedNumber<T> {
 }
 
 impl<W: Write + Seek> PatchWriter<W> {
-    /// Creates a writer that continues at the current position of `inner`.
+    /// Creates a writer that starts at the current position of `inner`.
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if `inner` cannot tell its position.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the position of `inner` cannot be determined.
     pub fn new(mut inner: W) -> Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { inner, start, position: 0, open_numbers: 0 })
@@ -69,7 +71,7 @@ impl<W: Write + Seek> PatchWriter<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot be written.
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer fails.
     pub fn write_scalar<T: Scalar>(&mut self, number: T, endian: Endian) -> Result<()> {
         let mut bytes = [0; 16];
         let bytes = &mut bytes[..T::SIZE];
@@ -95,12 +97,7 @@ impl<W: Write + Seek> PatchWriter<W> {
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot seek or write. The
     /// position is then unspecified.
-    ///
-    /// # Errors
-    ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the inner writer cannot seek or write. The
-    /// position is then unspecified.
-    #[allow(clippy::needless_pass_by_value, reason = "a number can be filled in only once")]
+    #[allow(clippy::needless_pass_by_value, reason = "a number must only be filled in once")]
     pub fn fill<T: Scalar>(&mut self, reserved: ReservedNumber<T>, number: T) -> Result<()> {
         let ReservedNumber { position: place, endian, .. } = reserved;
         let end = self.position;
@@ -111,7 +108,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Writes zeros up to the next multiple of `align`. Writes nothing if `align` is 0.
+    /// Writes zeros until the position is a multiple of `align`. Writes nothing if `align` is 0.
     ///
     /// # Errors
     ///
@@ -128,7 +125,7 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Flushes and returns the inner writer.
+    /// Flushes the inner writer and returns it.
     ///
     /// # Errors
     ///
@@ -205,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_reaches_the_next_multiple() {
+    fn padding_ends_at_the_next_multiple_of_the_alignment() {
         for (written, align, position) in
             [(0, 8, 0), (1, 8, 8), (8, 8, 8), (9, 1, 9), (9, 0, 9), (1, 5000, 5000)]
         {

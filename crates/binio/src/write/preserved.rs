@@ -1,10 +1,11 @@
-//! What a file takes over from the file that it replaces: mode, owner, and extended attributes.
+//! Copying the mode, owner and extended attributes of a file to the one that replaces it.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Copies the mode, owner and extended attributes of the old file, whose metadata is given.
+/// Copies the mode, owner and extended attributes of the old file, whose metadata the caller has
+/// already read.
 pub(super) fn copy(old: &Path, metadata: &fs::Metadata, file: &File) -> io::Result<()> {
     copy_owner(metadata, file)?;
     attributes::copy(old, file);
@@ -12,7 +13,8 @@ pub(super) fn copy(old: &Path, metadata: &fs::Metadata, file: &File) -> io::Resu
     file.set_permissions(metadata.permissions())
 }
 
-/// Sets the owner and group of a file to those of another, if this process is allowed to.
+/// Sets the owner and group of a file to those of the old file, as far as this process is permitted
+/// to.
 #[cfg(unix)]
 fn copy_owner(old: &fs::Metadata, file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -27,7 +29,7 @@ fn copy_owner(old: &fs::Metadata, file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Does nothing: other systems have no numeric owners.
+/// Does nothing, because this system has no numeric owners.
 #[cfg(not(unix))]
 fn copy_owner(_: &fs::Metadata, _: &File) -> io::Result<()> {
     Ok(())
@@ -44,12 +46,13 @@ mod attributes {
     use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
     use rustix::io::Errno;
 
-    /// The maximum length in bytes that Linux allows for a list of names and for a value.
+    /// Maximum length in bytes that Linux allows for a list of attribute names, and for an
+    /// attribute's value.
     const MAX_LEN: usize = 64 << 10;
 
     /// Copies the user's attributes and the access control list. System attributes, such as
     /// capabilities, are skipped because they describe the old content. Attributes that cannot be
-    /// copied are left out.
+    /// copied are ignored.
     pub(super) fn copy(from: &Path, to: &File) {
         for name in names(from) {
             let bytes = name.to_bytes();
@@ -64,7 +67,7 @@ mod attributes {
     }
 
     fn names(path: &Path) -> Vec<CString> {
-        // Most files have no attributes, and a short buffer is enough for a few.
+        // Most files have no attributes or only a few, for which a short buffer is enough.
         let mut list = vec![0_u8; 1 << 10];
         let len = match listxattr(path, &mut list[..]) {
             Err(Errno::RANGE) => {
@@ -80,7 +83,7 @@ mod attributes {
 
 #[cfg(not(target_os = "linux"))]
 mod attributes {
-    //! A stand-in for other systems, where extended attributes are not copied.
+    //! A substitute for systems on which extended attributes are not copied.
 
     use std::fs::File;
     use std::path::Path;

@@ -1,10 +1,10 @@
-//! The storage of an in-place change: a file, and the journal beside it.
+//! The storage that an in-place change operates on: a file and its journal.
 
 use crate::Result;
 use crate::write::WriteAt;
 use crate::write::journal::Identity;
 
-/// A file that is changed in place, and the journal beside it.
+/// A file that is changed in place, and its journal.
 ///
 /// This is a trait so that tests can interrupt a change between any two operations. After a power
 /// cut, any subset of the operations that were not synced may have taken effect.
@@ -12,13 +12,13 @@ pub trait Storage: Send + Sync {
     /// Returns the file.
     fn file(&self) -> &dyn WriteAt;
 
-    /// Returns the file for writing.
+    /// Returns the file, for writing.
     fn file_mut(&mut self) -> &mut dyn WriteAt;
 
-    /// Returns the journal, if there is one.
+    /// Returns the journal, or `None` if there is none.
     fn journal(&self) -> Option<&dyn WriteAt>;
 
-    /// Returns the journal for writing, if there is one.
+    /// Returns the journal, for writing, or `None` if there is none.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
 
     /// Returns the inode and modification time of the file, or `None` if it is not on disk.

@@ -1,7 +1,7 @@
-//! Temporary files with names, which an interrupted program can remove.
+//! Named temporary files that an interrupted program can remove.
 //!
-//! A process that is ended by a signal runs no destructors. A program that wants to leave nothing
-//! behind calls [`remove_temporaries`] before it ends.
+//! A process that is ended by a signal does not run destructors. To leave no temporary files
+//! behind, a program must call [`remove_temporaries`] before it ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,8 +16,8 @@ fn files() -> MutexGuard<'static, BTreeMap<u64, Remove>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A temporary file with a name. The file is removed when this value is dropped, or by
-/// [`remove_temporaries`], unless it is [kept](Self::keep).
+/// A named temporary file. Unless it is [kept](Self::keep), the file is removed when this value is
+/// dropped, or by [`remove_temporaries`].
 ///
 /// ```
 /// use std::fs;
@@ -35,8 +35,8 @@ fn files() -> MutexGuard<'static, BTreeMap<u64, Remove>> {
 pub struct TemporaryFile(u64);
 
 impl TemporaryFile {
-    /// Registers the function that removes the file. Call this before creating the file, because
-    /// the process may be interrupted in between.
+    /// Registers a function that removes the file. Call this before creating the file, because the
+    /// process may be interrupted in between.
     pub fn new(remove: impl Fn() + Send + 'static) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
 
@@ -45,8 +45,8 @@ impl TemporaryFile {
         Self(id)
     }
 
-    /// Registers the function that removes a file, and then creates the file. If `create` fails, nothing is
-    /// removed, because the file may belong to somebody else.
+    /// Registers a function that removes the file, and then calls `create` to create the file. If
+    /// `create` fails, nothing is removed, because the file may belong to another process.
     ///
     /// ```
     /// use std::fs::{self, File};
@@ -82,7 +82,8 @@ impl TemporaryFile {
         }
     }
 
-    /// Keeps the file, because it was renamed or never created.
+    /// Unregisters the file without removing it. Use this after the file was renamed, or if it was
+    /// never created.
     pub fn keep(self) {
         files().remove(&self.0);
         std::mem::forget(self);
@@ -104,8 +105,8 @@ impl fmt::Debug for TemporaryFile {
     }
 }
 
-/// Removes all registered temporary files of this process, just before the process ends. Any thread
-/// that creates, keeps or drops a [`TemporaryFile`] afterwards waits forever.
+/// Removes all temporary files registered by this process. Call this just before the process ends,
+/// because any thread that then creates, keeps or drops a [`TemporaryFile`] waits forever.
 pub fn remove_temporaries() {
     let files = files();
     for remove in files.values() {
