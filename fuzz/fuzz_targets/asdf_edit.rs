@@ -1,5 +1,5 @@
-//! Edits arbitrary text. After an edit, the text must still parse and contain the new value; after
-//! a failure, it must be unchanged.
+//! Edits arbitrary text. After a successful edit, the text must still parse and contain the new
+//! value. After a failed edit, it must be unchanged.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 const VALUES: [&str; 6] = ["7", "new text", "[1, [2]]", "{p: {q: 1}}", "'yes'", "{}"];
 
 fuzz_target!(|data: &[u8]| {
-    // Take the choices from the end, so that the rest of a seed is an unmodified text.
+    // The last three bytes choose the edit, so that the rest of a seed is an unmodified text.
     let Some((text, &[which, value, what])) = data.split_last_chunk() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let Ok(mut tree) = TreeText::parse(text) else { return };

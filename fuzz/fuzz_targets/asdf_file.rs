@@ -1,5 +1,5 @@
-//! Opens arbitrary bytes, decodes and verifies every block, and reads every array, in whole and in
-//! part. Nothing may exceed the limits.
+//! Opens arbitrary bytes, decodes and verifies every block, and reads every array and parts of it.
+//! Nothing may exceed the limits.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
 //! Parses arbitrary text into a tree, or fails with an error. Every traversal must end, and every
-//! position must lie within the text.
+//! position must be inside the text.
 
 #![no_main]
 

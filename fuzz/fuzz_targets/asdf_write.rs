@@ -14,7 +14,7 @@ use binio::Limits;
 use libfuzzer_sys::fuzz_target;
 
 /// Number of bytes at the end of the input that choose the options and arrays. The bytes before
-/// them can be an unmodified file or text.
+/// them may be an unmodified file or text.
 const CHOICES: usize = 12;
 
 const COMPRESSIONS: [Compression; 8] = [
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns all options except the compression.
+/// Returns the options chosen by the input, except for the compression.
 fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
     let &[_, align, standard, inline_below, pad, flags, ..] = choices;
     let standards = asdf::save::STANDARDS;
@@ -54,7 +54,7 @@ fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
         .index(flags & 2 == 0)
 }
 
-/// Selects one compression for all blocks, or keeps the compression of each block.
+/// Selects a single compression for all blocks, or keeps the compression of each block.
 fn compressing(options: &WriteOptions, choice: u8) -> WriteOptions {
     match COMPRESSIONS.get(usize::from(choice) % (COMPRESSIONS.len() + 1)) {
         Some(&compression) => options.clone().compression(compression),
@@ -82,9 +82,9 @@ fn write_again(bytes: &[u8], options: &WriteOptions) {
     assert!(again.as_deref() == Some(bytes), "written again, it is another file");
 }
 
-/// Copies a file and compares the arrays of the copy.
+/// Copies a file, and compares the arrays of the copy with those of the original.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
-    // Keep the limits low: each element may become a number in the tree, which is written and read
+    // Use low limits, since each element may become a number in the tree, which is written and read
     // three times.
     let limits = Limits::default().max_alloc(1 << 17).max_decoded(1 << 17).max_items(1 << 16);
     let opening = OpenOptions::new().limits(limits).external(External::Deny);
@@ -145,8 +145,8 @@ fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
         let read = found.read_bytes(Order::C, ByteOrder::Little).expect("elements");
         let view = array.view().expect("a view");
         let want = view.read_bytes(Order::C, ByteOrder::Little).expect("elements");
-        // Inline arrays keep neither the bits of a NaN nor those of a `true` other than 1, so
-        // compare only the exact types.
+        // Inline arrays preserve neither the bits of a NaN nor a `true` stored as a byte other than
+        // 1, so only compare the types that they preserve exactly.
         let kind = array.datatype().as_scalar().map(|scalar| scalar.kind());
         let is_exact = matches!(
             kind,

@@ -1,5 +1,5 @@
-//! Parses arbitrary text into a document, or fails with an error that has a position. All methods
-//! of the nodes must return, and every node must equal itself.
+//! Parses arbitrary text into a document, or fails with an error that has a position. Every method
+//! of a node must return, and every node must equal itself.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! A list of plain numbers, which is parsed in a single pass, must have the same items as the same
-//! list with a word in front, which is not. Each number must also have the same value on its own.
+//! A list of plain numbers is parsed in a single pass, but the same list with a word in front is
+//! not. Both must have the same numbers, and each number must have the same value on its own.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ fn check(text: &str, rules: ScalarRules) {
     let parse = |text: String| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     let (fast, general) = (parse(format!("[ {text}]")), parse(format!("[w, {text}]")));
     let (Ok(fast), Ok(general)) = (&fast, &general) else {
-        // One of the two lists may exceed a limit that the other does not.
+        // One of the two lists may exceed a limit that the other one does not exceed.
         assert!(fast.is_err() == general.is_err() || text.len() > 1 << 10, "{fast:?} {general:?}");
         return;
     };

@@ -1,4 +1,4 @@
-//! Spans must be nested, be in the order of the text, and cover exactly what they describe. Parsing
+//! Spans must be nested and in the order of the text, and cover exactly what they describe. Parsing
 //! the text of a span must return an equal node.
 
 #![no_main]
@@ -8,7 +8,7 @@ use std::ops::Range;
 use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, YamlNode};
 use libfuzzer_sys::fuzz_target;
 
-/// Maximum number of nodes that are parsed again.
+/// Maximum number of nodes to parse again.
 const READ_AGAIN: usize = 50;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,7 +40,7 @@ fn slice(text: &str, span: Range<u64>) -> &str {
     &text[usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()]
 }
 
-/// Checks the text that is covered by the spans of a node.
+/// Checks the text covered by the spans of a node.
 fn check(text: &str, node: YamlNode<'_>) {
     let (span, content) = (node.span(), node.content_span());
     assert!(span.start <= content.start && content.end == span.end, "{span:?} {content:?}");
@@ -79,12 +79,12 @@ fn check(text: &str, node: YamlNode<'_>) {
     }
 }
 
-/// Returns `true` if a node can be parsed from its own text: without aliases, the document's tag
-/// handles, or anything that depends on the surrounding lines.
+/// Returns `true` if a node can be parsed from its text alone. This excludes nodes with aliases or
+/// the document's tag handles, and nodes that depend on the surrounding lines.
 fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    // These indicators are only part of a scalar if certain characters follow them.
+    // These characters are only part of a plain scalar if certain characters follow them.
     let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
     let is_marker = written.contains("---") || written.contains("...");
     !is_marker && !depends && !is_indicator && node.style() != NodeStyle::Block

@@ -1,6 +1,6 @@
-//! For arbitrary types and layouts, an accepted layout must stay within the data, reading from
-//! memory and from ranges must return the same elements, printing must end, and written elements
-//! must read back.
+//! Arbitrary types and layouts: an accepted layout must stay inside the data, reading from memory
+//! and in ranges must return the same elements, printing must end, and written elements must read
+//! back.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A cursor must never panic, never read past the end of its bytes, and always return the right
+//! A cursor must never panic, never read past the end of its bytes, and always return the correct
 //! offset.
 
 #![no_main]

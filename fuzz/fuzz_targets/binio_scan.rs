@@ -1,5 +1,5 @@
-//! Scanning through windows of any size must find the same matches as a plain search, both in
-//! memory and through a reader.
+//! Scanning with windows of any size must find the same matches as a plain search, both in memory
+//! and through a reader.
 
 #![no_main]
 
@@ -25,8 +25,8 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
     let stream = Stream::new(Cursor::new(&data)).expect("a cursor has a length");
     let sources: [&dyn ReadAt; 2] = [&data, &stream];
     for source in sources {
-        // `next_match` skips overlapping matches. Advance by one byte after each match, so that it
-        // finds these as well.
+        // After a match, the scanner continues at the next byte, so `skip_to` must not change the
+        // result.
         let mut forward = Scanner::new(source, needle, range.clone()).window(usize::from(window));
         let mut found = Vec::new();
         while let Ok(Some(at)) = forward.next_match() {

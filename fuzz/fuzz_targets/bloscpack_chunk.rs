@@ -1,6 +1,6 @@
-//! Decodes arbitrary bytes as a Blosc buffer. The decoded length must match the header, and
-//! decoding a block or range alone must return that part of the whole. In a Bloscpack file, such as
-//! the seeds, up to `MAX_TRIED` possible buffers are tried.
+//! Decodes arbitrary bytes as a Blosc buffer. The length of the decoded data must match the header,
+//! and decoding a single block or range must return the same bytes as decoding everything. In a
+//! Bloscpack file, such as the seeds, up to `MAX_TRIED` possible buffers are tried.
 
 #![no_main]
 
@@ -53,7 +53,7 @@ fn check(bytes: &[u8]) {
     part(&buffer, &whole, whole.len() / 3..whole.len() - whole.len() / 4, &mut scratch);
 }
 
-/// Checks that decoding a range returns that part of the whole.
+/// Checks that decoding a range returns the same bytes as decoding everything.
 fn part(buffer: &Buffer<'_>, whole: &[u8], range: std::ops::Range<usize>, scratch: &mut Scratch) {
     let mut out = vec![0x5a; range.len()];
     buffer.decode_range_into(range.clone(), &mut out, scratch).expect("a part of what decodes");

@@ -1,6 +1,6 @@
-//! Parses arbitrary text as a type: as a Python literal, as JSON, and in the header of a `.npy`
-//! file. A valid type must survive being written and read again, and no size may exceed its
-//! maximum.
+//! Parses arbitrary text as a type in three forms: as a Python literal, as JSON, and in the header
+//! of a `.npy` file. A valid type must be unchanged after being written and read again, and no size
+//! may exceed its maximum.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use bloscpack::array::{ArrayInfo, Datatype};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
-/// Fragments of literals, so that a few bytes form a deep and unusual type.
+/// Fragments of literals, with which a few bytes can form a deep and unusual type.
 const TOKENS: [&str; 32] = [
     "[",
     "]",
@@ -98,7 +98,7 @@ fn check(dtype: Result<Datatype, ElementsError>) {
     }
 }
 
-/// Reads the array description of a `.npy` file that consists of `header` and `len` zero bytes.
+/// Reads the array description from a `.npy` file that consists of `header` and `len` zero bytes.
 fn npy(header: &[u8], len: usize) -> Option<ArrayInfo> {
     let mut file = header.to_vec();
     file.resize(header.len() + len, 0);

@@ -1,5 +1,6 @@
-//! Opens arbitrary bytes as a file. All ways of reading must return the same bytes or fail, within
-//! the limits. If a file verifies, can be read and can be recovered, the recovered file begins with the same data.
+//! Opens arbitrary bytes as a file. All ways of reading must stay within the limits, and return the
+//! same bytes or fail. If a file passes verification and can be read and recovered, the recovered
+//! file must begin with the same data.
 
 #![no_main]
 
@@ -50,7 +51,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns all data, after checking that all ways of reading it agree.
+/// Returns all data after checking that all ways of reading it agree, or `None` if it cannot be
+/// read.
 fn read(file: &Reader) -> Option<Vec<u8>> {
     let all = file.read_all();
     // Use several threads only for some inputs, because starting them costs more than the work

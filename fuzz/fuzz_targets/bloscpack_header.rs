@@ -1,5 +1,5 @@
 //! Parses arbitrary bytes as a header. Lenient parsing must accept every header that strict parsing
-//! accepts, with the same result, and encoding that result must restore the bytes.
+//! accepts, with the same result, and encoding that result must produce the original bytes.
 
 #![no_main]
 

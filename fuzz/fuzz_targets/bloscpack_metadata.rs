@@ -1,12 +1,12 @@
-//! Reads arbitrary bytes as a metadata section, and as the payload of a section without a checksum,
-//! plain and compressed.
+//! Reads arbitrary bytes as a metadata section, and as the plain or compressed payload of a section
+//! without a checksum.
 
 #![no_main]
 
 use bloscpack::Reader;
 use libfuzzer_sys::fuzz_target;
 
-/// Creates a file with this metadata section and one empty chunk.
+/// Creates a file with the given metadata section and one empty chunk.
 fn file(section: &[u8]) -> Vec<u8> {
     let mut bytes =
         b"blpk\x03\x02\0\x01\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();

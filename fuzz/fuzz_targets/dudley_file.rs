@@ -1,9 +1,9 @@
-//! Opens arbitrary bytes, alone and with a layout. Everything in them must be read or rejected
+//! Opens arbitrary bytes, alone and with a layout. All their content must be read or rejected
 //! without a panic.
 //!
-//! To open them alone, they are appended to the signature of a native file, which has its layout at
-//! the end. For the other case, the bytes up to the first zero are the layout, and the rest is the
-//! file.
+//! When opened alone, the bytes are appended to the signature of a native file, whose layout is at
+//! the end. When opened with a layout, the bytes before the first zero are the layout, and the rest
+//! is the file.
 #![no_main]
 
 use binio::ReadAt as _;
@@ -51,7 +51,7 @@ fn read(file: &File) {
     }
 }
 
-/// A writer that fails after this number of bytes.
+/// A writer that fails after the given number of bytes.
 struct Limited(usize);
 
 impl std::io::Write for Limited {

@@ -1,4 +1,4 @@
-//! Every text that parses can be formatted. Formatting must preserve the comments and the meaning,
+//! Every text that parses must be formatted. Formatting must preserve the comments and the meaning,
 //! and be idempotent.
 #![no_main]
 
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns the comments of a text without their white space.
+/// Returns the comments of a text without their whitespace.
 fn comments(text: &str) -> Vec<String> {
     let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
     let texts = comments.map(|token| &text[token.start as usize..token.end as usize]);

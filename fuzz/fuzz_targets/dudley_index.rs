@@ -1,8 +1,10 @@
 //! Opens arbitrary bytes as a compiled layout, or fails. Searching a compiled layout must be safe
-//! even if it is damaged, and an intact one must return the same results as its text.
+//! even if it is damaged, and searching an intact one must return the same results as searching its
+//! text.
 //!
-//! The layout ends at the first zero byte. The rest is the stream, and also a list of changes to
-//! the compiled layout: a two-byte position and a one-byte value each.
+//! The layout ends at the first zero byte. The rest is the stream, and is also used as a list of
+//! changes to the compiled layout, each of which consists of a two-byte position and a one-byte
+//! value.
 #![no_main]
 
 use binio::Bytes;

@@ -1,4 +1,4 @@
-//! The tokens and the white space between them must cover the entire text.
+//! The tokens and the whitespace between them must cover the entire text.
 #![no_main]
 
 use dudley::Source;

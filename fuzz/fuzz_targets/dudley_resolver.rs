@@ -1,8 +1,8 @@
 //! Every layout must be resolved or rejected, both with given values and with a stream. All ways of
 //! finding an address must agree.
 //!
-//! The layout ends at the first zero byte. The rest is the stream, whose bytes are also used as the
-//! values of stored parameters, addressed by name, or by path for structs in items.
+//! The layout ends at the first zero byte. The rest is the stream. Its bytes are also used as the
+//! values of stored parameters, which are set by name, or by path for structs in items.
 #![no_main]
 
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use dudley::place::{ComplexAlign, Origin, Row};
 use dudley::{AddressTable, Layout, Limits, Resolver, Rules, Values};
 use libfuzzer_sys::fuzz_target;
 
-/// Maximum number of struct fields to visit.
+/// Maximum number of struct fields that the resolver may visit.
 const STEPS: u32 = 20_000;
 
-/// Maximum number of rows and of members to check.
+/// Maximum number of rows and maximum number of members to check.
 const MANY: usize = 200;
 
 const MAX: u64 = i64::MAX.unsigned_abs();
@@ -46,8 +46,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns rules with low limits and, if `other` is set, with another origin, tail padding and
-/// complex alignment.
+/// Returns rules with low limits. If `other` is `true`, they also have a different origin, tail
+/// padding and complex alignment.
 fn limited(other: bool) -> Rules {
     let rules = Rules::new().limits(Limits::default().max_steps(STEPS));
     if other {
@@ -57,7 +57,7 @@ fn limited(other: bool) -> Rules {
     rules
 }
 
-/// Returns values for parameters by name, and for up to four of them by path, until the bytes of
+/// Returns values for parameters by name, and for up to four parameters by path, until the bytes of
 /// the stream run out.
 fn values(layout: &Layout, stream: &[u8]) -> Values {
     let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
@@ -76,8 +76,8 @@ fn values(layout: &Layout, stream: &[u8]) -> Values {
     values
 }
 
-/// Checks the properties of a table. Returns its rows, or only the code of the error, because its
-/// position differs in the printed layout.
+/// Checks the properties of a table. Returns its rows and its end, or the code of the error. The
+/// position of the error is ignored, because it differs in the printed layout.
 fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code>> {
     let table = resolver.table().map_err(|error| {
         assert!(!error.to_string().is_empty());
@@ -109,7 +109,7 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code
     Ok((table.rows().to_vec(), table.end()))
 }
 
-/// Locates only some of the items, because locating an item costs as much as locating all items
+/// Locates about eight of the items, because locating an item costs as much as locating all items
 /// before it.
 fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     let step = table.rows().len() / 8 + 1;

@@ -1,5 +1,5 @@
-//! Writes files of arbitrary layouts without writing any values, in one pass and by position. The
-//! results must be identical, and it must be safe to open and extend them.
+//! Writes files of arbitrary layouts without any values, in one pass and by position. Both files
+//! must be identical, and opening and extending them must be safe.
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};

@@ -1,5 +1,5 @@
 //! Extracts arbitrary documents with arbitrary policies into a target with links that lead outside.
-//! Nothing outside the target may change, no temporary file may be left, and if nothing fails, the
+//! Nothing outside the target may change, and no temporary file may be left. If nothing fails, the
 //! extracted files must have the content of the archive.
 
 #![no_main]
@@ -16,7 +16,7 @@ use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::{HashType, Limits, OpenOptions, Profile};
 use libfuzzer_sys::fuzz_target;
 
-/// The sandbox of this process: `out` is the target, and `esc` must not change.
+/// The sandbox of this process, in which `out` is the target and `esc` must not change.
 static SANDBOX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("flux-extract-{}", std::process::id()));
     fs::create_dir_all(root.join("esc")).expect("a temporary directory");
@@ -39,8 +39,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
 });
 
 fuzz_target!(|document: &[u8]| {
-    // The recorded archives are used as seeds without changes. Appending a space selects other
-    // options.
+    // The recorded archives are used as seeds without changes. The sum of all bytes chooses the
+    // options, so appending a space selects other options.
     let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     let limits =
         Limits::default().max_file_size(1 << 30).max_materialized_bytes(1 << 20).max_entries(200);
@@ -80,8 +80,8 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// Checks that nothing outside the target changed and that no temporary file is left. `named`
-/// contains the names in the archive, which may look like those of temporary files.
+/// Checks that nothing outside the target has changed, and that no temporary file is left. `named`
+/// contains the names in the archive, since these may look like names of temporary files.
 fn assert_untouched(out: &Path, named: &HashSet<&str>) {
     let names = |path: &Path| -> Vec<String> {
         let entries = fs::read_dir(path).expect("a directory");

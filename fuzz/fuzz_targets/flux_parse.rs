@@ -1,6 +1,6 @@
-//! Any document parses, or fails with an error. In a parsed archive, sizes must match the data, the
-//! profiles must agree, and a written archive must read back the same. Fixing a fixed archive must
-//! change nothing.
+//! Parses arbitrary documents, or fails with an error. In a parsed archive, sizes must match the
+//! data, all profiles must agree, and a written archive must read back the same. Fixing a fixed
+//! archive must change nothing.
 
 #![no_main]
 
@@ -43,8 +43,8 @@ fuzz_target!(|data: &[u8]| {
             }
             (Ok(_), Err(error)) => panic!("{error}"),
         }
-        // Objects without a container are an archive only in some profiles; without any objects,
-        // there is no archive at all.
+        // Objects without a container are only an archive in some profiles, and a document without
+        // any objects is never an archive.
         for form in [Form::Array, Form::Dict] {
             let mut writer = Writer::new(Vec::new(), form);
             match (convert(data, &options(profile), &mut writer), &parsed) {
@@ -84,7 +84,8 @@ fn check(archive: &Archive<'_>, profile: Profile) {
     }
     let written = writer.finish().expect("a vector takes all");
     let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
-    // Writing single entries cannot rule out a duplicate path or a large blob.
+    // A writer of single entries cannot detect duplicate paths or large blobs, so ignore these
+    // diagnostics.
     assert!(
         strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")),
         "{strict:?}"

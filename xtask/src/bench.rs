@@ -1,4 +1,5 @@
-//! Side-by-side benchmarks: the reference tools and our programs take turns on the same files.
+//! Side-by-side benchmarks, in which the reference tools and our programs take turns on the same
+//! files.
 
 use std::path::PathBuf;
 
@@ -10,11 +11,11 @@ use crate::python;
 /// and our programs.
 struct Bench {
     name: &'static str,
-    /// Our programs, as package and example. The names are unique, because all examples are built
-    /// into the same folder.
+    /// Our programs, each as a package and an example. The names of the examples are unique,
+    /// because all examples are built into the same folder.
     programs: &'static [(&'static str, &'static str)],
-    /// A program that runs other readers, as folder and name; it is passed after our programs. It
-    /// has its own workspace, so that the other readers are not among our dependencies.
+    /// A program that runs other readers, as a folder and a name. It is passed after our programs.
+    /// It has its own workspace, so that the other readers are not among our dependencies.
     peer: Option<(&'static str, &'static str)>,
 }
 
@@ -33,8 +34,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
 ];
 
-/// `bench FORMAT [--quick]`. `--quick` uses small files and few repetitions, to show that the
-/// benchmark runs.
+/// `bench FORMAT [--quick]`: runs the benchmark of a format. `--quick` uses small files and few
+/// repetitions, just to check that the benchmark runs.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let named = rest
@@ -64,11 +65,11 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
     run(&mut command)
 }
 
-/// Memory that the largest tasks use, in bytes.
+/// Amount of memory in bytes that the largest tasks use.
 const TOUCHED: usize = 4 << 30;
 
 /// Writes to as much memory as the tasks use, then frees it. On a virtual machine, the host has to
-/// supply each page on its first use, and that time would be charged to whichever side runs first.
+/// supply each page on its first use, which would otherwise slow down whichever side runs first.
 fn touch_memory() {
     let mut memory: Vec<u8> = Vec::new();
     if memory.try_reserve_exact(TOUCHED).is_ok() {

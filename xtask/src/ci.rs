@@ -1,4 +1,4 @@
-//! The gates, in the order in which they fail fastest.
+//! The gates of continuous integration. Those that fail fastest are first.
 
 use std::fs::File;
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::process::{build_programs, cargo, no_more, program, root, run};
 use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web, wheel};
 
-/// How long each fuzz target runs in `ci`.
+/// Number of seconds for which `ci` runs each fuzz target.
 const CI_FUZZ_SECONDS: u32 = 5;
 
-/// Every test: units, properties, behaviour, golden files, documentation.
+/// `test`: runs all tests: units, properties, behaviour, golden files, documentation.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     run(&mut cargo(&["test", "--workspace", "--all-features"]))
@@ -18,7 +18,7 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
 /// A check that passes or fails with a message.
 type Gate = fn() -> Outcome;
 
-/// Every gate.
+/// `ci`: runs all gates.
 pub(crate) fn ci(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let gates: &[(&str, Gate)] = &[
@@ -63,8 +63,8 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Each library alone and without its default features, as a user with one dependency builds it, and
-/// features that are useful alone.
+/// Tests each library without its default features, as a user with a single dependency would build
+/// it, and with features that are useful alone.
 fn features() -> Outcome {
     for (package, features) in [
         ("scibin-binio", ""),
@@ -95,7 +95,7 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The examples, each run on a golden file.
+/// `examples`: runs the examples of all crates, most of them on a golden file.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
@@ -124,7 +124,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Packs each library as it would be published. Not built again: the other gates have built it.
+/// `package`: packs each library as it would be published. Does not build the packages, because the
+/// other gates have built the libraries.
 pub(crate) fn package(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);
@@ -136,7 +137,7 @@ pub(crate) fn package(arguments: &[String]) -> Outcome {
     run(&mut command)
 }
 
-/// Shell completions and man pages.
+/// `assets [DIR]`: writes shell completions and man pages.
 pub(crate) fn assets(arguments: &[String]) -> Outcome {
     let directory = match arguments {
         [] => root().join("target").join("assets"),

@@ -1,5 +1,5 @@
-//! Building and running the fuzz targets. `cargo +nightly fuzz run TARGET` works too, but building
-//! them directly does not require cargo-fuzz.
+//! Building and running the fuzz targets. `cargo +nightly fuzz run TARGET` works too, but these
+//! tasks do not require cargo-fuzz.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{output, program, root, run, run_together, skip, take_option};
 
-/// Flags that enable coverage instrumentation for libFuzzer, and the address sanitizer.
+/// Flags that enable the coverage instrumentation for libFuzzer and the address sanitizer.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1 --cfg fuzzing";
 
-/// Maximum size of a single allocation of a fuzz target in MiB.
+/// Maximum size in MiB of a single allocation in a fuzz target.
 const MALLOC_LIMIT_MIB: u32 = 256;
 
-/// Targets that read choices from the end of their input, with the number of bytes they read. Each
-/// seed is extended by that many bytes.
+/// Targets that read choices from the end of their input, each with the number of bytes it reads.
+/// Each seed is extended by this number of bytes.
 const CHOICES: &[(&str, usize)] = &[("asdf_edit", 3), ("asdf_write", 12)];
 
-/// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.
+/// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`: runs the given targets, or all of them.
 pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     let (seconds, rest) = take_option(arguments, "--seconds")?;
     let seconds = seconds
@@ -30,7 +30,8 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Runs every target for `seconds`. Skips them if no nightly toolchain is installed.
+/// Runs every target for the given number of seconds. Skips them if no nightly toolchain is
+/// installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
 }
@@ -79,7 +80,7 @@ fn target_command(target: &str, binaries: &Path, seconds: u32) -> Result<Command
     Ok(command)
 }
 
-/// Reason for skipping a step without a nightly toolchain.
+/// Reason for skipping a step that needs a nightly toolchain.
 pub(crate) const NO_NIGHTLY: &str =
     "the nightly toolchain is not installed (rustup toolchain install nightly)";
 
@@ -89,7 +90,7 @@ pub(crate) fn has_nightly() -> bool {
     output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN")).is_some()
 }
 
-/// Returns the names of the targets, each of which is a source file.
+/// Returns the names of all targets, which are the names of their source files.
 fn targets() -> Result<Vec<String>, String> {
     let directory = root().join("fuzz/fuzz_targets");
     let entries = std::fs::read_dir(&directory)
@@ -169,8 +170,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// Writes the value of `member` in each recorded case of a list as a seed. Returns the number of
-/// seeds.
+/// Writes the value of `member` in each recorded case of a list to a file, as a seed. Returns the
+/// number of seeds.
 fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
@@ -186,8 +187,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Resul
     Ok(count)
 }
 
-/// Decodes a JSON string up to its closing quote. `\u` escapes are kept, because the string
-/// contains JSON.
+/// Decodes a JSON string up to its closing quote. Does not decode `\u` escapes, because the string
+/// contains JSON itself.
 fn unescape(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

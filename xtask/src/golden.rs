@@ -1,10 +1,9 @@
-//! Golden files: comparing what the crates read with the recorded results.
+//! Comparing the results of reading golden files with the recorded results.
 
 use crate::Outcome;
 use crate::process::{cargo, no_more, root, run, take_option};
 
-/// The test binaries that compare with recorded results, each optionally with a filter for its
-/// tests.
+/// The test binaries that compare results with recorded ones. Some have a filter for their tests.
 const GOLDEN_TESTS: &[&[&str]] = &[
     &["golden"],
     &["tree", "corpus_scalar_cases"],
@@ -14,8 +13,8 @@ const GOLDEN_TESTS: &[&[&str]] = &[
     &["io", "recorded"],
 ];
 
-/// Runs the golden tests of every format crate. With `--corpus`, they also run the recorded cases
-/// of a corpus, which must then exist.
+/// `golden [--corpus DIR]`: runs the golden tests of every format crate. With `--corpus`, they also
+/// run the recorded cases of a corpus, which must exist.
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;

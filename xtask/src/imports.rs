@@ -1,4 +1,4 @@
-//! The import graph: which top-level modules of a crate refer to which others.
+//! The import graph of a crate, which shows which top-level modules refer to which others.
 //!
 //! A reference is a path that begins with `crate::`, or with enough `super::` to reach the root. A
 //! name that lib.rs re-exports belongs to the module that defines it. Comments, strings and tests
@@ -16,19 +16,19 @@ use crate::process::{no_more, root};
 /// The crates whose modules must not import each other in a cycle.
 const CRATES: &[&str] = &["asdf", "binio", "bloscpack", "dudley", "flux-archive"];
 
-/// Remaining cycles: a crate, and the modules that may be part of a cycle.
+/// Known cycles, each with a crate and the modules that may be part of a cycle.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[];
 
-/// Lines that refer to a module, each with its file and number.
+/// Lines that refer to a module, each preceded by its file and line number.
 type Lines = Vec<String>;
 
-/// The modules of a crate, and the lines in which each refers to others.
+/// The modules of a crate, and for each of them the lines that refer to other modules.
 #[derive(Debug, Default)]
 struct Graph {
     references: BTreeMap<String, BTreeMap<String, Lines>>,
 }
 
-/// Prints the graph of each crate.
+/// `imports`: prints the graph of each crate. Fails if there is an unknown cycle.
 pub(crate) fn imports(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     for name in CRATES {
@@ -39,7 +39,7 @@ pub(crate) fn imports(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Fails if there is an unknown cycle.
+/// Fails if the graph contains an unknown cycle.
 fn check(name: &str, graph: &Graph) -> Outcome {
     for component in graph.components() {
         let is_known = KNOWN_CYCLES.iter().any(|(known, modules)| {
@@ -66,7 +66,7 @@ impl Graph {
         Self::of(&files)
     }
 
-    /// Builds the graph from files, each given as its path in `src` and its text.
+    /// Builds the graph from files, each given as a path in `src` and a text.
     fn of(files: &[(String, String)]) -> Result<Self, String> {
         let sources: Vec<_> =
             files.iter().map(|(path, text)| (path.as_str(), Source::new(text))).collect();
@@ -118,8 +118,8 @@ impl Graph {
         found
     }
 
-    /// Returns the modules in topological order, importing modules first. Modules that are on a
-    /// cycle with each other form a group.
+    /// Returns the modules in topological order: modules precede those that they import. Modules
+    /// that form a cycle are in the same group.
     fn components(&self) -> Vec<Vec<String>> {
         let reachable: BTreeMap<&str, BTreeSet<&str>> = self
             .references
@@ -136,8 +136,8 @@ impl Graph {
                 None => components.push(vec![(*module).to_owned()]),
             }
         }
-        // A module reaches more modules than any module that it imports, if every module counts as
-        // reaching itself.
+        // If every module counts as reaching itself, a module reaches more modules than any module
+        // that it imports.
         let count = |component: &Vec<String>| {
             let reached = &reachable[component[0].as_str()];
             reached.len() + usize::from(!reached.contains(component[0].as_str()))
@@ -146,7 +146,8 @@ impl Graph {
         components
     }
 
-    /// Formats a row for each module: the modules that it refers to, and how often.
+    /// Formats a row for each module, with the modules that it refers to and the number of
+    /// references to each.
     fn text(&self) -> String {
         let mut text = String::new();
         for component in self.components() {
@@ -164,7 +165,7 @@ impl Graph {
         text
     }
 
-    /// Returns the shortest cycle among these modules, and the lines that cause it.
+    /// Formats the shortest cycle among the given modules, and the lines that cause it.
     fn cycle(&self, component: &[String]) -> String {
         let paths = component.iter().filter_map(|start| self.path_back(start));
         let path = paths.min_by_key(Vec::len).unwrap_or_default();
@@ -178,7 +179,7 @@ impl Graph {
         text
     }
 
-    /// Returns the shortest path from a module back to itself.
+    /// Returns the shortest path from a module back to itself, or `None` if there is none.
     fn path_back<'g>(&'g self, start: &'g str) -> Option<Vec<&'g str>> {
         let mut seen = BTreeSet::new();
         let mut paths = vec![vec![start]];
@@ -222,18 +223,18 @@ fn module_of(path: &str) -> Option<&str> {
     (module != "lib").then_some(module)
 }
 
-/// Returns the number of `super::` that lead from the module of a file to the root.
+/// Returns the number of `super::` prefixes that lead from the module of a file to the root.
 fn depth(path: &str) -> usize {
     path.split('/').filter(|part| *part != "mod.rs").count()
 }
 
-/// The text of a file, with and without comments, strings and tests.
+/// The text of a file, both complete and without comments, strings and tests.
 pub(crate) struct Source<'t> {
     text: &'t str,
-    /// The text in ASCII, with spaces in place of everything that is ignored. It has the same
-    /// length as the text.
+    /// The text in ASCII, with everything that is ignored replaced by spaces. It has the same
+    /// length as the complete text.
     pub(crate) code: String,
-    /// Names of the removed test modules that have their own files.
+    /// Names of the test modules that have their own files.
     tests: Vec<String>,
 }
 
@@ -244,7 +245,7 @@ impl<'t> Source<'t> {
         Self { text, code: String::from_utf8_lossy(&code).into_owned(), tests }
     }
 
-    /// Returns the paths of the test modules, without suffix.
+    /// Returns the paths of the test modules that have their own files, without suffix.
     fn test_modules(&self, path: &str) -> Vec<PathBuf> {
         let path = Path::new(path);
         let is_root = path.file_name().is_some_and(|name| name == "mod.rs" || name == "lib.rs");
@@ -260,7 +261,7 @@ impl<'t> Source<'t> {
         self.text.lines().nth(number - 1).unwrap_or_default().trim()
     }
 
-    /// Returns the offset after each occurrence of a word.
+    /// Returns the offset of the end of each occurrence of a word.
     pub(crate) fn after<'s>(&'s self, word: &'s str) -> impl Iterator<Item = usize> + 's {
         let is_start =
             |at: usize| !self.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -272,8 +273,8 @@ impl<'t> Source<'t> {
         self.after("macro_rules!").map(|at| identifier(self.code[at..].trim_start())).collect()
     }
 
-    /// Returns the names in lib.rs, each with the module that defines it, or an empty string if
-    /// lib.rs itself does.
+    /// Returns the names in lib.rs, each with the module that defines it. The module is an empty
+    /// string if lib.rs itself defines the name.
     fn exports(&self) -> BTreeMap<String, String> {
         let mut names: BTreeMap<String, String> =
             self.macros().into_iter().map(|name| (name, String::new())).collect();
@@ -295,8 +296,8 @@ impl<'t> Source<'t> {
         names
     }
 
-    /// Returns the first name of each path that starts at the crate root, with its line. `depth` is
-    /// the nesting depth of the module's file.
+    /// Returns the first name of each path that starts at the crate root, with its line number.
+    /// `depth` is the nesting depth of the module's file.
     fn references(&self, depth: usize) -> Vec<(String, usize)> {
         let nested = inline_modules(&self.code);
         let mut found = Vec::new();
@@ -330,12 +331,12 @@ pub(crate) fn identifier(text: &str) -> String {
     text.chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect()
 }
 
-/// Returns the paths in a tree such as `a::{b, c::d as e}`, each with its last name after renaming.
-/// Text after the tree is ignored.
+/// Returns the paths in a tree such as `a::{b, c::d as e}`. A name that is renamed is replaced by
+/// its new name. Text after the tree is ignored.
 pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     let mut rest = tree.trim_start();
     let mut path: Vec<String> = Vec::new();
-    // Length of the path at each open brace.
+    // The length of the path at each brace that is still open.
     let mut open: Vec<usize> = Vec::new();
     let mut found = Vec::new();
     loop {
@@ -377,7 +378,8 @@ pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// Replaces comments, strings and characters with spaces, and every non-ASCII byte with `_`.
+/// Replaces comments, string literals and character literals with spaces, and every non-ASCII byte
+/// with `_`.
 fn without_comments(text: &str) -> Vec<u8> {
     let mut code: Vec<u8> = text.bytes().map(|b| if b.is_ascii() { b } else { b'_' }).collect();
     let mut at = 0;
@@ -391,8 +393,8 @@ fn without_comments(text: &str) -> Vec<u8> {
             [b'"', ..] => quoted(rest, 1, b'"'),
             [b'\'', b'\\', ..] => quoted(rest, 1, b'\''),
             [b'\'', b, b'\'', ..] if *b != b'\'' => 3,
-            // A quote that is not followed by a character of several bytes and another quote begins
-            // a lifetime.
+            // A quote begins a lifetime unless it is followed by a multi-byte character and another
+            // quote.
             [b'\'', b'_', b'_', ..] => match rest[1..].iter().position(|&byte| byte != b'_') {
                 Some(end) if rest[1 + end] == b'\'' => end + 2,
                 _ => 1,
@@ -437,7 +439,8 @@ fn block_comment(text: &[u8]) -> usize {
     at
 }
 
-/// Returns the length up to and including the next unescaped `mark`.
+/// Returns the length of the text up to and including the next unescaped `mark`, starting the
+/// search at `start`.
 fn quoted(text: &[u8], start: usize, mark: u8) -> usize {
     let mut at = start;
     while at < text.len() && text[at] != mark {
@@ -446,7 +449,8 @@ fn quoted(text: &[u8], start: usize, mark: u8) -> usize {
     at + 1
 }
 
-/// Returns the length of a raw string such as `r#".."#`, or `None` for a name such as `r#type`.
+/// Returns the length of a raw string such as `r#".."#`, or `None` for an identifier such as
+/// `r#type`.
 fn raw_string(text: &[u8]) -> Option<usize> {
     let start = text.iter().position(|byte| *byte == b'#' || *byte == b'"')?;
     let hashes = text[start..].iter().take_while(|&&byte| byte == b'#').count();
@@ -458,7 +462,7 @@ fn raw_string(text: &[u8]) -> Option<usize> {
     Some(body + find(&text[body..], &end) + end.len())
 }
 
-/// Returns the length of the text up to and including the bracket that closes the first opening
+/// Returns the length of the text up to and including the bracket that closes the first open
 /// bracket.
 fn bracketed(text: &[u8], open: u8, close: u8) -> usize {
     let mut depth = 0_usize;
@@ -510,7 +514,7 @@ fn remove_tests(code: &mut [u8]) -> Vec<String> {
     modules
 }
 
-/// Returns the bodies of the modules that a file defines in braces.
+/// Returns the ranges of the modules that a file defines in braces.
 pub(crate) fn inline_modules(code: &str) -> Vec<Range<usize>> {
     let starts = code.match_indices("mod ").filter_map(|(at, word)| {
         let name = identifier(&code[at + word.len()..]);

@@ -1,5 +1,5 @@
-//! Automation of the workspace: `cargo xtask TASK`. Each task calls programs directly, without
-//! shell scripts, so it runs wherever cargo does.
+//! Automation of the workspace with `cargo xtask TASK`. Each task calls programs directly, without
+//! shell scripts, so it runs wherever cargo runs.
 
 mod bench;
 mod ci;
@@ -19,7 +19,7 @@ mod wheel;
 
 use std::process::ExitCode;
 
-/// The result of a task. The error is a message for the user.
+/// The result of a task. An error is a message for the user.
 type Outcome = Result<(), String>;
 
 /// A row of the task table.
@@ -58,7 +58,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "interop",
         arguments: "[FORMAT]",
-        about: "read files of the reference tools, and have them read ours (needs python3)",
+        about: "read files written by the reference tools, and let them read ours (needs python3)",
         run: python::interop,
     },
     Task {

@@ -1,4 +1,4 @@
-//! Counting the public names at the root of each crate. A test limits their number.
+//! Counting the public names at the root of each crate, the number of which is limited by a test.
 //!
 //! A name counts if lib.rs makes it public: a module, a re-export or an item. Names in inline
 //! modules and exported macros do not count.
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn crate_roots_stay_within_their_limit_of_names() {
+    fn every_crate_root_stays_within_its_limit_of_names() {
         for (name, limit) in LIMITS {
             let path = root().join("crates").join(name).join("src/lib.rs");
             let lib = fs::read_to_string(&path).unwrap();
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn public_modules_exports_and_items_count_as_names_of_the_root() {
+    fn public_modules_and_exports_and_items_count_as_names_of_the_root() {
         let lib = "//! pub mod text;\nmod hidden;\npub mod shown;\npub(crate) mod inner;\n\
                    pub mod inline {\n    pub use crate::hidden::NotHere;\n}\n\
                    pub use hidden::{A, deep::{B, C as Renamed}};\npub use binio::{self, Bytes};\n\

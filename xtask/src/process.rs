@@ -1,4 +1,4 @@
-//! Calling programs in the root folder of the workspace.
+//! Running programs in the root folder of the workspace.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Returns a `cargo` command with these arguments. Uses the `cargo` that runs this program, so that
-/// the toolchain is the same.
+/// Returns a `cargo` command with the given arguments. Uses the same `cargo` that runs this
+/// program, and so the same toolchain.
 pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root());
     command
 }
 
-/// Returns a call of a program in the root folder of the workspace.
+/// Returns a command that runs a program in the root folder of the workspace.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root());
     command
 }
 
-/// Builds the program `scibin` and all examples. The features are those of the tests, so that
+/// Builds the program `scibin` and all examples, with the same features as the tests, so that
 /// nothing is compiled twice. Returns the folder of the program, which contains the folder
 /// `examples`.
 pub(crate) fn build_programs() -> Result<PathBuf, String> {
@@ -35,7 +35,7 @@ pub(crate) fn build_programs() -> Result<PathBuf, String> {
     Ok(root().join("target/debug"))
 }
 
-/// Runs a command with our standard output and error. Fails unless the command succeeds.
+/// Runs a command, which inherits standard output and error. Fails unless the command succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     eprintln!("$ {}", line(command));
     let status = command.status();
@@ -78,7 +78,7 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the value after `--name` and the other arguments.
+/// Returns the value after the option `name`, if it is present, and the other arguments.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,
@@ -95,14 +95,14 @@ pub(crate) fn take_option(
     }
 }
 
-/// Returns `true` if `--name` is among the arguments, and the other arguments.
+/// Returns whether the flag `name` is present, and the other arguments.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();
     (rest.len() < arguments.len(), rest)
 }
 
-/// Fails if there are more arguments.
+/// Fails if there are any arguments left.
 pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     match arguments.first() {
         None => Ok(()),
@@ -110,8 +110,8 @@ pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     }
 }
 
-/// Prints that a step was skipped because a tool is missing. In continuous integration the step
-/// fails instead, so that a run without a tool cannot look successful.
+/// Prints that a step is skipped because a tool is missing. In continuous integration, fails
+/// instead, so that a run without the tool cannot look successful.
 pub(crate) fn skip(missing: &str) -> Outcome {
     if is_ci() {
         return Err(missing.to_owned());
@@ -120,7 +120,8 @@ pub(crate) fn skip(missing: &str) -> Outcome {
     Ok(())
 }
 
-/// Returns `true` in continuous integration: if the environment variable `CI` is set, unless it says `0` or `false`.
+/// Returns `true` in continuous integration, where the environment variable `CI` is set and is not
+/// empty, `0` or `false`.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }

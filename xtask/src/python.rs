@@ -1,5 +1,5 @@
-//! The reference tools. They are installed in a virtual environment under `target/`, and nowhere
-//! else.
+//! Installing and running the reference tools. They are only installed in a virtual environment
+//! under `target/`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,12 +7,13 @@ use std::process::Command;
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run, skip};
 
-/// The packages to install, in the versions that generated the golden files and the published
-/// figures.
+/// The packages to install, in the versions with which the golden files and the published figures
+/// were generated.
 ///
-/// Their dependencies are listed too, because a release of one can change what a reference tool does.
-/// If a merged mapping has two equal keys, for example, `PyYAML` 6.0.3 keeps the last one, but 6.0.4 keeps
-/// the first one if Python happens to store both keys as the same string object.
+/// Their dependencies are listed too, because a new release of a dependency can change the
+/// behaviour of a reference tool. For example, if a merged mapping has two equal keys, `PyYAML`
+/// 6.0.3 keeps the last one, but 6.0.4 keeps the first one if Python happens to store both keys as
+/// the same string object.
 const PACKAGES: &[&str] = &[
     "asdf==6.0.0",
     "asdf-compression==0.1.0",
@@ -46,14 +47,15 @@ const PACKAGES: &[&str] = &[
     "zstandard==0.25.0",
 ];
 
-/// A package that is installed without its dependencies into a separate folder, `abacus`. Only the
-/// file with its ASDF extension is loaded; if it were installed normally, its extension would
-/// replace that of asdf-compression.
+/// A package that is installed into a separate folder, `abacus`, without its dependencies. Only its
+/// file with the ASDF extension is loaded. If the package were installed normally, its extension
+/// would replace that of asdf-compression.
 const ABACUS: &str = "abacusutils==2.1.2";
 
-/// The packages of missions, whose schemas and test files `validate.py` uses. They are installed
-/// into a separate folder, `missions`, without their dependencies, which would take almost a
-/// gigabyte; only the packages that `roman_datamodels` imports are listed.
+/// The packages of space missions and observatories, whose schemas and test files `validate.py`
+/// uses. They are installed into a separate folder, `missions`, without their dependencies, which
+/// would take almost a gigabyte. Of these, only the packages that `roman_datamodels` imports are
+/// listed.
 const MISSIONS: &[&str] = &[
     "asdf-astropy==0.11.0",
     "asdf-wcs-schemas==0.5.0",
@@ -73,18 +75,19 @@ const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping
 /// A format crate. `crates/testdata/NAME/generate.py`, if it exists, generates its golden files.
 struct Format {
     name: &'static str,
-    /// The steps that show that our programs and the reference read each other's files, in order.
+    /// The steps, in order, which check that our programs and the reference can read each other's
+    /// files.
     interop: &'static [Step],
 }
 
-/// A step of an interoperability run. All steps of a format work in one folder.
+/// A step of an interoperability run. All steps of a format work in the same folder.
 enum Step {
-    /// A Python script, called with the folder.
+    /// A Python script, which is called with the folder.
     Script(&'static str),
-    /// Tests of a binary: the name of the binary, which only one crate has, and a filter for the
-    /// test names. `SCIBIN_INTEROP` contains the path of the folder.
+    /// Tests in a test binary: the name of the binary, which only one crate has, and a filter for
+    /// the test names. `SCIBIN_INTEROP` contains the path of the folder.
     Test(&'static str, &'static str),
-    /// A Python script, called with the folder and the program `scibin`.
+    /// A Python script, which is called with the folder and the path of the program `scibin`.
     Program(&'static str),
 }
 
@@ -127,8 +130,8 @@ const FORMATS: &[Format] = &[
     Format { name: "flux", interop: &[] },
 ];
 
-/// Returns the interpreter of the virtual environment, which is created on first use, or `None`
-/// without python3.
+/// Returns the interpreter of the virtual environment of the reference tools, which is created on
+/// first use. Returns `None` if python3 is not installed.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let Some(python) = environment(&directory, PACKAGES)? else { return Ok(None) };
@@ -145,8 +148,8 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     Ok(Some(python))
 }
 
-/// Returns the interpreter of a virtual environment with the given packages, which is created again
-/// if they have changed. Returns `None` without python3.
+/// Returns the interpreter of a virtual environment with the given packages. The environment is
+/// created again if the packages have changed. Returns `None` if python3 is not installed.
 pub(crate) fn environment(directory: &Path, packages: &[&str]) -> Result<Option<PathBuf>, String> {
     if output(program("python3").arg("--version")).is_none() {
         return Ok(None);
@@ -159,7 +162,7 @@ pub(crate) fn environment(directory: &Path, packages: &[&str]) -> Result<Option<
     Ok(Some(python))
 }
 
-/// Runs a step and records it in a file, unless the file already has this record.
+/// Runs a step and writes `record` to a file, unless the file already contains this record.
 fn if_changed(stamp: &Path, record: &str, step: impl FnOnce() -> Outcome) -> Outcome {
     if std::fs::read_to_string(stamp).ok().as_deref() == Some(record) {
         return Ok(());
@@ -186,7 +189,7 @@ fn write(path: &Path, text: &str) -> Outcome {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `interop [FORMAT]`: reads files of the reference tools, and has them read ours.
+/// `interop [FORMAT]`: reads files written by the reference tools, and lets them read ours.
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {
@@ -214,8 +217,8 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `generate [FORMAT]`: generates the golden files again. For a format without a generator, the
-/// golden tests record our own results, for review.
+/// `generate [FORMAT]`: generates the golden files. For a format without a generator, the golden
+/// tests record our own results for review.
 pub(crate) fn generate(arguments: &[String]) -> Outcome {
     for format in wanted(arguments)? {
         let directory = root().join("crates/testdata").join(format.name);
@@ -232,7 +235,7 @@ pub(crate) fn generate(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Returns the format with the given name, or all formats without a name.
+/// Returns the format named by the argument, or all formats if there is no argument.
 fn wanted(arguments: &[String]) -> Result<&'static [Format], String> {
     let Some((name, rest)) = arguments.split_first() else { return Ok(FORMATS) };
     no_more(rest)?;

@@ -1,6 +1,5 @@
-//! Testing `binio` with tools that find undefined behaviour: the address sanitizer, which checks
-//! every access by the C compressor and by the code around the call, and miri, which interprets the
-//! program.
+//! Testing `binio` with tools that find undefined behaviour. The address sanitizer checks every
+//! memory access by the C compressor and by the code that calls it. Miri interprets the program.
 
 use std::process::Command;
 
@@ -8,12 +7,13 @@ use crate::Outcome;
 use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
 use crate::process::{no_more, output, program, root, run, skip};
 
-/// Flags for the C compiler. Checking scopes is disabled, because gcc then falsely reports reading
-/// a constant of zstd out of scope.
+/// Flags for the C compiler. The check for use after scope is disabled, because with gcc it falsely
+/// reports the use of a constant in zstd.
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";
 
-/// Runs the tests. Skips them if no nightly toolchain is installed.
+/// `sanitize`: runs the tests under the address sanitizer. Skips them if no nightly toolchain is
+/// installed.
 pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {
@@ -30,9 +30,9 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("asan")))
 }
 
-/// Runs the tests whose names begin with `miri_`. They open no files and are short, because miri is
-/// a thousand times slower than the processor. If miri is missing, installs it with rustup, or
-/// skips the tests if that fails.
+/// `miri`: runs the tests whose names begin with `miri_`. They open no files and are short, because
+/// miri is a thousand times slower than the processor. If miri is missing, installs it with rustup,
+/// or skips the tests if that fails.
 pub(crate) fn miri(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {
@@ -55,7 +55,7 @@ pub(crate) fn miri(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("miri")))
 }
 
-/// Returns a call of `cargo` of the nightly toolchain.
+/// Returns a `cargo` command of the nightly toolchain.
 fn nightly() -> Command {
     let mut command = program("cargo");
     command.arg("+nightly").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC").env_remove("CARGO");

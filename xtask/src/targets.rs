@@ -1,14 +1,14 @@
 //! Running `cargo check` for other target platforms.
 //!
-//! Checking links nothing, so the C parts of dependencies need not be compiled: `true` replaces the
-//! C compiler and the archiver.
+//! `cargo check` does not link anything, so the C code in dependencies need not be compiled: `true`
+//! replaces the C compiler and the archiver.
 
 use std::process::Command;
 
 use crate::Outcome;
 use crate::process::{cargo, no_more, output, program, run, skip};
 
-/// WebAssembly in browsers.
+/// The target triple of WebAssembly in browsers.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 /// A target triple, and the packages to check for it.
@@ -38,8 +38,8 @@ const TARGETS: &[Target] = &[
     Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
 ];
 
-/// `targets [TRIPLE]`: checks for one target, or for all of them. If a target is missing, installs
-/// it with rustup, or skips it if that fails.
+/// `targets [TRIPLE]`: checks for one target, or for all of them. If a target is not installed,
+/// installs it with rustup, or skips it if that fails.
 pub(crate) fn targets(arguments: &[String]) -> Outcome {
     let (wanted, rest) = match arguments {
         [] => (None, arguments),
@@ -69,17 +69,17 @@ fn check(target: &Target) -> Outcome {
         let packages = target.packages.iter().flat_map(|package| ["--package", package]);
         return run(check().args(packages));
     }
-    // Check the packages one by one, because a package may enable features of another.
+    // Check the packages one by one, because a package may enable features of another package.
     target
         .packages
         .iter()
         .try_for_each(|package| run(check().args(["--package", package]).args(target.options)))
 }
 
-/// Installs a target unless it is installed. Fails with a message if rustup cannot install it.
+/// Installs a target unless it is already installed. Fails if rustup cannot install it.
 pub(crate) fn install(triple: &str) -> Outcome {
     if !is_installed(triple) {
-        // The next line shows whether this succeeded.
+        // Ignore the result, because the next line checks whether the target is installed.
         let _ = run(program("rustup").args(["target", "add", triple]));
     }
     if is_installed(triple) {
@@ -88,14 +88,14 @@ pub(crate) fn install(triple: &str) -> Outcome {
     Err(format!("target {triple} is not installed (rustup target add {triple})"))
 }
 
-/// Replaces the C compiler for a target with a program that does nothing. The crate `cc` reads
-/// these variables.
+/// Replaces the C compiler for a target with a program that does nothing, by setting the variables
+/// that the crate `cc` reads.
 pub(crate) fn without_c(command: &mut Command, triple: &str) {
     let suffix = triple.replace('-', "_");
     for tool in ["CC", "AR", "RANLIB"] {
         command.env(format!("{tool}_{suffix}"), "true");
     }
-    // Without this, `cc` looks for the folder of Apple's headers.
+    // Without this variable, `cc` looks for the folder of Apple's headers.
     command.env("SDKROOT", "/");
 }
 

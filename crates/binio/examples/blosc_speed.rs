@@ -1,5 +1,5 @@
-//! Repeatedly decodes a recorded Blosc buffer into the same memory, and prints the times as JSON,
-//! for comparison with another decoder on the same file.
+//! Repeatedly decodes a recorded Blosc buffer into the same memory, and prints the times as JSON.
+//! They can be compared with those of another decoder for the same file.
 //!
 //! ```text
 //! cargo run --release -p scibin-binio --features blosc --example blosc_speed -- FILE [REPETITIONS]
@@ -36,8 +36,8 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Decodes the buffer `repetitions` times. Prints the length of the data in bytes, and the seconds
-/// that all repetitions and the fastest one took.
+/// Decodes the buffer in a file `repetitions` times. Returns a line of JSON with the length of the
+/// data in bytes, and the seconds that all repetitions and the fastest repetition took.
 fn time(path: &str, repetitions: u32) -> Result<String> {
     let bytes = std::fs::read(path).map_err(Error::from)?;
     let buffer = Buffer::parse(&bytes)?;

@@ -1,7 +1,7 @@
 //! Prints the offsets of a marker in a file, and the digest of the file.
 //!
 //! ```text
-//! cargo run -p scibin-binio --example scan_and_digest -- image.asdf BLK sha256
+//! cargo run -p scibin-binio --features sha2 --example scan_and_digest -- image.asdf BLK sha256
 //! ```
 
 use std::env;
@@ -45,7 +45,7 @@ fn print_matches(source: &dyn ReadAt, marker: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Computes the digest of a whole source in bounded memory.
+/// Computes the digest of a whole source with bounded memory.
 fn digest(source: &dyn ReadAt, algorithm: Algorithm) -> Result<Digest> {
     let mut hasher = algorithm.hasher();
     for piece in source.pieces(0..source.len(), source.preferred_piece()) {

@@ -1,7 +1,7 @@
 //! Measures the speed of changing the byte order, searching, and computing digests.
 //!
 //! ```text
-//! cargo run --release -p scibin-binio --example throughput
+//! cargo run --release -p scibin-binio --all-features --example throughput
 //! ```
 
 use std::hint::black_box;
@@ -12,11 +12,11 @@ use binio::number::{decode_into, swap_in_place};
 use binio::source::Scanner;
 use binio::{Bytes, Endian, Error};
 
-/// Number of bytes per run, far more than a cache holds.
+/// Number of bytes per run, which is far more than the size of a cache.
 const SIZE: usize = 256 * MIB;
 const MIB: usize = 1 << 20;
 
-/// Prints the rate of the best of five runs in GB/s.
+/// Prints the speed of the fastest of five runs in GB/s.
 fn measure(what: &str, mut run: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
     let mut best = f64::INFINITY;
     for _ in 0..5 {

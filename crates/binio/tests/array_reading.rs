@@ -1,5 +1,5 @@
-//! Compares every way of reading and writing elements with a naive model, which computes each
-//! position from the definition of strides.
+//! Compares every way of reading and writing elements with a naive model, which computes the
+//! position of each element from the definition of strides.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const LEN: usize = 1 << 11;
 
-/// Returns bytes that differ from one offset to the next.
+/// Returns bytes whose values increase from one offset to the next, and repeat after 251.
 fn bytes(len: usize) -> Vec<u8> {
     (0..=250).cycle().take(len).collect()
 }
@@ -22,7 +22,7 @@ fn size(number: u64) -> usize {
     usize::try_from(number).unwrap()
 }
 
-/// Returns the offsets of the elements, in C order.
+/// Returns the offsets of the elements in C order.
 fn places(array: &Strided) -> Vec<usize> {
     let mut places = vec![i64::try_from(array.offset()).unwrap()];
     for (&count, &stride) in array.shape().iter().zip(array.strides()) {
@@ -32,7 +32,7 @@ fn places(array: &Strided) -> Vec<usize> {
     places.into_iter().map(|place| usize::try_from(place).unwrap()).collect()
 }
 
-/// Reverses the bytes of those numbers in an element that are not in the requested order.
+/// Reverses the bytes of all numbers in an element that are not in the wanted byte order.
 fn to_order(datatype: &Datatype, wanted: Endian, element: &mut [u8]) {
     match datatype {
         Datatype::Scalar(scalar) if scalar.endian() != wanted && scalar.component_width() > 1 => {
@@ -63,7 +63,7 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
     elements.collect()
 }
 
-/// Data that is decoded as a whole by every read.
+/// Data for which every read decodes all the data.
 struct Whole(Bytes);
 
 impl Data for Whole {
@@ -83,7 +83,7 @@ impl Data for Whole {
     }
 }
 
-/// Data in compressed blocks, for which even small gaps matter and pieces are small.
+/// Data in small compressed blocks, which is read in small pieces without gaps of 16 bytes or more.
 struct Blocks<'l>(&'l ReadLog<Bytes>);
 
 impl Data for Blocks<'_> {
@@ -123,7 +123,8 @@ fn datatypes() -> impl Strategy<Value = Datatype> {
     })
 }
 
-/// Generates an array of any type inside the data, which may overlap, run backwards and have gaps.
+/// Generates an array of any type inside the data. Its elements may overlap, run backwards and have
+/// gaps.
 fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     (datatypes(), prop::collection::vec((0..6_u64, -20..=20_i64), 0..4)).prop_filter_map(
         "inside the data",
@@ -136,8 +137,8 @@ fn any_array() -> impl Strategy<Value = (Datatype, Strided)> {
     )
 }
 
-/// Generates an array without overlaps, with its axes in any order, some backwards and some with
-/// gaps.
+/// Generates an array whose elements do not overlap. Its axes are in any order, some backwards and
+/// some with gaps.
 fn disjoint_array() -> impl Strategy<Value = (Datatype, Strided)> {
     let axis = (1..5_u64, 0..3_u64, any::<bool>());
     (datatypes(), prop::collection::vec(axis, 0..4))
@@ -204,7 +205,7 @@ proptest! {
             prop_assert!(range.start >= layout.extent().start && range.end <= layout.extent().end);
         }
         prop_assert!(!expected.is_empty() || log.ranges().is_empty());
-        // Write the elements in pieces, in their stored form.
+        // Read the elements in pieces, in their stored byte order.
         let stored = naive(memory.data(), &axes, &datatype, None);
         for max in [1, 7, 100] {
             for whole_elements in [false, true] {
@@ -221,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn written_elements_read_back_and_other_bytes_are_unchanged(
+    fn written_elements_read_back_and_all_other_bytes_are_unchanged(
         (datatype, layout) in disjoint_array(),
         (numbers, _) in orders(),
         is_fortran in any::<bool>(),
@@ -262,7 +263,8 @@ proptest! {
             prop_assert_eq!(places(&other), places(&layout));
             prop_assert_eq!(other.reshape(&shape).unwrap().extent(), layout.extent());
         }
-        // Reshape a strided array if possible, and check that the positions are the same.
+        // Reshape arrays with gaps, and transposed arrays if possible, and check that the positions
+        // are the same.
         let every_second = Strided::new(
             layout.shape().to_vec(),
             layout.strides().iter().map(|stride| 2 * stride).collect(),
@@ -275,7 +277,7 @@ proptest! {
     }
 }
 
-/// Returns the ranges read for a slice of a float64 array that begins at byte 10.
+/// Returns the ranges that are read for slices of a float64 array that begins at byte 10.
 fn reads(shape: &[u64], slices: &str) -> Vec<std::ops::Range<u64>> {
     let len: u64 = shape.iter().product::<u64>() * 8 + 10;
     let data = bytes(size(len));
@@ -292,7 +294,7 @@ fn reads(shape: &[u64], slices: &str) -> Vec<std::ops::Range<u64>> {
 
 #[test]
 #[allow(clippy::single_range_in_vec_init, reason = "one read is a list of one range")]
-fn distant_rows_are_read_separately_and_close_rows_together() {
+fn distant_rows_are_read_separately_but_close_rows_are_read_together() {
     assert_eq!(reads(&[100, 1000], "0:2,0:10"), [10..90, 8010..8090]);
     assert_eq!(reads(&[100, 1000], "::-99,5"), [792_050..792_058, 50..58]);
     assert_eq!(reads(&[100, 100], "0:2,0:10"), [10..890]);
@@ -309,7 +311,7 @@ fn contiguous_elements_are_read_in_a_single_range() {
 
 #[test]
 fn large_ranges_are_read_in_pieces_of_1_mib() {
-    // Every second of 300,000 elements: 2,400,000 bytes, without the last 8.
+    // Every second of 300,000 elements covers 2,400,000 bytes, except for the last 8.
     let ranges = reads(&[300_000], "::2");
     assert_eq!(ranges, [10..1_048_578, 1_048_586..2_097_154, 2_097_162..2_400_002]);
 }
@@ -366,10 +368,10 @@ fn runs_whose_byte_order_changes_are_read_in_pieces() {
 
 #[test]
 #[allow(clippy::single_range_in_vec_init, reason = "one read is a list of one range")]
-fn gaps_of_at_least_a_block_are_not_read() {
+fn gaps_at_least_as_long_as_a_block_are_not_read() {
     let source = ReadLog::new(Bytes::from(bytes(200)));
     let datatype = Datatype::parse("<u2").unwrap();
-    // Gaps of 14 and of 16 bytes.
+    // The gaps are 14 and 16 bytes long.
     for (stride, expected) in [(16, &[0..50][..]), (18, &[0..2, 18..20, 36..38, 54..56])] {
         let layout = Strided::new(vec![4], vec![stride], 0, 2, 200).unwrap();
         source.clear();
@@ -379,7 +381,7 @@ fn gaps_of_at_least_a_block_are_not_read() {
 }
 
 #[test]
-fn elements_are_borrowed_only_if_aligned_contiguous_and_in_native_order() {
+fn elements_are_borrowed_only_if_aligned_and_contiguous_and_in_native_byte_order() {
     let native = Datatype::of::<u32>();
     let data = Bytes::from(bytes(64));
     let aligned = data.as_ptr().align_offset(4) as u64;
@@ -402,7 +404,7 @@ fn elements_are_borrowed_only_if_aligned_contiguous_and_in_native_order() {
 }
 
 #[test]
-fn mismatched_types_buffers_and_layouts_are_rejected() {
+fn types_and_buffers_and_layouts_that_do_not_match_are_rejected() {
     let data = Bytes::from(bytes(24));
     let datatype = Datatype::parse("<u4").unwrap();
     let layout = Strided::packed(vec![6], Order::C, 0, 4, 24).unwrap();
@@ -418,7 +420,7 @@ fn mismatched_types_buffers_and_layouts_are_rejected() {
     assert!(made.field("x").is_err());
     let wrong = Array::new(data.clone(), Datatype::of::<u8>(), layout.clone(), Limits::default());
     assert!(matches!(wrong.unwrap_err(), ElementsError::Datatype(_)));
-    // The data is shorter than the length that the layout was checked against.
+    // The data is shorter than the length against which the layout was checked.
     let cut = array(data.slice(..20), &datatype, &layout);
     assert!(cut.read::<u32>().is_err() && cut.view::<u32>().is_err());
     // The limit is checked before repeated elements are counted.
@@ -435,7 +437,7 @@ fn mismatched_types_buffers_and_layouts_are_rejected() {
 }
 
 #[test]
-fn overlapping_elements_are_not_written() {
+fn writing_overlapping_elements_is_rejected() {
     let datatype = Datatype::parse("<u2").unwrap();
     let write = |layout: &Strided, packed: &[u8], data: &mut [u8]| {
         write_bytes(layout, &datatype, packed, Order::C, ByteOrder::Stored, data)
@@ -470,7 +472,7 @@ fn booleans_can_be_read_in_every_way() {
 }
 
 #[test]
-fn npy_files_match_the_numpy_format() {
+fn written_npy_files_match_the_numpy_format() {
     let layout = Strided::packed(vec![2, 3], Order::C, 1, 2, 13).unwrap();
     let made = array(Bytes::from(bytes(13)), &Datatype::parse(">u2").unwrap(), &layout);
     for (order, elements) in [
@@ -488,7 +490,7 @@ fn npy_files_match_the_numpy_format() {
 
 #[cfg(feature = "ndarray")]
 #[test]
-fn ndarrays_have_the_requested_order() {
+fn ndarrays_have_the_requested_element_order() {
     let layout = Strided::packed(vec![2, 3], Order::C, 0, 1, 6).unwrap();
     let made = array(Bytes::from(bytes(6)), &Datatype::of::<u8>(), &layout);
     for order in [Order::C, Order::F] {

@@ -1,5 +1,4 @@
-//! Data survives compression and decompression, and no input makes the decoder fail with anything
-//! but an error.
+//! Data survives compression and decompression, and invalid input only causes errors.
 
 #![cfg(feature = "blosc")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
@@ -18,8 +17,8 @@ fn has(compressor: Compressor) -> bool {
     }
 }
 
-/// Generates data with runs, repeats and noise, so that streams contain literals and matches at
-/// short and long distances, and some data is incompressible.
+/// Generates data with runs, repeats and noise. Its streams contain literals and matches at short
+/// and long distances, and some of the data is incompressible.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         (any::<u8>(), 1..600_usize).prop_map(|(byte, len)| vec![byte; len]),
@@ -66,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn a_decoded_range_equals_that_part_of_the_whole(
+    fn a_decoded_range_equals_the_same_range_of_the_whole_data(
         data in data(),
         options in options(),
         ends in any::<(prop::sample::Index, prop::sample::Index)>(),
@@ -91,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_bytes_decode_or_are_rejected(
+    fn buffers_with_changed_bytes_decode_or_are_rejected_without_panicking(
         data in data(),
         options in options(),
         changes in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..6),
@@ -112,7 +111,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_decode_or_are_rejected(
+    fn arbitrary_bytes_decode_or_are_rejected_without_panicking(
         fields in (any::<u8>(), 0..4_u8, 0..5000_u32, 0..5000_u32),
         body in prop::collection::vec(any::<u8>(), 0..200),
     ) {
@@ -129,7 +128,7 @@ proptest! {
 }
 
 #[test]
-fn compressing_no_data_produces_the_empty_buffer_of_the_reference() {
+fn compressing_no_data_produces_the_same_empty_buffer_as_the_reference() {
     for compressor in Compressor::ALL.into_iter().filter(|&c| has(c)) {
         let options = CompressOptions::new(compressor).level(7);
         let mut expected = *b"\x02\x01\x13\x08\0\0\0\0\x01\0\0\0\x10\0\0\0";
@@ -139,7 +138,7 @@ fn compressing_no_data_produces_the_empty_buffer_of_the_reference() {
 }
 
 #[test]
-fn incompressible_data_and_level_0_are_stored_uncompressed() {
+fn incompressible_data_and_data_at_level_0_are_stored_uncompressed() {
     let noise: Vec<u8> = (0..5000_u64)
         .map(|n| {
             (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
@@ -176,7 +175,7 @@ fn compressors_that_need_the_c_library_are_rejected_with_a_hint() {
 }
 
 #[test]
-fn names_of_compressors_read_back() {
+fn each_compressor_is_found_by_its_name() {
     for compressor in Compressor::ALL {
         assert_eq!(Compressor::from_name(compressor.name()), Some(compressor));
     }
@@ -188,7 +187,7 @@ fn names_of_compressors_read_back() {
 /// output depends on the version of the library.
 #[test]
 #[cfg(feature = "blosc-compress")]
-fn compressed_bytes_match_the_reference() {
+fn compressed_buffers_have_the_same_bytes_as_those_of_the_reference() {
     let data: Vec<u8> = (0..3000).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect();
     let expected = [
         (Compressor::Blosclz, [(12062, "f1da173d"), (1047, "2d616d0f"), (737, "48e9ba60")]),

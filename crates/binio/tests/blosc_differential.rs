@@ -1,9 +1,9 @@
-//! Compares our decoder with that of the C library, on random buffers produced by the C library:
-//! every codec that it was built with, every shuffle, typesizes from 1 to 255, levels, block sizes,
-//! and ways of splitting blocks.
+//! Compares our decoder with that of the C library on random buffers produced by the C library.
+//! They cover every codec of the library, every shuffle, typesizes from 1 to 255, all levels, block
+//! sizes, and all ways of splitting blocks.
 //!
-//! The C decoder only gets buffers that the C compressor has just produced, because it is not safe
-//! for any others. Damaged buffers are therefore not compared.
+//! The C decoder is only called with buffers that the C compressor has just produced, because it is
+//! not safe for any others. Damaged buffers are therefore not compared.
 
 #![allow(unsafe_code, reason = "calls the C library that ours is compared with")]
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
@@ -16,14 +16,14 @@ use binio::blosc::{Buffer, HEADER_LEN, Scratch};
 const COMPRESSORS: [&CStr; 5] = [c"blosclz", c"lz4", c"lz4hc", c"zlib", c"zstd"];
 const BUFFERS: u32 = 4000;
 
-/// Sets how the C library splits blocks. This is a global variable of the library, so this file
-/// must contain only one test.
+/// The ways in which the C library can split blocks. The choice is a global variable of the
+/// library, so this file must contain only one test.
 const NEVER_SPLIT: c_int = 2;
 const ALWAYS_SPLIT: c_int = 1;
 const AUTO_SPLIT: c_int = 3;
 const FORWARD_COMPATIBLE_SPLIT: c_int = 4;
 
-/// A generator of numbers that are the same in every run.
+/// A generator of pseudorandom numbers, which are the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -105,7 +105,8 @@ impl Asked {
         // Use the slowest levels only on small data.
         let levels = if compressor == c"zstd" && len > 20_000 { 8 } else { 10 };
         let blocksize = if random.below(3) > 0 { 0 } else { 1 + random.below(20_000) };
-        // When told to split always, the library does not check whether it can decode the result.
+        // The library does not check that it can decode the result of `ALWAYS_SPLIT`, so only use
+        // it for blocks that can be split.
         let is_splittable = typesize <= 16 && len >= 128 * typesize && blocksize == 0;
         let split = random.of(&[FORWARD_COMPATIBLE_SPLIT, AUTO_SPLIT, NEVER_SPLIT, ALWAYS_SPLIT]);
         let split = if split == ALWAYS_SPLIT && !is_splittable { NEVER_SPLIT } else { split };
@@ -115,11 +116,12 @@ impl Asked {
 
     fn compress(&self, data: &[u8]) -> Vec<u8> {
         let mut out = vec![0; data.len() + HEADER_LEN];
-        // SAFETY: this sets a global number, and no other thread of this program calls the library.
+        // SAFETY: this sets a global variable, and no other thread of this program calls the
+        // library.
         unsafe { blosc_src::blosc_set_splitmode(self.split) };
         // SAFETY: both pointers are valid for the given lengths, the buffers do not overlap, all
         // lengths fit in an i32, the name ends with a zero byte, and the numbers are within the
-        // ranges of the library. With one thread, it starts no others.
+        // ranges of the library. With a thread count of 1, the library starts no threads.
         let len = unsafe {
             blosc_src::blosc_compress_ctx(
                 self.level.into(),
@@ -141,7 +143,7 @@ impl Asked {
     }
 }
 
-/// Decodes a buffer with the C library. Returns `None` if that fails.
+/// Decodes a buffer with the C library, or returns `None` if it fails.
 fn decode_by_c(packed: &[u8], len: usize) -> Option<Vec<u8>> {
     let mut out = vec![0; len];
     // SAFETY: `packed` is the complete and unchanged output of the library's compressor for `len`
@@ -153,7 +155,7 @@ fn decode_by_c(packed: &[u8], len: usize) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn buffers_of_the_c_library_decode_to_the_same_bytes_as_in_c() {
+fn buffers_written_by_the_c_library_decode_to_the_same_bytes_as_with_its_own_decoder() {
     let (mut random, mut scratch) = (Random(0x9e37_79b9_7f4a_7c15), Scratch::default());
     let mut out = Vec::new();
     let (mut split, mut memcpyed) = (0, 0);
@@ -180,7 +182,7 @@ fn buffers_of_the_c_library_decode_to_the_same_bytes_as_in_c() {
         split += u32::from(header.is_split_allowed() && !header.is_memcpyed());
         memcpyed += u32::from(header.is_memcpyed());
     }
-    // Check that the random options covered every way of storing data.
+    // Check that the random options have covered every way of storing data.
     assert!(split > BUFFERS / 10 && memcpyed > BUFFERS / 10, "{split} split, {memcpyed} memcpyed");
     assert!(split + memcpyed < BUFFERS * 4 / 5);
 }

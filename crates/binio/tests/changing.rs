@@ -1,5 +1,5 @@
-//! After an in-place change is stopped at any point, the file has its old or its new content, and a
-//! reader sees the old or the new content at all times.
+//! If an in-place change is stopped at any point, the file can be restored to its old or new
+//! content, and a reader sees either content at all times.
 
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -11,12 +11,13 @@ use binio::{ReadAt, Result};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A change: the last bytes of the file are replaced, some bytes before them are overwritten, and
-/// the header is written last.
+/// A change that replaces the last bytes of the file, overwrites some bytes before them, and writes
+/// the header last.
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// Bytes to overwrite, each with its position between the header and the tail in thousandths.
+    /// New bytes, each with their position in thousandths of the space between the header and the
+    /// tail.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -27,7 +28,7 @@ const HEADER: usize = 8;
 const UNTOUCHED: usize = 4;
 
 impl Case {
-    /// Returns the ranges to overwrite, with their new content.
+    /// Returns the offset and the new content of each range to overwrite.
     fn patches(&self) -> Vec<(u64, &[u8])> {
         let (start, end) = (HEADER + UNTOUCHED, self.old.len() - self.tail);
         let place = |(permille, data): &'_ (usize, Vec<u8>)| {
@@ -63,7 +64,7 @@ impl Case {
         target.write_all_at(&self.header, 0)
     }
 
-    /// Returns the file after the change.
+    /// Returns the content of the file after the change.
     fn changed(&self) -> Vec<u8> {
         let mut new = self.old.clone();
         self.write(&mut new).unwrap();
@@ -87,7 +88,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Returns the content that a reader sees in a storage.
+/// Returns the content of a storage that a reader sees.
 fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let file = storage.file_bytes().to_vec();
     let journal = storage.journal_bytes().map(<[u8]>::to_vec);
@@ -95,7 +96,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let Some(journaled) = journaled else { return file };
     let mut seen = vec![0; usize::try_from(journaled.len()).unwrap()];
     journaled.read_exact_at(&mut seen, 0).unwrap();
-    // Read parts as well.
+    // Also read every part of up to 7 bytes.
     for at in 0..seen.len() {
         let len = (seen.len() - at).min(7);
         assert_eq!(journaled.bytes_at(at as u64, len).unwrap(), seen[at..at + len]);
@@ -104,8 +105,8 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
     seen
 }
 
-/// Checks that a reader sees the old or the new content, and so does everyone after the change has
-/// been undone.
+/// Checks that a reader sees the old or the new content, and that undoing the change leaves the
+/// same content.
 fn check(case: &Case, mut left: MemoryStorage) {
     let new = case.changed();
     let before = seen(&left);
@@ -128,7 +129,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_content(case in cases()) {
+    fn a_power_cut_at_any_operation_leaves_either_the_old_or_the_new_content(case in cases()) {
         let (storage, operations) = operations(&case);
         for count in 0..=usize::try_from(operations).unwrap() {
             for left in storage.crashes(count) {
@@ -138,9 +139,9 @@ proptest! {
     }
 
     #[test]
-    fn a_power_cut_during_the_rollback_leaves_a_change_that_can_be_rolled_back(case in cases()) {
+    fn a_change_can_be_rolled_back_after_a_power_cut_during_an_earlier_rollback(case in cases()) {
         let (storage, operations) = operations(&case);
-        // The state just before the journal is removed.
+        // This is the state just before the journal is removed.
         let mut left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
         journal::undo(&mut left).unwrap();
         for count in 0..=left.operations().len() {
@@ -154,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fault_at_any_operation_leaves_the_old_or_the_new_content(case in cases()) {
+    fn a_fault_at_any_operation_leaves_either_the_old_or_the_new_content(case in cases()) {
         let (_, operations) = operations(&case);
         for at in 0..operations {
             for fault in [
@@ -199,7 +200,7 @@ fn case() -> Case {
     Case { old, patches, tail: 8, new_tail: b"another, longer tail".to_vec(), header: *b"header 2" }
 }
 
-/// Returns the storage after a power cut in the middle of the change.
+/// Returns the storage after a power cut just before the end of the change.
 fn interrupted(case: &Case) -> MemoryStorage {
     let (storage, operations) = operations(case);
     let left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
@@ -221,7 +222,7 @@ fn a_journal_of_another_file_is_not_applied() {
         assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&other[..], Some(journal)));
         assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
     }
-    // The journal belongs to a file in which nothing or everything was changed.
+    // The journal does belong to a file in which either nothing or everything has changed.
     for file in [&case.old, &case.changed()] {
         let mut storage = MemoryStorage::with_journal(file, journal);
         assert!(journal::undo(&mut storage).unwrap());
@@ -229,8 +230,8 @@ fn a_journal_of_another_file_is_not_applied() {
     }
 }
 
-/// A copy of another version of the file, which differs only in the ranges that the change
-/// overwrites.
+/// The other file is a different version of the changed file, and differs only in the ranges that
+/// the change overwrites.
 #[test]
 fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
     let case = case();
@@ -248,7 +249,7 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
             assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
         }
     }
-    // A file that is shorter, although the change does not truncate it.
+    // Nor is it applied to a file that is shorter, although the change does not truncate it.
     let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
     assert!(journal::undo(&mut storage).is_err());
 }
@@ -277,7 +278,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     }
     let pending = || journal::pending(&path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // Another file with the same bytes.
+    // Replace the file with another one that has the same bytes.
     fs::copy(&path, &copy).unwrap();
     fs::rename(&path, folder.path().join("aside")).unwrap();
     fs::rename(&copy, &path).unwrap();
@@ -286,7 +287,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
     assert_eq!(fs::read(&path).unwrap(), case.changed());
     fs::rename(folder.path().join("aside"), &path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
-    // An older file, copied with its modification time.
+    // Make the file older than the journal, like a copy with its modification time.
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     assert_eq!(pending(), Some(Pending::Foreign));
@@ -312,7 +313,7 @@ fn an_incomplete_journal_changes_nothing() {
 }
 
 #[test]
-fn a_second_change_cannot_begin_while_a_journal_exists() {
+fn a_change_cannot_begin_while_a_journal_exists() {
     let case = case();
     let mut left = interrupted(&case);
     assert!(Change::begin(&mut left, &ChangePlan::new(HEADER as u64..12)).is_err());
@@ -322,14 +323,14 @@ fn a_second_change_cannot_begin_while_a_journal_exists() {
     assert_eq!(left.file_bytes(), case.changed());
 }
 
-/// A later version may write such a journal. The file may be partly changed, so it must not be
-/// treated as complete.
+/// A later version may write such a journal. The file may be partly changed, so the journal must
+/// not be treated as incomplete.
 #[test]
 fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
-    // Omit the records, because their form is unknown as well.
+    // Omit the records, because their format in an unknown version is unknown too.
     let end = u64::from_le_bytes(journal[72..80].try_into().unwrap());
     let end = usize::try_from(end).unwrap();
     journal.truncate(end + 4);
@@ -345,7 +346,7 @@ fn a_complete_journal_of_an_unknown_version_is_rejected() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
+fn a_file_on_disk_is_read_through_its_journal_and_can_be_rolled_back() {
     use std::fs;
 
     use binio::write::journal::Pending;
@@ -375,7 +376,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
         assert_eq!(read(&path), (true, case.old.clone().into()));
         #[cfg(unix)]
         {
-            // The journal is next to the file, not next to the link.
+            // The journal is next to the file to which the link points, not next to the link.
             let link = folder.path().join("elsewhere");
             std::os::unix::fs::symlink(&path, &link).unwrap();
             assert_eq!(read(&link), (true, case.old.clone().into()));
@@ -384,7 +385,7 @@ fn a_file_on_disk_is_read_through_its_journal_and_rolled_back() {
         #[cfg(unix)]
         assert!(matches!(journal::roll_back(&path).unwrap_err().kind(), binio::ErrorKind::Locked));
         change.commit().unwrap();
-        // A reader that opened the file before is not affected.
+        // A reader that opened the file before the commit is not affected.
         #[cfg(unix)]
         assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
     }
@@ -412,7 +413,7 @@ fn anything_but_a_regular_file_is_rejected_without_waiting() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()));
     for path in [&pipe, folder.path()] {
-        // Opening a pipe must not wait for its writer.
+        // Opening a pipe must not wait for a writer.
         let error = ConsistentFile::open(path).unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)), "{error}");
     }

@@ -1,4 +1,5 @@
-//! Properties that hold for every input: cursor, scanner, byte order, checksums, windows.
+//! Properties of cursors, scanners, byte orders, checksums and windows that must hold for every
+//! input.
 
 use std::ops::Range;
 
@@ -19,12 +20,12 @@ fn algorithm() -> impl Strategy<Value = Algorithm> {
     (0..Algorithm::ALL.len()).prop_map(|index| Algorithm::ALL[index])
 }
 
-/// Generates text with only two letters, so that needles overlap themselves and each other.
+/// Generates text with only two letters, so that matches often overlap.
 fn two_letters(len: Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![Just(b'a'), Just(b'b')], len)
 }
 
-/// Returns the offset of every match of a needle, found by a naive search.
+/// Returns the offsets of all matches of a needle inside a range, found by a naive search.
 fn naive_matches(data: &[u8], needle: &[u8], range: Range<usize>) -> Vec<u64> {
     let Some(part) = data.get(range.clone()) else { return Vec::new() };
     let found = part.windows(needle.len()).enumerate().filter(|(_, part)| *part == needle);
@@ -41,7 +42,7 @@ fn all_matches<S: ReadAt>(mut scanner: Scanner<'_, S>) -> Result<Vec<u64>, Error
 
 proptest! {
     #[test]
-    fn pieces_cover_a_range_in_parts_of_the_given_size(
+    fn pieces_have_the_given_size_and_cover_the_whole_range(
         data in vec(any::<u8>(), 0..100),
         ends in (0_usize..110, 0_usize..110),
         size in 0_usize..40,
@@ -85,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn a_scanner_that_skips_finds_the_later_matches(
+    fn a_scanner_that_skips_ahead_finds_all_later_matches(
         data in two_letters(0..60),
         needle in two_letters(1..4),
         skips in vec(0_u64..70, 1..6),
@@ -104,7 +105,7 @@ proptest! {
     }
 
     #[test]
-    fn a_scan_reads_no_byte_outside_its_range_and_at_most_a_window_at_a_time(
+    fn a_scan_reads_at_most_a_window_at_a_time_and_nothing_outside_its_range(
         data in two_letters(1..80),
         needle in two_letters(1..5),
         window in 5_usize..20,
@@ -122,8 +123,8 @@ proptest! {
     }
 
     #[test]
-    fn bulk_decoding_equals_decoding_one_by_one(bytes in vec(any::<u8>(), 0..200), endian in endian()) {
-        // Sometimes start at an odd offset, so that the bytes are not always aligned.
+    fn bulk_decoding_equals_decoding_numbers_one_by_one(bytes in vec(any::<u8>(), 0..200), endian in endian()) {
+        // Start at any offset, so that the bytes are not always aligned.
         let whole = &bytes[bytes.len() % 8..];
         let numbers = &whole[..whole.len() / 8 * 8];
         let mut reader = ByteReader::new(numbers);
@@ -209,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn a_checksum_does_not_depend_on_the_division_of_the_message(
+    fn a_checksum_does_not_depend_on_how_the_message_is_divided(
         message in vec(any::<u8>(), 0..2000),
         cuts in vec(1_usize..300, 1..20),
         algorithm in algorithm(),
@@ -233,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn a_window_returns_the_same_bytes_as_the_whole_source(
+    fn parsing_through_a_window_returns_the_same_bytes_as_reading_the_whole_source(
         data in vec(any::<u8>(), 0..300),
         reads in vec((0_u64..320, 0_usize..60), 0..12),
         read_ahead in 0_u64..50,
@@ -252,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn a_window_filled_with_any_pieces_passes_the_suite(
+    fn a_window_filled_with_overlapping_pieces_passes_the_suite(
         data in vec(any::<u8>(), 1..40),
         pieces in vec((0_usize..40, 0_usize..20), 0..10),
     ) {
@@ -266,7 +267,7 @@ proptest! {
     }
 }
 
-/// Splits one input at every offset, for needles that overlap themselves.
+/// Uses every window size and start offset, and needles that overlap themselves.
 #[test]
 fn miri_matches_across_windows_of_any_size_are_found() {
     let data = b"aabaabaaab";

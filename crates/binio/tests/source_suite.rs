@@ -1,4 +1,4 @@
-//! Every source passes the suite in `binio::source`, with every length that might matter.
+//! Every source passes the suite in `binio::source`, with empty, short and long content.
 
 use std::fs;
 use std::io::Cursor;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use binio::source::{ReadLog, Stream, Window, suite};
 use binio::{Bytes, FileSource, ReadAt, Span};
 
-/// Returns content without a period, which would hide a wrong offset.
+/// Returns content that does not repeat after a short period, which would hide wrong offsets.
 fn content(len: usize) -> Vec<u8> {
     let mut state = 1_u32;
     let mut next = || {
@@ -24,7 +24,7 @@ fn for_each_content(check: impl Fn(Vec<u8>)) {
 }
 
 #[test]
-fn memory_passes_the_suite() {
+fn sources_in_memory_pass_the_suite() {
     for_each_content(|data| {
         suite::check(&data.as_slice(), &data);
         suite::check(&data, &data);

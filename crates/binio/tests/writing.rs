@@ -1,4 +1,5 @@
-//! A file written in spite of a fault has its old or its new content, never part of the new one.
+//! If a fault occurs while a file is replaced, the file has its old or its new content, but never a
+//! part of the new content.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -10,7 +11,7 @@ use binio::{Endian, ErrorKind, Result};
 const OLD: &[u8] = b"the old file";
 const NEW: &[u8] = b"BLK1\x00\x07payload\0\0\0";
 
-/// Writes a file in the way of a format crate: magic number, payload length, payload, padding.
+/// Writes a file like a format crate does: magic number, payload length, payload, padding.
 fn write_block<W: Write + Seek>(inner: W) -> Result<W> {
     let mut writer = PatchWriter::new(inner)?;
     writer.write_all(b"BLK1")?;
@@ -55,7 +56,7 @@ fn a_full_disk_keeps_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();
-    // The length is written twice: first as zeros, then with its value.
+    // The two bytes of the length are written twice: first as zeros, then with their value.
     let written = NEW.len() as u64 + 2;
     for byte in 0..written {
         assert!(replace(&goal, Fault::FailAtByte(byte)).is_err(), "byte {byte}");

@@ -11,12 +11,14 @@ pub fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
 
-/// Returns the folder of the corpus: the value of `SCIBIN_CORPUS`, or `../shared/corpus` next to
-/// the workspace. If there is neither, reports the test as skipped and returns `None`.
+/// Returns the folder of the corpus, which is the value of `SCIBIN_CORPUS`, or else
+/// `../shared/corpus` next to the workspace. If neither exists, reports the test as skipped and
+/// returns `None`.
 ///
 /// # Panics
-/// If `SCIBIN_CORPUS` is set but names no folder, or if there is no corpus in continuous integration: a run
-/// that is meant to include the corpus must not pass without it.
+///
+/// Panics if `SCIBIN_CORPUS` is set but is not a folder. Also panics if there is no corpus in
+/// continuous integration, because a run that should include the corpus must not pass without it.
 pub fn corpus() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("SCIBIN_CORPUS") {
         let named = PathBuf::from(named);
@@ -44,12 +46,12 @@ pub fn interop_folder() -> Option<PathBuf> {
 
 /// Prints a line that names the running test and the reason for skipping it.
 ///
-/// The line is written to standard error directly, because the test harness shows the output of `eprintln!`
-/// only if a test fails.
+/// The line is written to standard error directly, because the test harness only shows the output
+/// of `eprintln!` if a test fails.
 pub fn report_skipped(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    // A closed standard error must not fail the test.
+    // Ignore the result, because the test must not fail if standard error is closed.
     let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
 }
 
@@ -58,10 +60,10 @@ fn is_continuous_integration() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
-/// A case in an `expected.json`.
+/// A case in a file `expected.json`.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Name of the case, unique in its list.
+    /// Name of the case, which is unique in its list.
     pub name: String,
     /// The file to read.
     pub file: PathBuf,
@@ -71,10 +73,11 @@ pub struct Case {
     pub entry: Value,
 }
 
-/// Returns the cases in a list. Their files are in the same folder as the list.
+/// Returns the cases in a list. The paths of their files are relative to the folder of the list.
 ///
 /// # Panics
-/// If the list cannot be read or does not have the expected form.
+///
+/// Panics if the list cannot be read or does not have the expected structure.
 pub fn cases(list: &Path) -> Vec<Case> {
     let text =
         std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
@@ -93,11 +96,11 @@ pub fn cases(list: &Path) -> Vec<Case> {
     entries.iter().map(case).collect()
 }
 
-/// Returns the first difference between two JSON values, as `pointer: expected .., found ..`, or
-/// `None` if they are equal.
+/// Returns the first difference between two JSON values in the form `pointer: expected .., found
+/// ..`, or `None` if they are equal.
 ///
-/// Numbers are equal if they have the same value, but an integer always differs from a float: `5`
-/// is not `5.0`.
+/// Two integers or two floats are equal if they have the same value, but an integer always differs
+/// from a float: `5` is not `5.0`.
 pub fn difference(expected: &Value, found: &Value) -> Option<String> {
     differ(expected, found, &mut String::new())
 }

@@ -12,13 +12,14 @@ use crate::process::{
 };
 use crate::targets::{self, WASM};
 
-/// The version of the program `wasm-bindgen`, which must be that of the crate in `crates/web/Cargo.toml`.
+/// The version of the program `wasm-bindgen`, which must be the same as that of the crate in
+/// `crates/web/Cargo.toml`.
 const WASM_BINDGEN: &str = "0.2.130";
 
-/// The packages of npm: the optimiser, and what drives the browser.
+/// The npm packages: the optimiser, and the library that controls the browser.
 const NPM: &[&str] = &["binaryen@132.0.0", "playwright-core@1.65.1"];
 
-/// The maximum size of the WebAssembly module in bytes.
+/// Maximum size of the WebAssembly module in bytes.
 const MAX_SIZE: u64 = 1_650_000;
 
 /// The address at which `--serve` serves the page.
@@ -42,8 +43,8 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Builds the page and tests it in a browser. Without the tools, the test is skipped, except in continuous
-/// integration.
+/// Builds the page and tests it in a browser. If npm or Chromium is missing, the test is skipped,
+/// except in continuous integration.
 pub(crate) fn test() -> Outcome {
     if output(program("npm").arg("--version")).is_none() {
         return skip("npm is not installed, which the web page needs");
@@ -66,7 +67,7 @@ pub(crate) fn test() -> Outcome {
         .arg(scibin))
 }
 
-/// The tests and lints of the crate, which is not in the workspace.
+/// Runs the tests and lints of the crate, which is not in the workspace.
 fn unit_tests() -> Outcome {
     let manifest = "crates/web/Cargo.toml";
     run(&mut cargo(&["fmt", "--check", "--manifest-path", manifest]))?;
@@ -85,7 +86,8 @@ fn unit_tests() -> Outcome {
     run(&mut cargo(&["test", "--quiet", "--manifest-path", manifest]))
 }
 
-/// Returns the path of Chromium. Continuous integration installs it if necessary and possible.
+/// Returns the path of Chromium, or `None` if it is not installed. In continuous integration, it is
+/// installed if possible.
 fn browser() -> Option<PathBuf> {
     let find = || {
         let named = std::env::var_os("SCIBIN_CHROMIUM").map(PathBuf::from);
@@ -94,7 +96,7 @@ fn browser() -> Option<PathBuf> {
     };
     find().or_else(|| {
         if is_ci() {
-            // The next line shows whether this succeeded.
+            // Ignore the results, because the next call checks whether Chromium is installed.
             let _ = run(program("apt-get").args(["update", "--quiet"]));
             let _ = run(program("apt-get").args(["install", "--yes", "--quiet", "chromium"]));
         }
@@ -102,7 +104,7 @@ fn browser() -> Option<PathBuf> {
     })
 }
 
-/// Builds the page. Returns its folder.
+/// Builds the page and returns its folder.
 fn build() -> Result<PathBuf, String> {
     targets::install(WASM)?;
     let (folder, tools) = (root().join("target/web"), root().join("target/tools"));
@@ -135,7 +137,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Returns the program `wasm-bindgen`, which is installed on first use.
+/// Returns the path of the program `wasm-bindgen`, which is installed on first use.
 fn bindgen(tools: &Path) -> Result<PathBuf, String> {
     let folder = tools.join(format!("wasm-bindgen-{WASM_BINDGEN}"));
     let path = folder.join("bin/wasm-bindgen").with_extension(std::env::consts::EXE_EXTENSION);
@@ -145,7 +147,7 @@ fn bindgen(tools: &Path) -> Result<PathBuf, String> {
             "wasm-bindgen-cli",
             "--version",
             WASM_BINDGEN,
-            // Optimising it would take longer than it then runs.
+            // Optimising the program would take longer than running it without optimisation.
             "--debug",
             "--quiet",
             "--root",
@@ -157,7 +159,7 @@ fn bindgen(tools: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the folder of the packages of npm, which are installed on first use.
+/// Returns the folder of the npm packages, which are installed on first use.
 fn node(tools: &Path) -> Result<PathBuf, String> {
     let folder = tools.join("node");
     let stamp = folder.join("packages");
@@ -173,7 +175,7 @@ fn node(tools: &Path) -> Result<PathBuf, String> {
     Ok(folder.join("node_modules"))
 }
 
-/// Copies the files of a folder.
+/// Copies all files in a folder to another folder.
 fn copy(from: &Path, to: &Path) -> Outcome {
     let copied = || -> std::io::Result<()> {
         for entry in fs::read_dir(from)? {

@@ -1,4 +1,4 @@
-//! A server of the page on this computer, with the headers that a public server should send too.
+//! A server for the page on this computer, with the headers that a public server should send too.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -6,23 +6,24 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// The content-security-policy of the page: it runs its own scripts and requests nothing.
+/// The content-security-policy of the page, which allows only its own scripts, styles, images and
+/// workers, and no other requests.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; \
                            img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The content-security-policy of the worker, to which that of the page does not apply. It runs
-/// WebAssembly, and requests its module and the files that the user opens by URL.
+/// The content-security-policy of the worker, to which the policy of the page does not apply. The
+/// worker runs WebAssembly, and requests its module and the files that the user opens by URL.
 const WORKER_POLICY: &str =
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self' https: http:";
 
-/// The maximum length of a request in bytes.
+/// Maximum length of a request in bytes.
 const MAX_REQUEST: u64 = 16 << 10;
 
 /// Serves a folder until the process ends.
 pub(super) fn serve(listener: &TcpListener, folder: &Path) {
     std::thread::scope(|scope| {
         for stream in listener.incoming().flatten() {
-            // A failed answer concerns only the browser, which reports it.
+            // Ignore errors in answering a request, because the browser reports them.
             scope.spawn(move || answer(&stream, folder));
         }
     });
@@ -41,7 +42,7 @@ fn answer(mut stream: &TcpStream, folder: &Path) -> io::Result<()> {
         }
     };
     let name = if name.is_empty() { "index.html" } else { name };
-    // All files are in one folder.
+    // All files of the page are in a single folder.
     let is_plain = !name.contains(['/', '\\', ':']) && !name.starts_with('.');
     let Some(body) = is_plain.then(|| fs::read(folder.join(name)).ok()).flatten() else {
         return stream.write_all(
