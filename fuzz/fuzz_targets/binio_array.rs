@@ -1,6 +1,6 @@
-//! Arbitrary types and layouts: an accepted layout must stay inside the data, reading from memory
-//! and in ranges must return the same elements, printing must end, and written elements must read
-//! back.
+//! Reads and writes arrays of arbitrary types and layouts. An accepted layout must stay inside the
+//! data, reading from memory and in ranges must return the same elements, printing must end, and
+//! written elements must read back.
 
 #![no_main]
 

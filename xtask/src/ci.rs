@@ -9,7 +9,8 @@ use crate::{Outcome, fuzz, msrv, python, sanitize, targets, tools, web, wheel};
 /// Number of seconds for which `ci` runs each fuzz target.
 const CI_FUZZ_SECONDS: u32 = 5;
 
-/// `test`: runs all tests: units, properties, behaviour, golden files, documentation.
+/// `test`: runs all tests, which are unit, property, behaviour, golden file and documentation
+/// tests.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     run(&mut cargo(&["test", "--workspace", "--all-features"]))

@@ -1,4 +1,4 @@
-//! Counting the public names at the root of each crate, the number of which is limited by a test.
+//! Counting the public names at the root of each crate. A test limits their number.
 //!
 //! A name counts if lib.rs makes it public: a module, a re-export or an item. Names in inline
 //! modules and exported macros do not count.

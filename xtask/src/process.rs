@@ -95,7 +95,7 @@ pub(crate) fn take_option(
     }
 }
 
-/// Returns whether the flag `name` is present, and the other arguments.
+/// Returns `true` if the flag `name` is present, together with the other arguments.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();

@@ -168,7 +168,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// Fails with [`Limit`](ErrorKind::Limit) if there are more.
+    /// Fails with [`Limit`](ErrorKind::Limit) if there are more items.
     pub fn check_items(&self, what: &'static str, items: u64) -> Result<()> {
         check_limit(what, self.max_items, items)
     }

@@ -63,7 +63,7 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
     elements.collect()
 }
 
-/// Data for which every read decodes all the data.
+/// Data that every read decodes completely.
 struct Whole(Bytes);
 
 impl Data for Whole {

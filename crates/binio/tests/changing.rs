@@ -16,8 +16,8 @@ use proptest::prelude::*;
 #[derive(Clone, Debug)]
 struct Case {
     old: Vec<u8>,
-    /// New bytes, each with their position in thousandths of the space between the header and the
-    /// tail.
+    /// The new bytes of each patch, preceded by its position in thousandths of the space between
+    /// the header and the tail.
     patches: Vec<(usize, Vec<u8>)>,
     tail: usize,
     new_tail: Vec<u8>,
@@ -88,7 +88,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Returns the content of a storage that a reader sees.
+/// Returns the content of the file as a reader sees it.
 fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let file = storage.file_bytes().to_vec();
     let journal = storage.journal_bytes().map(<[u8]>::to_vec);
@@ -96,7 +96,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
     let Some(journaled) = journaled else { return file };
     let mut seen = vec![0; usize::try_from(journaled.len()).unwrap()];
     journaled.read_exact_at(&mut seen, 0).unwrap();
-    // Also read every part of up to 7 bytes.
+    // Also read short parts that start at every offset.
     for at in 0..seen.len() {
         let len = (seen.len() - at).min(7);
         assert_eq!(journaled.bytes_at(at as u64, len).unwrap(), seen[at..at + len]);
@@ -249,7 +249,8 @@ fn a_journal_is_not_applied_if_bytes_in_a_saved_range_differ() {
             assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
         }
     }
-    // Nor is it applied to a file that is shorter, although the change does not truncate it.
+    // Neither is the journal applied to a file that is too short, since the change does not
+    // truncate the file.
     let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
     assert!(journal::undo(&mut storage).is_err());
 }
@@ -330,7 +331,7 @@ fn a_complete_journal_of_an_unknown_version_is_rejected() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
-    // Omit the records, because their format in an unknown version is unknown too.
+    // Omit the records, since their format is not known in another version.
     let end = u64::from_le_bytes(journal[72..80].try_into().unwrap());
     let end = usize::try_from(end).unwrap();
     journal.truncate(end + 4);

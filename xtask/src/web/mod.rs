@@ -1,4 +1,4 @@
-//! The web page of `crates/web`: building, serving and testing it.
+//! Building, serving and testing the web page of `crates/web`.
 
 mod serve;
 
@@ -47,11 +47,11 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
 /// except in continuous integration.
 pub(crate) fn test() -> Outcome {
     if output(program("npm").arg("--version")).is_none() {
-        return skip("npm is not installed, which the web page needs");
+        return skip("npm is not installed, but the web page needs it");
     }
     let Some(browser) = browser() else {
         return skip(
-            "Chromium is not installed, in which the web page is tested (apt-get install chromium)",
+            "Chromium is not installed, but the web page is tested in it (apt-get install chromium)",
         );
     };
     let page = build()?;

@@ -12,8 +12,8 @@
 //! - *tiles*: if the orders of source and destination differ (Fortran order), lines are copied in
 //!   small blocks, so that each cache line is fetched only once.
 //!
-//! The byte order of words changes while they are copied. Elements of any other size are copied one
-//! by one, then swapped in place. No loop branches on the element type.
+//! If the byte order has to change, words are swapped as they are copied, and all other elements
+//! after each run has been copied. No loop branches on the element type.
 
 use crate::array::swap::Swap;
 
@@ -28,7 +28,7 @@ pub(crate) struct Axis {
     pub(crate) to: isize,
 }
 
-/// A copy in its simplest form.
+/// A copy of strided elements, as a simplified nest of axes.
 #[derive(Debug)]
 pub(crate) struct StridedCopy<'s> {
     /// Axes from the outermost to the innermost, in the order of the destination.
@@ -43,9 +43,9 @@ pub(crate) struct StridedCopy<'s> {
 }
 
 /// Size of a tile in elements: rows are contiguous in the source, columns in the destination. With
-/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long as with other sizes.
-/// Copying line by line takes 0.9 times as long at best, but 3.5 times as long if the distance
-/// between columns is a power of two (`--example array_speed`, row `transposed`).
+/// this size, 64 MiB of float64 in Fortran order take 0.7 times as long to copy as with other
+/// sizes. Copying line by line takes 0.9 times as long at best, but 3.5 times as long if the
+/// distance between columns is a power of two (`--example array_speed`, row `transposed`).
 const TILE_ROWS: usize = 16;
 const TILE_COLUMNS: usize = 64;
 
@@ -466,8 +466,8 @@ mod tests {
 
     use super::*;
 
-    /// Generates the count and step of each axis, some reversed or with gaps, and a random order in
-    /// memory.
+    /// Generates axes, each with a count and a step, some reversed or with gaps, and the order of
+    /// the axes in memory.
     fn any_axes() -> impl Strategy<Value = (Vec<(usize, isize)>, Vec<usize>)> {
         let axis = (1..=70_usize, prop_oneof![Just(1_isize), Just(-1), Just(2), Just(-3), Just(0)]);
         proptest::collection::vec(axis, 0..=3)

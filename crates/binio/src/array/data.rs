@@ -54,7 +54,7 @@ pub trait Data: Sync {
     /// The error type of the format.
     type Error: From<ElementsError> + Send;
 
-    /// Fills `out` with bytes, starting at `offset`.
+    /// Fills `out` with the bytes of the data that start at `offset`.
     ///
     /// # Errors
     ///

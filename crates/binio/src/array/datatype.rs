@@ -102,7 +102,7 @@ impl Datatype {
         }
     }
 
-    /// Returns the record, or `None` for a scalar type.
+    /// Returns the record type, or `None` for a scalar type.
     pub fn as_record(&self) -> Option<&Record> {
         match self {
             Self::Scalar(_) => None,

@@ -82,13 +82,13 @@ impl Datatype {
     /// # Errors
     ///
     /// Same as [`parse`](Self::parse). Also fails with [`ElementsError::Datatype`] if the value
-    /// contains a number that is not a 64-bit integer, or if it nests too deep.
+    /// contains a number that is not a 64-bit integer, or if it nests too deeply.
     pub fn from_json(value: &Value) -> Result<Self, ElementsError> {
         if let Value::String(text) = value {
             return Self::parse(text);
         }
         let literal = Literal::from_json(value).ok_or_else(|| {
-            invalid("expected strings, 64-bit integers and lists of these, and less nesting")
+            invalid("expected strings, 64-bit integers and lists of these, nested less deeply")
         })?;
         match plain_list(&literal) {
             Some(scalar) => ScalarType::parse(scalar).map(Self::Scalar),
@@ -127,8 +127,8 @@ impl Datatype {
     }
 }
 
-/// Returns the type string in `[["", "<f8"]]`, the form in which release 0.4.0 of Bloscpack wrote
-/// plain types.
+/// Returns the type string if a literal has the form `[["", "<f8"]]`, in which release 0.4.0 of
+/// Bloscpack wrote plain types.
 fn plain_list(literal: &Literal) -> Option<&str> {
     let [field] = literal.items()? else { return None };
     match field.items()? {
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn a_list_of_one_unnamed_field_is_a_plain_type_only_in_json() {
         assert_eq!(Datatype::from_json(&json!([["", "|V8"]])).unwrap(), datatype("|V8"));
-        // numpy 2: np.datatype({'names': [], 'formats': [], 'itemsize': 8}).descr
+        // numpy 2: np.dtype({'names': [], 'formats': [], 'itemsize': 8}).descr
         let empty = datatype("[('', '|V8')]");
         assert_eq!((empty.itemsize(), empty.descr().as_str()), (8, "[('', '|V8')]"));
     }
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn descr_matches_that_of_numpy() {
+    fn the_descr_of_a_type_matches_that_of_numpy() {
         // Each line is the `repr` of the `descr` of a numpy type.
         for text in [
             "[]",
@@ -621,7 +621,7 @@ mod tests {
 
     #[test]
     fn field_offsets_match_those_of_numpy() {
-        // numpy 2: the fields of np.datatype([..], align=True), from its descr.
+        // numpy 2: the fields of np.dtype([..], align=True), from its descr.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
         );
@@ -679,7 +679,7 @@ mod tests {
     }
 
     #[test]
-    fn dictionaries_that_describe_no_type_are_rejected() {
+    fn dictionaries_that_do_not_describe_a_type_are_rejected() {
         for text in [
             "{}",
             "{'names': ['a']}",

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scalar_except_the_longest_floats_has_an_element_type() {
+    fn every_scalar_not_based_on_long_double_has_an_element_type() {
         assert_eq!(
             (per::<f64>("<f8"), per::<f64>("<f4"), per::<f64>("<c16")),
             (Some(1), None, None)

@@ -104,7 +104,7 @@ impl Literal {
         }
     }
 
-    /// Returns the items of a list or a tuple.
+    /// Returns the items of a list or a tuple, or `None` for any other literal.
     pub(crate) fn items(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) | Self::Tuple(items) => Some(items),
@@ -112,7 +112,7 @@ impl Literal {
         }
     }
 
-    /// Returns a non-negative integer.
+    /// Returns the value of a non-negative integer, or `None` for any other literal.
     pub(crate) fn count(&self) -> Option<u64> {
         match self {
             Self::Integer(count) => u64::try_from(*count).ok(),
@@ -120,7 +120,8 @@ impl Literal {
         }
     }
 
-    /// Returns the items of a list or tuple of non-negative integers.
+    /// Returns the values in a list or tuple of non-negative integers, or `None` for any other
+    /// literal.
     pub(crate) fn counts(&self) -> Option<Vec<u64>> {
         self.items()?.iter().map(Self::count).collect()
     }
@@ -133,7 +134,7 @@ impl Literal {
     }
 }
 
-/// A position in a string.
+/// A parser at a position in a string.
 struct Parser<'t> {
     text: &'t str,
     at: usize,

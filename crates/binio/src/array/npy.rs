@@ -7,8 +7,8 @@
 //! | 8 | 2 (1.0) or 4 | length of the following text, little-endian |
 //! | 10 or 12 | | a Python dictionary, spaces, one line feed; the data begins at a multiple of 64 |
 //!
-//! Version 2.0 allows texts of 64 KiB or more. Version 3.0 is UTF-8, the others are Latin-1. The
-//! dictionary has exactly these keys:
+//! Versions 2.0 and 3.0 allow texts of 64 KiB or more. The text is UTF-8 in version 3.0, and
+//! Latin-1 in the others. The dictionary has exactly these keys:
 //!
 //! | key | value |
 //! |---|---|

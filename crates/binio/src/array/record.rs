@@ -1,4 +1,4 @@
-//! Record types, which have fields.
+//! Record types: elements that consist of named fields.
 //!
 //! ```text
 //! packed    a b b b b c c                  Record::packed: contiguous fields
@@ -168,8 +168,8 @@ impl Record {
         self.itemsize
     }
 
-    /// Returns `true` if each field begins where the previous one ends, and the last one ends the
-    /// record.
+    /// Returns `true` if each field begins where the previous one ends, and the record ends where
+    /// the last field ends.
     pub fn is_packed(&self) -> bool {
         let mut end = 0;
         self.fields.iter().all(|field| {

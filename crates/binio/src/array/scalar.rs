@@ -73,7 +73,7 @@ pub enum ScalarKind {
 /// The unit of dates and time spans. For example, `[25s]` is 25 seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeUnit {
-    /// The number of base units in a unit.
+    /// The number of base units that make up one unit.
     pub count: u32,
     /// The base unit, one of `Y M W D h m s ms us ns ps fs as`.
     pub unit: &'static str,

@@ -204,7 +204,7 @@ impl Strided {
         self.len().checked_mul(self.itemsize)
     }
 
-    /// Returns `true` if the elements are contiguous in this order.
+    /// Returns `true` if the elements are contiguous in the given order.
     pub fn is_contiguous(&self, order: Order) -> bool {
         let axes = self.shape.iter().zip(&self.strides);
         match order {
@@ -325,7 +325,8 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// Returns the elements, in C order, in a different shape, if that is possible without copying.
+    /// Returns the layout of the same elements, in the same C order, in a different shape. Fails if
+    /// that is not possible without copying.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -363,9 +364,9 @@ impl Strided {
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
     }
 
-    /// Returns the strides of a new shape, or `None` if there are none. Matches groups of axes with
-    /// the same number of elements. The old axes of a group have to form one sequence of equal
-    /// steps.
+    /// Returns the strides of a new shape, or `None` if no strides can describe it. Matches groups
+    /// of axes with the same number of elements. The old axes of a group have to form one sequence
+    /// of equal steps.
     fn reshaped(&self, shape: &[u64]) -> Option<Vec<i64>> {
         let old = self.shape.iter().copied().zip(self.strides.iter().copied());
         let mut old = old.filter(|&(count, _)| count != 1);

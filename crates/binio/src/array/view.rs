@@ -191,7 +191,8 @@ impl<D: Clone> Array<D> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
-    /// Returns the array, in C order, in a different shape, if that is possible without copying.
+    /// Returns the same elements, in the same C order, in a different shape. Fails if that is not
+    /// possible without copying.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ const LONG: usize = 6;
 const MIN_MATCH: usize = 3;
 /// The high part of a distance that, together with a low byte of 255, means that far bytes follow.
 const FAR_HIGH: usize = 31 << 8;
-/// The number that the far bytes of a distance are added to, before the final 1.
+/// A far distance is the sum of this number, the two far bytes, and 1.
 const FAR: usize = 8191;
 
 /// Decodes a stream to exactly the length of `out`. `offset` is the offset of the stream, for
@@ -81,7 +81,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             if distance > done {
                 return invalid(
                     start,
-                    &format!("match distance {distance} after {}", count(done, "decoded byte")),
+                    &format!(
+                        "match distance {distance} is outside the {}",
+                        count(done, "decoded byte")
+                    ),
                 );
             }
             copy_match(out, done, distance, len);
@@ -213,7 +216,10 @@ mod tests {
             (b"\x01ab", "blosclz: decodes to 2 bytes, expected 10 at offset 3"),
             (b"\x0aabcdefghijk", "blosclz: decodes to more than 10 bytes at offset 0"),
             (b"\x00a\x20", "blosclz: needs 1 byte, found only 0 at offset 3"),
-            (b"\x00a\x20\x01\x00x", "blosclz: match distance 2 after 1 decoded byte at offset 2"),
+            (
+                b"\x00a\x20\x01\x00x",
+                "blosclz: match distance 2 is outside the 1 decoded byte at offset 2",
+            ),
             (b"\x00a\x3f\xff\x00", "blosclz: needs 1 byte, found only 0 at offset 5"),
             (b"\x00a\xe0\x01\x00\x00x", "blosclz: decodes to more than 10 bytes at offset 2"),
         ];

@@ -96,7 +96,7 @@ fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
 /// bytes that the match itself writes would have to wait for two stores.
 #[inline]
 pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
-    /// The factor at index n repeats a number of n bytes within eight bytes.
+    /// Multiplying an n-byte number by the factor at index n repeats it within eight bytes.
     const SIDE_BY_SIDE: [u64; 8] = [
         1,
         0x0101_0101_0101_0101,

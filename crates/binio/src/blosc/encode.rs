@@ -29,15 +29,15 @@ const CACHE: usize = 32 << 10;
 pub enum Compressor {
     /// Blosc's own compressor; requires the feature `blosc-compress`.
     Blosclz,
-    /// LZ4, fast.
+    /// LZ4 with fast compression.
     Lz4,
     /// LZ4 with slower but stronger compression; requires the feature `blosc-compress`.
     Lz4hc,
-    /// Snappy.
+    /// Snappy, for which the C library is never used.
     Snappy,
-    /// zlib.
+    /// zlib (RFC 1950).
     Zlib,
-    /// Zstandard.
+    /// Zstandard; requires the feature `blosc-zstd`.
     Zstd,
 }
 

@@ -72,7 +72,10 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         if distance == 0 || distance > done {
             return invalid(
                 at,
-                &format!("match distance {distance} after {}", count(done, "decoded byte")),
+                &format!(
+                    "match distance {distance} is outside the {}",
+                    count(done, "decoded byte")
+                ),
             );
         }
         at += 2;
@@ -180,8 +183,14 @@ mod tests {
             (b"\xf0", "lz4: needs 1 byte, found only 0 at offset 1"),
             (b"\xf0\xff\xff\xff", "lz4: decodes to more than 10 bytes at offset 2"),
             (b"\x10a\x01", "lz4: needs 2 bytes, found only 1 at offset 2"),
-            (b"\x10a\x00\x00\x00", "lz4: match distance 0 after 1 decoded byte at offset 2"),
-            (b"\x10a\x02\x00\x00", "lz4: match distance 2 after 1 decoded byte at offset 2"),
+            (
+                b"\x10a\x00\x00\x00",
+                "lz4: match distance 0 is outside the 1 decoded byte at offset 2",
+            ),
+            (
+                b"\x10a\x02\x00\x00",
+                "lz4: match distance 2 is outside the 1 decoded byte at offset 2",
+            ),
             (b"\x1aa\x01\x00\x00", "lz4: decodes to more than 10 bytes at offset 4"),
             (b"\x1fa\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),
             (b"\x10a\x01\x00", "lz4: needs 1 byte, found only 0 at offset 4"),

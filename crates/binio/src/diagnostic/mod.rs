@@ -188,10 +188,10 @@ pub struct Fix {
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(bound = "C: Code"))]
 #[non_exhaustive]
 pub struct Diagnostic<C> {
-    /// The code, for programs.
+    /// The code, which programs can match on.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize_code"))]
     pub code: C,
-    /// The severity.
+    /// The severity, which by default is that of the code.
     pub severity: Severity,
     /// The description for people, which is one line and does not contain the place.
     pub message: String,
@@ -201,7 +201,7 @@ pub struct Diagnostic<C> {
     /// A few words about the content at the place.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub label: Option<String>,
-    /// Other places that are relevant.
+    /// Other relevant places.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
     pub labels: Vec<Label>,
     /// Lines of advice on what to do.
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     codes! {
-        /// Codes.
+        /// Codes for these tests.
         enum Code {
             /// Something is missing.
             Missing = "E001": Error;

@@ -1,4 +1,4 @@
-//! Errors of arrays.
+//! Errors in describing, reading and writing arrays.
 
 use std::io;
 use std::sync::Arc;

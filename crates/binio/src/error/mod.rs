@@ -83,7 +83,7 @@ struct Inner {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An operation of the operating system failed.
+    /// The operating system reported an error.
     Io(Arc<io::Error>),
     /// Fewer bytes are available than needed.
     Truncated {

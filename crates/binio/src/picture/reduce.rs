@@ -50,8 +50,8 @@ impl Plane {
 
 /// Computes the [`Plane`] of an array in one pass over its elements.
 ///
-/// If the array is larger than the picture, each pixel is the mean of a square block of elements,
-/// except those that are NaN. The blocks at the right and bottom edges may be incomplete.
+/// If the array is larger than the picture, each pixel is the mean of all elements in a square
+/// block that are not NaN. The blocks at the right and bottom edges may be incomplete.
 #[derive(Clone, Debug)]
 pub struct Reducer {
     elements: Elements,
@@ -141,8 +141,8 @@ impl Reducer {
         });
     }
 
-    /// Returns the picture. A pixel is NaN if it has no elements that were pushed, unless they are
-    /// masked or NaN.
+    /// Returns the picture. A pixel is NaN if none of its elements were pushed, or if all of them
+    /// are masked or NaN.
     pub fn finish(mut self) -> Plane {
         let width = self.cells.blocks.len();
         let height = self.cells.rows.div_ceil(self.cells.step) as usize;

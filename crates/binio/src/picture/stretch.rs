@@ -6,8 +6,8 @@ use crate::picture::{ColorMap, Plane};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Range {
-    /// The values at two percentiles of the finite values, such as 0.5 and 99.5. As in
-    /// `numpy.percentile` by default, percentiles are interpolated linearly.
+    /// The values at two percentiles of the finite values, such as 0.5 and 99.5. Percentiles are
+    /// interpolated linearly, like those of `numpy.percentile` by default.
     Percentiles(f64, f64),
     /// Two values in the units of the array.
     Values(f64, f64),

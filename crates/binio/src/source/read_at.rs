@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::Result;
 use crate::source::{Pieces, check_range, slice_at};
 
-/// Length in bytes of the gap that takes about as long to read as another read from a file.
+/// Length in bytes of a gap that costs about as much to read as a separate read from a file.
 pub(super) const FILE_GAP: u64 = 4096;
 
 /// Number of bytes to read from a file at a time when reading a long range.

@@ -1,8 +1,8 @@
 //! Finding a marker in a source with bounded memory.
 //!
-//! A [`Scanner`] searches a range for a single byte string. A source in a source in memory is
-//! searched in place. Any other source is read in windows. Each window overlaps the previous one by
-//! one byte less than the length of the marker, so that no match across a boundary is missed:
+//! A [`Scanner`] searches a range for a single byte string. A source in memory is searched in
+//! place. Any other source is read in windows. Each window overlaps the previous one by one byte
+//! less than the length of the marker, so that no match across a boundary is missed:
 //!
 //! ```text
 //! range    |------------------------------------------|
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_searched_in_place() {
+    fn a_source_in_memory_is_searched_in_place() {
         let source = Bytes::from(vec![b'.'; 1 << 20]);
         let mut scanner = Scanner::new(&source, b"abc", 10..1 << 20);
         assert_eq!(scanner.next_match().unwrap(), None);

@@ -9,7 +9,7 @@ use crate::{ReadAt, Result};
 
 /// A part of a source, whose offsets start at 0.
 ///
-/// The offsets in errors, however, are relative to the whole source, since users look there.
+/// Offsets in errors, however, refer to the whole source, so that users can find them in the file.
 ///
 /// ```
 /// use binio::{Bytes, ReadAt, Span};

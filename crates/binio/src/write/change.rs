@@ -92,7 +92,8 @@ impl ChangePlan {
 pub struct Change<'a> {
     storage: &'a mut dyn Storage,
     ranges: Vec<Range<u64>>,
-    /// Offset and new content of the marker. The journal contains both before the change starts.
+    /// Offset and new content of the marker. The journal contains them from the start, so writing
+    /// the marker needs no record.
     marker: (u64, Vec<u8>),
     old_len: u64,
     finished: bool,

@@ -41,7 +41,7 @@ impl FileTarget {
         FileSource::new(file).map(Self)
     }
 
-    /// Returns the file.
+    /// Returns the underlying file.
     pub fn file(&self) -> &File {
         &self.0.file
     }
@@ -130,7 +130,7 @@ mod system {
     }
 }
 
-/// A locked file on disk. Its [journal](super::journal) is in the same directory.
+/// A locked file on disk and its [journal](super::journal), which is in the same directory.
 #[derive(Debug)]
 pub struct FileStorage<'lock> {
     lock: &'lock FileLock,

@@ -50,8 +50,8 @@ pub use temporary::{TemporaryFile, remove_temporaries};
 
 /// A sequence of bytes that can be read and written by position.
 ///
-/// The value keeps track of the length. It is only correct if nobody else writes to the same file,
-/// so hold a [`FileLock`].
+/// The value itself keeps track of the length, which is only correct if nobody else writes to the
+/// same file. Hold a [`FileLock`] to ensure this.
 ///
 /// ```
 /// use binio::ReadAt;

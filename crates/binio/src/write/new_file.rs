@@ -64,7 +64,7 @@ impl NewFile {
         Ok(Self { file, name: Some(name) })
     }
 
-    /// Returns the file.
+    /// Returns the underlying file.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -232,7 +232,10 @@ mod stale {
                     .is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_secs() >= 1))
         };
         let mut options = OpenOptions::new();
-        #[allow(clippy::cast_possible_wrap, reason = "the system takes flags as a signed integer")]
+        #[allow(
+            clippy::cast_possible_wrap,
+            reason = "the system expects flags as a signed integer"
+        )]
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
         let Ok(file) = options.read(true).custom_flags(flags).open(name) else { return false };
         let Ok(metadata) = file.metadata() else { return false };

@@ -12,13 +12,13 @@ pub trait Storage: Send + Sync {
     /// Returns the file.
     fn file(&self) -> &dyn WriteAt;
 
-    /// Returns the file, for writing.
+    /// Returns a mutable reference to the file.
     fn file_mut(&mut self) -> &mut dyn WriteAt;
 
     /// Returns the journal, or `None` if there is none.
     fn journal(&self) -> Option<&dyn WriteAt>;
 
-    /// Returns the journal, for writing, or `None` if there is none.
+    /// Returns a mutable reference to the journal, or `None` if there is none.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
 
     /// Returns the inode and modification time of the file, or `None` if it is not on disk.
