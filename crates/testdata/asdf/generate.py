@@ -1,7 +1,7 @@
-"""Makes the golden ASDF files of this folder and `expected.json` beside them.
+"""Generates the golden ASDF files in this folder, and `expected.json`.
 
-`cargo xtask generate` runs it with the reference implementation. What the reference reads rightly is
-recorded from it; what it cannot read, or reads wrongly, is stated here by hand, with the reason."""
+`cargo xtask generate` runs this script with the reference implementation. The expected results are recorded
+from the reference if it reads a file correctly, and are otherwise written here by hand, with the reason."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ NDARRAY = "!core/ndarray-1.1.0 {source: %d, datatype: %s, byteorder: little, sha
 
 
 def block(data, *, compression=b"", allocated=None, used=None, size=None, flags=0, checksum=None, extra=b""):
-    """A block as bytes: header with `extra` after the 48 bytes of fields, data, unused space."""
+    """Returns the bytes of a block: header, with `extra` after its 48 bytes of fields, data and unused space."""
     allocated = len(data) if allocated is None else allocated
     used = len(data) if used is None else used
     size = used if size is None else size
@@ -41,14 +41,15 @@ def tree(text):
 
 
 def reference(name, content, **options):
-    """A file that the reference writes and reads."""
+    """Adds a file that the reference writes and reads."""
     path = DIRECTORY / f"{name}.asdf"
     asdf.AsdfFile(content).write_to(path, **options)
     CASES.append({"name": name, "file": path.name, "ours": record.record(path) | {"diagnostics": []}})
 
 
 def handmade(name, data, ours=None, **more):
-    """A file made byte by byte. `ours` where the reference fails or is wrong, else recorded from it."""
+    """Adds a file assembled byte by byte. Its expected result is `ours` if the reference fails or is wrong,
+    and is otherwise recorded from the reference."""
     path = DIRECTORY / f"{name}.asdf"
     path.write_bytes(data)
     ours = dict(record.record(path) if ours is None else ours)
@@ -56,7 +57,7 @@ def handmade(name, data, ours=None, **more):
 
 
 def array(data, dtype="uint8", numpy="|u1"):
-    """The expectation for a small array."""
+    """Returns the expected result for a small array."""
     data = np.asarray(data, dtype)
     return {"dtype": numpy, "shape": list(data.shape), "sha256": hashlib.sha256(data.tobytes()).hexdigest()}
 
@@ -66,7 +67,7 @@ def ndarray(numpy, shape):
 
 
 def science():
-    """What an observation looks like: image, error, mask, table, metadata, history."""
+    """Adds a typical observation with an image, errors, a mask, a table, metadata and a history."""
     rows, columns = np.mgrid[0:96, 0:128]
     image = (1000 * np.exp(-((rows - 40.5) ** 2 + (columns - 70.25) ** 2) / 90) + 3 * np.sin(columns / 9)).astype("<f4")
     masked = np.ma.MaskedArray(image[:8, :8].copy(), image[:8, :8] < 0)
@@ -150,9 +151,9 @@ literal: |
         "complex": {"$complex": [1.0, "-inf"]}, "integer": -8589934593, "local": {"x": 1},
         "binary": {"$binary": "SGVsbG8="}, "literal": "two\nlines\n",
     }
-    # The reference has no `!mine` and drops what it cannot construct; the values are those of YAML 1.1.
+    # The reference does not know `!mine` and drops nodes that it cannot construct. The values follow YAML 1.1.
     handmade("tree", tree(text), {"tree": "ok", "value": value, "arrays": {}})
-    # A scalar under a tag that nobody knows is text.
+    # A scalar with an unknown tag is text.
     handles = HEAD.replace("--- ", "%TAG !a! tag:example.org:one/\n%TAG !b! tag:example.org:two/\n--- ") + "x: !a!t 1\ny: !b!t 2\n...\n"
     handmade("tag_handles", handles.encode(), {"tree": "ok", "value": {"x": "1", "y": "2"}, "arrays": {}})
     handmade("reference", tree("far: {$ref: 'exploded.asdf#/data'}\nnear: {$ref: '#/x/0'}\nx: [5]\n"), {
@@ -171,15 +172,15 @@ def damaged():
 
     handmade("padded", two + b" " * 99 + b"\n" + block(data, allocated=64, extra=b"\0" * 10) + block(other), ok, diagnostics=[])
     handmade("index_stale", two + block(data) + block(other) + index([first + 3, second + 3]), ok, diagnostics=["IndexStale"])
-    # The reference believes a short index and loses the second block.
+    # The reference trusts the short index and loses the second block.
     handmade("index_short", two + block(data) + block(other) + index([first]), ok, diagnostics=["IndexShort"])
-    # A header below 48 bytes ends the chain: one array is lost, the other stays.
+    # A header size below 48 ends the chain of blocks: one array is lost, but the other is intact.
     lost = {"/a": good["/a"], "/b": {"error": "block header"}}
     bad = block(other)[:4] + struct.pack(">H", 47) + block(other)[6:]
     handmade("header_size_47", two + block(data) + bad, ok | {"arrays": lost})
     handmade("block_past_end", two + block(data) + block(other, used=1 << 40), ok | {"arrays": lost})
     handmade("checksum_mismatch", two + block(data) + block(other, checksum=b"\1" * 16), ok, verify=False)
-    # A gap between blocks: the second is found by salvage only.
+    # There is a gap between the blocks, so only salvaging finds the second one.
     gap = two + block(data) + b"lost bytes" + block(other)
     handmade("gap", gap, ok | {"arrays": lost, "nblocks": 1}, diagnostics=["TrailingBytes"], salvaged=2)
     import zlib
@@ -187,7 +188,7 @@ def damaged():
     one = tree(f"a: {NDARRAY % (0, 'uint8', '[800]')}\n")
     whole = {"tree": "ok", "value": {"a": ndarray("|u1", [800])}, "nblocks": 1,
              "arrays": {"/a": array(np.frombuffer(data * 100, "u1"))}}
-    # MD5 of the decoded bytes, as the reference wrote it before release 5.3.0 and now rejects it.
+    # The MD5 is that of the decoded bytes, which the reference wrote before release 5.3.0 and now rejects.
     handmade("checksum_legacy", one + packed, whole, verify=True)
     promise = block(zlib.compress(data), compression=b"zlib", size=1 << 62)
     handmade("data_size_2_62", one + promise, whole | {"arrays": {"/a": {"error": "ShortStream"}}})

@@ -1,5 +1,6 @@
-"""What the reference implementation sees in an ASDF file, in the form that `scibin asdf tree --json`
-prints, and a digest of every array: the expectations that the Rust tests compare with."""
+"""Records the content of an ASDF file according to the reference implementation: the tree, in the form
+that `scibin asdf tree --json` prints, and a digest of every array. The Rust tests compare their results
+with it."""
 
 import base64
 import datetime
@@ -13,7 +14,7 @@ from asdf.tags.core.ndarray import NDArrayType
 
 
 def describe_dtype(dtype):
-    """numpy's descr, with lists for tuples: '<f8', or [['a', '>i4'], ['c', '<f8', [2, 2]]]."""
+    """Returns numpy's descr, with lists instead of tuples: '<f8', or [['a', '>i4'], ['c', '<f8', [2, 2]]]."""
     if dtype.subdtype is not None:
         raise ValueError("a shaped field belongs to a record")
     if dtype.names is None:
@@ -35,7 +36,8 @@ def materialise(node):
 
 
 def describe_array(node):
-    """dtype, shape, sha256 of the C-order little-endian bytes with masked positions zeroed, mask."""
+    """Returns the dtype, the shape, the mask, and the sha256 of the bytes in C order and little-endian byte
+    order, with masked elements set to zero."""
     array = materialise(node)
     result = {"dtype": describe_dtype(array.dtype.newbyteorder("<")), "shape": list(array.shape)}
     if isinstance(array, np.ma.MaskedArray):
@@ -45,7 +47,7 @@ def describe_array(node):
         data[mask] = np.zeros((), data.dtype)
         array = data
     if array.dtype.kind == "f":
-        # PyYAML's `.nan` has its sign bit set; a NaN is a NaN.
+        # PyYAML sets the sign bit of `.nan`, so make all NaNs equal.
         array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
     result["sha256"] = hashlib.sha256(little.tobytes()).hexdigest()
@@ -61,7 +63,7 @@ def key_text(key):
 
 
 def value(node, pointer, arrays):
-    """The JSON form of a node; arrays met are added to `arrays` by JSON Pointer."""
+    """Returns a node as JSON. Adds the arrays inside it to `arrays` by their JSON Pointer."""
     if is_array(node):
         arrays[pointer] = describe_array(node)
         dtype = node.dtype if isinstance(node, NDArrayType) else node.dtype
@@ -89,7 +91,7 @@ def value(node, pointer, arrays):
 
 
 def record(path):
-    """The expectation for a file that the reference reads rightly."""
+    """Returns the expected result for a file that the reference reads correctly."""
     with asdf.open(path, lazy_load=False, memmap=False) as file:
         arrays = {}
         tree = file.tree

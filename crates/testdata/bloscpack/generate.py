@@ -1,8 +1,8 @@
-"""Makes the golden Bloscpack files of this folder and `expected.json` beside them.
+"""Generates the golden Bloscpack files in this folder, and `expected.json`.
 
-`cargo xtask generate` runs it with the reference implementation, which writes the current files and must
-read them back; what it cannot write or read (old versions, damage) is put together by `layout.py`, and
-what reading it must give is stated here by hand."""
+`cargo xtask generate` runs this script with the reference implementation, which writes the files of the
+current version and must read them back. `layout.py` assembles the files that the reference cannot write or
+read (old versions and damaged files); the required results of reading these are written here by hand."""
 
 import hashlib
 import io
@@ -35,14 +35,14 @@ def case(folder, name, data, ours):
 
 
 def good(plain, **more):
-    """Reading gives these bytes, and nothing is to be said of the file."""
+    """Returns the expected result for a valid file with these bytes and without irregularities."""
     defaults = {"unpack": ["good"], "strict": ["good"], "verify": [0], "findings": []}
     sums = {"plain_size": len(plain), "plain_sha256": hashlib.sha256(plain).hexdigest()}
     return defaults | more | sums
 
 
 def reference(name, plain, *, chunk_size=CHUNK, metadata=None, codec=None, args=None, meta=None, **more):
-    """A file that the reference writes and reads."""
+    """Adds a file that the reference writes and reads."""
     data = bloscpack.pack_bytes_to_bytes(
         plain, chunk_size=chunk_size, metadata=metadata, blosc_args=BloscArgs(**(codec or {})),
         bloscpack_args=BloscpackArgs(**(args or {})), metadata_args=MetadataArgs(**(meta or {})) if meta else None)
@@ -55,7 +55,7 @@ def reference(name, plain, *, chunk_size=CHUNK, metadata=None, codec=None, args=
 
 
 def old(folder, name, plain, data, **more):
-    """A file of a version that no living reference reads."""
+    """Adds a file of a version that no current reference reads."""
     case(folder, name, data, good(plain, **layout.record(data, int(folder[1:]))) | more)
 
 
@@ -67,7 +67,8 @@ def codecs():
     reference("incompressible", noise, chunk_size=1000)
     for typesize in (1, 2, 3, 4, 16, 17, 255):
         reference(f"typesize_{typesize}", PLAIN, codec={"typesize": typesize, "cname": "lz4"})
-    # Many blocks in a chunk, the last one short; with bitshuffle a count of elements that 8 does not divide.
+    # Many blocks per chunk, the last of which is short. With bitshuffle, its number of elements is not a
+    # multiple of 8.
     steps = np.repeat(np.arange(1300, dtype="<i4"), 31).tobytes()
     for cname, shuffle in itertools.product(("blosclz", "lz4", "zlib", "zstd"), (1, 2)):
         blosc.set_blocksize(16384)
@@ -106,7 +107,8 @@ def metadata():
 
 
 def appended():
-    """What the reference leaves when it appends: a refilled last chunk, fewer spare offsets, stale bytes."""
+    """Adds files to which the reference has appended, with a refilled last chunk, fewer spare offsets, and stale
+    bytes."""
     extra = PLAIN[::-1]
 
     def append(name, size, times=1, codec=None):
@@ -127,12 +129,12 @@ def appended():
     append("append_one_more", 2401)
     append("append_many", 12000)
     append("append_twice", 4000, times=2)
-    # The last chunk was stored, and is compressed now.
+    # The last chunk was stored uncompressed, and is now compressed.
     append("append_stale_tail", 800, codec={"clevel": 0})
 
 
 def descr(dtype):
-    """numpy's description, with lists for tuples."""
+    """Returns numpy's description, with lists instead of tuples."""
     lists = lambda item: [lists(part) for part in item] if isinstance(item, (list, tuple)) else item
     return lists(dtype.descr) if dtype.names else dtype.str
 
@@ -141,7 +143,7 @@ def arrays():
     def array(name, values, **options):
         data = bloscpack.pack_ndarray_to_bytes(values, **options)
         back = bloscpack.unpack_ndarray_from_bytes(data)
-        # The reference gives padding a name, so that its dtype is another.
+        # The reference adds a name to padding, so its dtype differs.
         assert "padded" in name or back.dtype == values.dtype, name
         assert back.shape == values.shape and back.tobytes() == values.tobytes(), name
         order = "F" if np.isfortran(values) else "C"
@@ -152,7 +154,7 @@ def arrays():
     for code in numbers:
         if np.dtype(code).itemsize > 8 and "<" not in code:
             continue
-        # A number of 16 bytes has ten that count; numpy does not write the others.
+        # Only ten bytes of a 16-byte number are significant, and numpy does not write the others.
         values = (np.arange(48) % 7).astype(code) if code[1:] not in ("f16", "c32") else np.frombuffer(bytes(range(32)) * 24, code)
         array(f"dtype_{code.replace('<', 'l').replace('>', 'b')}", values)
     for code in ("S5", "<U3", ">U3", "V7", "<M8[ns]", ">M8[D]", "<m8[25s]", "<m8[ms]"):
@@ -178,7 +180,7 @@ def arrays():
     array("no_offsets_sha256", cube, bloscpack_args=BloscpackArgs(offsets=False, checksum="sha256"))
 
     def spelled(name, dtype, plain, facts, **more):
-        """The spellings of earlier releases."""
+        """Adds an array whose dtype is spelled as by an earlier release."""
         text = layout.compact({"dtype": dtype, "shape": facts["shape"], "order": facts["order"], "container": "numpy"} | more)
         data = layout.pack([blosc.compress(plain, 8)], metadata=layout.section(text))
         case("numpy", name, data, good(plain, **layout.record(data), array=facts))
@@ -201,7 +203,7 @@ def chunks_of(plain, size, **options):
 def versions_0_to_2():
     three, nine = chunks_of(PLAIN, CHUNK), bytes(range(1, 10))
     thirds = [blosc.compress(part, 1) for part in (nine[:3], nine[3:6], nine[6:], b"")]
-    # The low byte of the count stands where later files have their version.
+    # The low byte of the count is at the offset of the version in later files.
     for count in (1, 2, 3, 5):
         parts = chunks_of(PLAIN, -(-len(PLAIN) // count))
         old("v0", f"chunks_{count}", PLAIN, layout.pack_v0(parts), findings=None)
@@ -214,7 +216,8 @@ def versions_0_to_2():
         old("v2", f"checksum_{checksum}", PLAIN, layout.pack(three, version=2, checksum=checksum))
     no_offsets = {"version": 2, "offsets": False}
     old("v2", "no_offsets", PLAIN, layout.pack(three, **no_offsets))
-    # 0.2.0 wrote so: a single chunk has chunk_size 0; `-z` by number of chunks gives 4 and 5, or 3, 3, 3, 0.
+    # Release 0.2.0 wrote files like these: a single chunk has chunk_size 0, and a number of chunks leads to
+    # chunks of 4 and 5 bytes, or of 3, 3, 3 and 0 bytes.
     old("v2", "single_chunk_size_0", PLAIN, layout.pack(chunks_of(PLAIN, len(PLAIN)), version=2, chunk_size=0))
     halves = [blosc.compress(part, 1) for part in (nine[:4], nine[4:])]
     old("v2", "last_above_chunk_size", nine, layout.pack(halves, version=2))
@@ -228,7 +231,7 @@ def versions_0_to_2():
 
 
 def buffers():
-    """Blosc buffers that the reference reads and this machine's library does not write."""
+    """Adds Blosc buffers that the reference reads but the installed library does not write."""
     text = bytes(range(97, 123)) * 20
     element = np.frombuffer(text[:512], "<u4")
     shuffled = element.view("u1").reshape(-1, 4).T.tobytes()
@@ -250,7 +253,7 @@ def buffers():
     shared = shared[:12] + struct.pack("<I", len(shared)) + shared[16:]
     buffer("blocks_shared", shared, text[:256] * 2)
     buffer("stored", layout.stored(text, 4), text)
-    # Bit 4 clear: four streams for a block of 128 elements of 4 bytes, and one where the arithmetic says so.
+    # If bit 4 is clear, a block of 128 4-byte elements has four streams, unless its streams would be too short.
     split = [[(128, shuffled[at : at + 128]) for at in range(0, 512, 128)]]
     buffer("split", layout.blosc(split, 512, typesize=4, flags=0x01), element.tobytes())
     buffer("split_not", layout.blosc([[(512, shuffled)]], 512, typesize=4, flags=0x11), element.tobytes())
@@ -262,15 +265,15 @@ def buffers():
     bits = np.packbits(np.unpackbits(element[:16].view("u1").reshape(16, 4), axis=1, bitorder="little").T, axis=1, bitorder="little")
     buffer("bitshuffle", layout.blosc([[(64, bits.tobytes())]], 64, typesize=4, flags=0x14), element[:16].tobytes())
     buffer("typesize_above_nbytes", layout.blosc([[(9, text[:9])]], 9, typesize=255, flags=0x11), text[:9])
-    # blosclz: literals, a match with long length, one of distance 1, one further back than 8191.
+    # A blosclz stream with literals, a long match at a distance above 8191, and a match at distance 1.
     far = bytes(range(256)) * 40
     literals = b"".join(bytes([31]) + far[at : at + 32] for at in range(0, 8320, 32))
     distance = 8256
-    match = bytes([0xFF, 20, 255]) + struct.pack(">H", distance - 8192)  # of 6 + 20 + 3 bytes
+    match = bytes([0xFF, 20, 255]) + struct.pack(">H", distance - 8192)  # length 6 + 20 + 3
     plain = bytearray(far[:8320])
     for _ in range(29):
         plain.append(plain[-distance])
-    run = bytes([0x40, 0])  # of 1 + 3 bytes, from 1 back
+    run = bytes([0x40, 0])  # length 1 + 3, distance 1
     plain += plain[-1:] * 4
     chunk = literals + match + run + bytes([1]) + b"ab"
     plain += b"ab"
@@ -294,7 +297,7 @@ def main():
     for entry in CASES:
         entry["ours"] = {key: value for key, value in entry["ours"].items() if value is not None}
     text = json.dumps({"reference": f"bloscpack 0.16.0, blosc {blosc.__version__}", "cases": CASES}, ensure_ascii=False)
-    # One line a case: short to read, and a change shows as what it is.
+    # Write one case per line, so that the file is short and its diffs are readable.
     text = text.replace(' {"name": ', '\n{"name": ').replace('[{"name"', '[\n{"name"')
     (DIRECTORY / "expected.json").write_text(f"{text[:-2]}\n]}}\n")
     print(f"{len(CASES)} files")

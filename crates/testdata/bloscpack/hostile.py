@@ -1,6 +1,7 @@
-"""Files that are damaged or lie, with what reading them must give: the bytes, an error of one of these
-kinds, and the status of `verify`. Where bytes can be had for certain they must come; where they cannot,
-there is an error and never a wrong byte. The reference is no judge here: it dies of some."""
+"""Damaged and hostile files, with the required results of reading them: the bytes, the allowed kinds of
+errors, and the exit status of `verify`. Bytes must be returned if they are certain to be correct. Otherwise,
+reading must fail, and must never return a wrong byte. The reference is not used, because it crashes on some
+of the files."""
 
 import json
 import struct
@@ -26,9 +27,9 @@ def chunks():
 
 
 def cases(good):
-    """Name, bytes and requirement of each."""
+    """Yields the name, the bytes and the required results of each file."""
     fine, three = good(PLAIN, findings=None), chunks()
-    # The bytes come, with a report; strictly, the file is refused.
+    # The bytes are returned and an irregularity is reported, but strict reading rejects the file.
     odd = fine | {"strict": ["error"], "verify": [1]}
 
     def error(*kinds):
@@ -52,7 +53,7 @@ def headers(pack, three, fine, odd, error):
     yield "magic", b"BLPK" + whole[4:], error("NotBloscpack")
     for version in (0, 4, 255):
         yield f"version_{version}", whole[:4] + bytes([version]) + whole[5:], error("UnsupportedVersion")
-    # A file of version 3 that says another: its chunks are not where that version has them.
+    # A file of version 3 that claims a different version, in which the chunks have other positions.
     for version in (1, 2):
         roomy = pack(room=2)
         yield f"version_{version}", roomy[:4] + bytes([version]) + roomy[5:], ERROR
@@ -113,7 +114,7 @@ def offsets(pack, three, good, fine, odd, error):
     ):
         yield f"offset_{name}", pack(offsets=[value if index == at else place for index, place in enumerate(right)]), wrong
     yield "offsets_unset", pack(offsets=[-1] * 3), fine | {"strict": ["good", "error"], "verify": [0, 1], "findings": ["OffsetsUnset"]}
-    # Whoever wrote the table and whoever reads in sequence disagree on what the file holds.
+    # The content of the file depends on whether chunks are read in the order of the table or of the file.
     parts = [PLAIN[at : at + SIZE] for at in range(0, len(PLAIN), SIZE)]
     sum_of = lambda order: good(b"".join(parts[index] for index in order))["plain_sha256"]
     permuted = error("OffsetMismatch")
@@ -125,7 +126,7 @@ def offsets(pack, three, good, fine, odd, error):
     spare[56:64] = struct.pack("<q", 77)
     yield "offset_spare", bytes(spare), fine | {"strict": ["good", "error"], "verify": [1], "findings": ["SpareOffset"]}
     yield "tail", pack(tail=b"left over"), fine | {"strict": ["good", "error"], "findings": ["StaleTail"]}
-    # A writer that was killed: the table is not filled in and the last chunk is cut.
+    # The writer was killed before it filled in the table, and the last chunk is truncated.
     killed = pack(offsets=[-1] * 3, room=5)
     kept = {"recovered_size": 2 * SIZE, "recovered_sha256": sum_of([0, 1])}
     yield "killed_writer", killed[: len(killed) - 20], error(*SHORT) | kept
@@ -144,7 +145,7 @@ def cut(whole, three, error):
 
 
 def buffers(three, error):
-    """Wrong fields in the second chunk, under a digest that is right."""
+    """Yields files with wrong fields in the second chunk, whose digest is correct."""
     middle, size = three[1], len(three[1])
     flags = middle[2]
     assert struct.unpack_from("<2I", middle, 16) == (20, size - 24) and size - 24 < SIZE, "one block of one stream"
@@ -181,7 +182,7 @@ def buffers(three, error):
 
 
 def streams():
-    """Streams that claim more, or less, than the 480 bytes of their chunk."""
+    """Yields streams that claim more or less than the 480 bytes of their chunk."""
     run = bytes([31]) + bytes(range(32))
     for name, codec, stream in (
         ("blosclz_too_short", "blosclz", run),
@@ -203,7 +204,7 @@ def streams():
 
 
 def sections(pack, fine, odd, error):
-    # The section's length is known, so the bytes come; the metadata are an error of their own.
+    # The length of the section is known, so the bytes are returned. Reading the metadata is a separate error.
     bad = odd | {"class": ["Metadata"], "findings": ["Metadata"]}
     either = fine | {"strict": ["good", "error"], "verify": [0, 1]}
     length = ["Metadata", "InvalidHeader", "Truncated", "ChecksumMismatch", "UnknownChecksum", "CorruptChunk", "SizeMismatch", "OffsetMismatch"]
@@ -243,7 +244,7 @@ def sections(pack, fine, odd, error):
 
 
 def arrays(pack, fine):
-    """What says that it is an array, and is none. The bytes are good all the same."""
+    """Yields files that claim to be arrays but are not. Their bytes are valid nevertheless."""
     numpy = {"dtype": "'<i4'", "shape": [300], "order": "C", "container": "numpy"}
     wrong = fine | {"strict": ["good", "error"], "verify": [0, 1]}
     for name, change, kind in (

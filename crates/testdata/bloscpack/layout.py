@@ -1,5 +1,5 @@
-"""The bytes of Bloscpack files, written and read with `struct` alone: what the reference cannot write
-(old versions, damage) is put together here, and what it wrote is taken apart.
+"""Writes and reads the bytes of Bloscpack files with `struct` alone: assembles files that the reference
+cannot write (old versions and damaged files), and parses the files that it wrote.
 
     v0   "blpk" | u32 nchunks | chunks
     v1   "blpk" 1 000 | i64 nchunks | chunks
@@ -18,7 +18,7 @@ CODECS = ["blosclz", "lz4", "snappy", "zlib", "zstd"]
 
 
 def digest(checksum, data):
-    """As stored: Adler and CRC are little-endian numbers, the others the bytes that are printed."""
+    """Returns a digest as stored: a little-endian number for Adler and CRC, otherwise the bytes in printing order."""
     if checksum == "None":
         return b""
     if checksum in ("adler32", "crc32"):
@@ -27,7 +27,8 @@ def digest(checksum, data):
 
 
 def blosc(streams, nbytes, *, blocksize=None, typesize=1, flags=0x10, codec="blosclz", starts=None):
-    """A Blosc buffer of blocks, each a list of (length, bytes) streams. `starts` reorders the blocks."""
+    """Returns a Blosc buffer of blocks, each of which is a list of (length, bytes) streams. `starts` reorders
+    the blocks."""
     blocksize = nbytes if blocksize is None else blocksize
     order = range(len(streams)) if starts is None else starts
     body, table = b"", [0] * len(streams)
@@ -40,13 +41,13 @@ def blosc(streams, nbytes, *, blocksize=None, typesize=1, flags=0x10, codec="blo
 
 
 def stored(data, typesize=1):
-    """A Blosc buffer that holds its data as they are (bit 1 of the flags)."""
+    """Returns a Blosc buffer that stores its data uncompressed (bit 1 of the flags)."""
     return struct.pack("<4B3I", 2, 1, 0x02, typesize, len(data), max(len(data), 1), 16 + len(data)) + data
 
 
 def section(text, *, magic=b"JSON\0\0\0\0", options=0, checksum="adler32", codec=1, level=6, size=None, room=None, user=b"",
             payload=None, comp_size=None):
-    """A metadata section with the JSON `text`."""
+    """Returns a metadata section with the JSON `text`."""
     if payload is None:
         payload = zlib.compress(text, level) if codec == 1 else text
     size = len(text) if size is None else size
@@ -63,8 +64,8 @@ def header(version, *, options=1, checksum="adler32", typesize=8, chunk_size, la
 
 
 def pack(chunks, *, version=3, checksum="adler32", metadata=None, offsets=True, room=0, order=None, tail=b"", **fields):
-    """A file of version 2 or 3 of Blosc buffers. `fields` overrides those of the header, `offsets` may be
-    the list to store, `order` is that of the chunks in the file."""
+    """Returns a file of version 2 or 3 with Blosc buffers as chunks. `fields` overrides fields of the header,
+    `offsets` may be the list of offsets to store, and `order` is the order of the chunks in the file."""
     sizes = [struct.unpack_from("<I", chunk, 4)[0] for chunk in chunks]
     options = bool(offsets) | (2 if metadata is not None else 0)
     defaults = {
@@ -91,7 +92,7 @@ def pack_v0(chunks):
 
 
 def begin(data, version=3):
-    """Number of chunks, checksum, and where the first chunk lies."""
+    """Returns the number of chunks, the checksum, and the offset of the first chunk."""
     if version < 2:
         return (struct.unpack_from("<I", data, 4)[0], "None", 8) if version == 0 else (struct.unpack_from("<q", data, 8)[0], "None", 16)
     options, checksum = data[5], CHECKSUMS[data[6]]
@@ -105,7 +106,7 @@ def begin(data, version=3):
 
 
 def chunks(data, version=3):
-    """Each chunk, and the position behind its digest."""
+    """Yields each chunk, and the offset of the end of its digest."""
     nchunks, checksum, position = begin(data, version)
     size = len(digest(checksum, b""))
     while nchunks != 0 and position < len(data):
@@ -115,14 +116,14 @@ def chunks(data, version=3):
 
 
 def metadata(data):
-    """The text of the metadata."""
+    """Returns the text of the metadata."""
     codec, stored = data[42], struct.unpack_from("<I", data, 52)[0]
     payload = data[64 : 64 + stored]
     return zlib.decompress(payload) if codec == 1 else payload
 
 
 def record(data, version=3):
-    """The fields of a whole file: its header, and what the chunks say of themselves."""
+    """Returns the fields of a whole file: those of its header, and a summary of those of its chunks."""
     facts = {"version": version}
     if version >= 2:
         _, options, checksum, typesize, chunk_size, last_chunk, nchunks, last_field = struct.unpack_from("<4B2i2q", data, 4)
@@ -139,5 +140,5 @@ def record(data, version=3):
 
 
 def compact(value):
-    """JSON as the reference writes it."""
+    """Returns JSON as the reference writes it."""
     return json.dumps(value, separators=(",", ":")).encode()

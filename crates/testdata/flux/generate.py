@@ -1,7 +1,7 @@
-"""Makes `expected.json` of this folder, and the archives `created*.json`.
+"""Generates `expected.json` in this folder, and the archives `created*.json`.
 
-The other archives are written by hand. What they hold is read here with Python's own json, base64 and
-hashlib; which violations they have is stated by hand, from the table of codes."""
+The other archives are written by hand. This script reads their content with Python's own json, base64 and
+hashlib. Their violations are listed by hand, according to the table of codes."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ import sys
 DIRECTORY = pathlib.Path(sys.argv[1])
 BLOBS = {"sha1-" + hashlib.sha1(blob).hexdigest(): blob for blob in (b"AAAA", b"BBBB")}
 
-# Content that is JSON keeps its text, which Python does not.
+# The text of content that is JSON, because Python does not preserve it.
 JSON_TEXT = {
     "run/config.json": '{"nodes":2,"scale":2.50}',
     "conf.json": '{"tbon": {"interface": "eth0"}}',
@@ -21,8 +21,8 @@ JSON_TEXT = {
 
 SCRIPT = "/attributes/system/files/script"
 
-# File, profile that reads it, and what each profile finds: code and place. Nothing is found by the
-# profiles that are not named.
+# The files, each with the profile that reads it, and the violations that each profile reports: code and
+# location. Profiles that are not listed report none.
 FILES = [
     ("array", "strict", {}),
     ("dict", "strict", {}),
@@ -73,7 +73,7 @@ FILES = [
 
 
 def entries(text):
-    """The entries of a document, each with its path."""
+    """Returns the entries of a document, each with its path."""
     decoder, at, values = json.JSONDecoder(), 0, []
     while at < len(text.rstrip()):
         value, at = decoder.raw_decode(text, at)
@@ -88,7 +88,7 @@ def entries(text):
 
 
 def content(entry):
-    """The bytes of a regular file."""
+    """Returns the bytes of a regular file."""
     data = entry.get("data")
     if "blobvec" in entry and data is not None:
         found = base64.b64decode(data)
@@ -113,7 +113,7 @@ def content(entry):
 
 
 def node(entry):
-    """What an entry is on the disk, with the umask 022; what lies above it has 0755."""
+    """Returns the properties of an extracted entry on disk, with umask 022."""
     mode, times = entry["mode"], {"mtime": entry["mtime"]} if "mtime" in entry else {}
     if stat.S_ISLNK(mode):
         return {"type": "l", "target": entry["data"], **times}
@@ -139,10 +139,10 @@ def line(entry):
 
 
 def created(nodes, chunk_size=None):
-    """The archive of a tree as the C writer has it, with one time for all; with a chunk size every file
-    that has data is cut into blobs."""
+    """Returns the archive of a tree as the C writer writes it, with the same time for all entries. With a
+    chunk size, every file that is not empty is split into blobs."""
     archive = []
-    # What a directory holds comes before it, each level in the order of its names.
+    # The content of a directory precedes the directory itself. Each level is sorted by name.
     def place(item):
         path, found = item
         return path.split("/") + ["\U0010ffff"] * (found["type"] == "d")

@@ -1,5 +1,5 @@
-"""Makes the files of other formats and what they hold: `make.py DIRECTORY`. The layouts (`.dud`) are ours, recorded for
-review by `SCIBIN_RECORD=1 cargo test -p scibin-dudley --all-features --test foreign golden`."""
+"""Generates files in other formats and their expected content: `make.py DIRECTORY`. Our layouts of these files (`.dud`)
+are recorded for review by `SCIBIN_RECORD=1 cargo test -p scibin-dudley --all-features --test foreign golden`."""
 
 import json
 import pathlib
@@ -71,7 +71,7 @@ def hdf5_files(directory):
                 grid.create_dataset(item, data=array)
                 if item != "complex":
                     note(name, f"/grid/{item}", array)
-            # numpy's lists of complex numbers are not JSON.
+            # A list of complex numbers cannot be converted to JSON.
             VALUES[name]["/grid/complex"] = [{"$complex": [z.real, z.imag]} for z in arrays["complex"].tolist()]
             rows = np.arange(10, dtype="<i4").reshape(5, 2)
             data.create_dataset("rows", data=rows, chunks=(5, 2))
