@@ -99,12 +99,12 @@ impl Digest {
         Self { algorithm, bytes }
     }
 
-    /// Returns the algorithm.
+    /// Returns the algorithm of the digest.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Returns the bytes in printing order.
+    /// Returns the bytes of the digest in printing order.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.algorithm.len()]
     }

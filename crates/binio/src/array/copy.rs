@@ -152,9 +152,9 @@ impl<'s> StridedCopy<'s> {
         self.swap.apply(run, self.item);
     }
 
-    /// Returns the largest multiple of the element size up to `len`, the size of the pieces in
-    /// which to read a run that has to be swapped. Returns `None` if nothing has to be swapped, or
-    /// if an element is longer than `len`.
+    /// Returns the size of the pieces in which to read a run: the largest multiple of the element
+    /// size that is at most `len`. Returns `None` if the run need not be swapped, or if an element
+    /// is longer than `len`.
     pub(crate) fn swap_piece(&self, len: usize) -> Option<usize> {
         let piece = len - len % self.item.max(1);
         (*self.swap != Swap::None && piece > 0).then_some(piece)

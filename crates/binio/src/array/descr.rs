@@ -605,7 +605,7 @@ mod tests {
         }
 
         #[test]
-        fn descr_of_a_parsed_type_parses_to_the_same_type(descr in any_descr()) {
+        fn the_descr_of_a_parsed_type_parses_to_the_same_type(descr in any_descr()) {
             let dtype = Datatype::parse(&descr).unwrap();
             prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype.clone());
             prop_assert_eq!(Datatype::from_json(&json!(dtype.descr())).unwrap(), dtype);

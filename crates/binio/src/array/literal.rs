@@ -5,7 +5,7 @@
 //! | `[a, b]`, `(a, b)`, `(a,)`, `()` | list, tuple; a trailing comma is allowed; `(a)` is `a` itself |
 //! | `{k: v}` | dictionary, used in the headers of `.npy` files |
 //! | `'..'`, `".."` | string, with the escapes `\\ \' \" \n \r \t \xHH \uHHHH \UHHHHHHHH` |
-//! | `u'..'`, `b'..'` | string as prefixed by Python 2 and 3; bytes are Latin-1 |
+//! | `u'..'`, `b'..'` | string with a prefix of Python 2 or 3; bytes are decoded as Latin-1 |
 //! | `12`, `-3`, `12L` | 64-bit integer |
 //! | `True`, `False`, `None` | boolean, null |
 //!

@@ -233,7 +233,7 @@ impl Field {
         Self { name, ..self }
     }
 
-    /// Returns the name.
+    /// Returns the name of the field.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -175,7 +175,7 @@ impl ScalarType {
         Self { kind: ScalarKind::Float, size: self.size / 2, ..self }
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the scalar.
     pub fn kind(self) -> ScalarKind {
         self.kind
     }

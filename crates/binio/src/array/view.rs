@@ -16,9 +16,9 @@ use crate::array::{
 use crate::diagnostic::count;
 use crate::error::elements::datatype as invalid;
 
-/// Size in bytes from which threads fill a vector that has been zeroed. Below it, one thread
-/// appends to the vector. Threads are faster for large vectors even though writing zeros costs a
-/// page fault per page: 1 GiB takes 0.54 times as long on two cores, 128 MiB of big-endian
+/// Size in bytes from which threads fill a vector that has been zeroed. Below it, a single thread
+/// usually appends to the vector. Threads are faster for large vectors even though writing zeros
+/// costs a page fault per page: 1 GiB takes 0.54 times as long on two cores, 128 MiB of big-endian
 /// complex128 0.85 times, and 64 MiB gains nothing (`--example array_speed`, column `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 

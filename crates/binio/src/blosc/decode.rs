@@ -81,7 +81,7 @@ impl<'a> Buffer<'a> {
         Ok(Self { header, bytes })
     }
 
-    /// Returns the header.
+    /// Returns the header of the buffer.
     pub fn header(&self) -> &Header {
         &self.header
     }

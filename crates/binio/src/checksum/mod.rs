@@ -36,7 +36,7 @@ macro_rules! hashers {
         enum AnyState { $(#[cfg(feature = $feature)] $Name($State),)+ }
 
         impl Hasher {
-            /// Returns the algorithm.
+            /// Returns the algorithm of the hasher.
             pub fn algorithm(&self) -> Algorithm {
                 match self.0 { $(#[cfg(feature = $feature)] AnyState::$Name(_) => Algorithm::$Name,)+ }
             }
