@@ -50,19 +50,19 @@ pub struct Asdf {
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
-    /// The external files that this file and its external files refer to. They are never removed,
-    /// so they can be borrowed for as long as this file.
+    /// The external files opened so far, including those that other external files refer to. None is ever
+    /// removed, so they can be borrowed for as long as this file.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
-    /// Indices into the list of external files. Locked while a file is being opened.
+    /// The index of each external file in `other_files`. Locked while a file is being opened.
     other_indices: Mutex<HashMap<FileKey, usize>>,
     #[cfg(any(unix, windows))]
     pool: Arc<FilePool>,
 }
 
-/// The key by which an external file is recognised if it is used again.
+/// Identifies an external file, so that each file is opened only once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKey {
-    /// A path in which all links are resolved.
+    /// A path with all symbolic links resolved.
     Path(PathBuf),
     /// The URI that was passed to a resolver.
     Uri(String),
@@ -263,7 +263,7 @@ impl Asdf {
             .scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
         let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
-        // The file may have no tree, and the root of an empty tree need not be checked.
+        // Without a tree, the document is empty and its root need not be checked.
         if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
             tag::check(document, self.layout.standard_version, &mut diagnostics);
         }
@@ -277,7 +277,7 @@ impl Asdf {
         }
     }
 
-    /// Returns the bytes of the tree, which are empty if there is none.
+    /// Returns the bytes of the tree, or no bytes if the file has no tree.
     pub fn tree_text(&self) -> &Bytes {
         &self.tree_text
     }

@@ -1,4 +1,4 @@
-//! Complex numbers as text, in `!core/complex-1.0.0` and in inline arrays.
+//! Parsing and formatting complex numbers, as used in `!core/complex-1.0.0` and in inline arrays.
 //!
 //! ```text
 //! (1+2j)   1 - 2i is invalid: no spaces inside    parentheses around the whole are optional
@@ -46,9 +46,9 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let (number, rest) = unsigned.split_at(len);
     let after_unit = rest.strip_prefix(['i', 'I', 'j', 'J']);
     let value = match number {
-        // The imaginary unit alone stands for 1.
+        // Without digits, the imaginary unit stands for 1.
         "" => after_unit.map(|_| 1.0)?,
-        // The standard library accepts the same spellings of infinity and NaN.
+        // Rust's parser accepts the same spellings of infinity and NaN.
         _ => number.parse::<f64>().ok()?,
     } * sign;
     Some(match after_unit {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn complex_numbers_are_parsed_with_any_parts_signs_units_and_parentheses() {
+    fn complex_numbers_with_any_signs_units_and_parentheses_are_parsed() {
         for (text, re, im) in [
             ("1", 1.0, 0.0),
             ("-1", -1.0, 0.0),

@@ -1,4 +1,4 @@
-//! Errors, which describe what is wrong and at which position.
+//! Errors, which say what is wrong and where.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ binio::error_type! {
     pub struct Error(ErrorKind);
 }
 
-/// The kinds of [`Error`]. Each concerns one part: the file, its head, its tree, a block, an array, or a
-/// reference.
+/// The kinds of [`Error`]. Each kind concerns one part of the input, such as the file, its head, its tree, a
+/// block, an array, or a reference.
 ///
-/// Every function that reads data into memory can fail with [`OutOfMemory`](Self::OutOfMemory). Sections on
-/// errors mention it only if the size comes from the file.
+/// Every function that reads data into memory can fail with [`OutOfMemory`](Self::OutOfMemory). The `# Errors`
+/// sections mention this kind only if the size comes from the file.
 ///
 /// ```
 /// use asdf::{Asdf, ErrorKind};
@@ -99,8 +99,8 @@ pub enum ErrorKind {
         /// The reason why it cannot be followed.
         kind: ReferenceError,
     },
-    /// A value or change cannot be written, for example because ASDF, or the chosen version of the standard, has
-    /// no form for it.
+    /// A value or change cannot be written, for example because it cannot be represented in ASDF or in the
+    /// chosen version of the standard.
     #[error("{}{message}", pointer.as_ref().filter(|at| !at.is_empty()).map(|at| format!("{at}: ")).unwrap_or_default())]
     Unwritable {
         /// JSON Pointer to the value, if known.
@@ -108,7 +108,7 @@ pub enum ErrorKind {
         /// What is wrong with the value or change.
         message: String,
     },
-    /// A limit was exceeded: usually one that the caller has set.
+    /// A limit was exceeded, usually one that the caller has set.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
         /// The limited quantity.
@@ -118,12 +118,12 @@ pub enum ErrorKind {
         /// The requested amount.
         requested: u64,
     },
-    /// The machine does not have the memory for a buffer that the limits allow.
+    /// The machine does not have enough memory for a buffer that the limits allow.
     #[error("cannot allocate {} for {what}", count(*requested, "byte"))]
     OutOfMemory {
         /// What the buffer is for.
         what: &'static str,
-        /// Its size in bytes.
+        /// Size of the buffer in bytes.
         requested: u64,
     },
 }
@@ -272,7 +272,7 @@ pub enum BlockError {
         /// The MD5 digest of the stored bytes.
         computed: [u8; 16],
     },
-    /// The caller's buffer has a different size than the data.
+    /// The caller's buffer does not have the same size as the data.
     #[error("the buffer has {}, but the data has {want}", count(*got, "byte"))]
     BufferSize {
         /// Size of the data in bytes.
@@ -377,7 +377,7 @@ pub enum ArrayError {
         /// What is wrong.
         message: String,
     },
-    /// The caller's buffer does not have exactly the size of the elements.
+    /// The caller's buffer does not have exactly as many elements as the array.
     #[error("the buffer can hold {}, but the array has {want}", count(*got, "element"))]
     BufferSize {
         /// Number of elements in the array.
@@ -406,7 +406,7 @@ pub enum ReferenceError {
     /// The text is not a valid JSON Pointer or URI.
     #[error("{0}")]
     Syntax(String),
-    /// There is no node or file with this name.
+    /// There is no such node or file.
     #[error("{0}")]
     NotFound(String),
     /// The references form a cycle.
@@ -446,7 +446,7 @@ impl ArrayError {
             | Self::BufferSize { .. }
             | Self::Slice(_)
             | Self::Field(_) => false,
-            // The file itself refers to a block that does not exist.
+            // In this case, the file itself refers to a block that does not exist.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
                 _ => error.is_bad_data(),
@@ -465,7 +465,7 @@ impl ReferenceError {
     }
 }
 
-/// Describes the position of a node: by its pointer, or otherwise by its line and column.
+/// Describes the position of a node by its pointer or, if that is not known, by its line and column.
 fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String {
     match pointer {
         Some("") => "the root of the tree".to_owned(),
@@ -485,7 +485,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// Returns the readable form of a compression code: `zlib`, or the bytes in hexadecimal.
+/// Returns the compression code as text, such as `zlib`, or its bytes in hexadecimal if they are not printable.
 pub(crate) fn code_name(code: [u8; 4]) -> String {
     let name = code.split(|&b| b == 0).next().unwrap_or_default();
     let rest_is_nul = code[name.len()..].iter().all(|&b| b == 0);

@@ -18,7 +18,7 @@ pub mod value;
 pub mod yaml;
 
 pub mod block {
-    //! The blocks of a file: how many there are, and the stored and decoded data of each.
+    //! The binary blocks of a file, with their headers, stored bytes and decoded data.
     //!
     //! [`Asdf::blocks`](crate::Asdf::blocks) returns [`Blocks`]. A [`Block`] has a header, its stored bytes, which
     //! may be compressed, and the data that they decode to. Arrays refer to blocks by a [`BlockRef`].

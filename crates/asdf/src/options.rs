@@ -46,10 +46,11 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Only by [`Block::verify`](crate::block::Block::verify) and [`Asdf::verify`](crate::Asdf::verify).
+    /// Data is only compared by [`Block::verify`](crate::block::Block::verify) and
+    /// [`Asdf::verify`](crate::Asdf::verify).
     Never,
-    /// Before the data of a block is returned for the first time. This reads all stored bytes of the block,
-    /// even if only a range is requested.
+    /// A block is verified before any of its data is returned for the first time. This reads all of its stored
+    /// bytes, even if only a range is requested.
     OnRead,
     /// Like [`OnRead`](Self::OnRead), but data that does not match is returned as well, and reported with the
     /// diagnostic [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch).
@@ -59,12 +60,12 @@ pub enum Verify {
 /// A function that opens the file with a given URI.
 type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 
-/// Which external files may be opened for the data of arrays and the targets of references. Nothing is ever
-/// fetched over a network.
+/// The policy that decides which external files may be opened to read arrays and follow references. Nothing is
+/// ever fetched over a network.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum External {
-    /// No external files.
+    /// No external file may be opened.
     Deny,
     /// Files in the folder of the file that was opened first, or in its subfolders, after resolving symbolic
     /// links. URIs with `..`, absolute paths and schemes are rejected.
@@ -75,7 +76,7 @@ pub enum External {
     /// Any file on this machine, including paths with `..`, absolute paths and `file:` URIs. Only for trusted
     /// files.
     Any,
-    /// Files that a function opens, given the URI as written in the file, without its fragment.
+    /// Files opened by a function, which receives the URI as written in the file, but without its fragment.
     Resolver(Arc<OpenUri>),
 }
 
@@ -150,11 +151,12 @@ impl OpenOptions {
         self
     }
 
-    /// Sets when to compare the data of blocks with their checksums, for all blocks and reads alike.
+    /// Sets when to compare the data of blocks with their checksums. The setting applies to all blocks and to
+    /// every way of reading them.
     ///
-    /// By default, only a compressed block that is decoded as a whole is verified when it is read. Uncompressed
-    /// blocks and parts of blocks that are compressed in chunks are not, and nothing is with
-    /// [`Strictness::Salvage`].
+    /// By default, a compressed block is verified when it is decoded as a whole. Uncompressed blocks are not
+    /// verified when they are read, and neither are parts of chunked blocks. With [`Strictness::Salvage`], no
+    /// block is verified.
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = Some(verify);
@@ -216,8 +218,8 @@ impl OpenOptions {
         self
     }
 
-    /// Sets the number of bytes of decoded blocks to keep, in case they are read again. Decoded blocks that are
-    /// still in use are always shared. Default: 64 MiB.
+    /// Sets how many bytes of decoded blocks to keep in memory in case they are read again. Decoded blocks that
+    /// are still in use are always shared, even if the limit is 0. Default: 64 MiB.
     #[must_use]
     pub fn cache_size(mut self, bytes: u64) -> Self {
         self.cache_size = bytes;
@@ -225,12 +227,12 @@ impl OpenOptions {
     }
 
     /// Sets whether to map a large file into memory when it is opened by its path, instead of reading it by
-    /// position. Blocks are then views without a copy. The head of the file with its tree is always read.
-    /// Default: no.
+    /// position. Uncompressed blocks are then not copied. The head of the file and the tree are read into
+    /// memory in any case. Default: `false`.
     ///
-    /// Only for files that nobody changes while they are open. If the file is truncated, accessing a missing
-    /// page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place, as
-    /// `update()` of the Python package does, data may change after it has been verified.
+    /// Use this only for files that nobody changes while they are open. If the file is truncated, accessing a
+    /// missing page ends the process with `SIGBUS`, which no reader can catch. If the file is changed in place,
+    /// as `update()` of the Python package does, data may change after it has been verified.
     #[cfg(feature = "mmap")]
     #[must_use]
     pub fn mmap(mut self, mmap: bool) -> Self {

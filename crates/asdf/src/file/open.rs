@@ -46,7 +46,8 @@ impl OpenFile {
         Self::by(path, options, || source(path, options))
     }
 
-    /// Opens a file as part of a pool, which closes it while more recently read files are open.
+    /// Opens a file through a pool, which closes files that have not been read recently and reopens them when
+    /// they are read again.
     #[cfg(any(unix, windows))]
     pub(crate) fn in_pool(
         path: &Path,
@@ -71,7 +72,7 @@ impl OpenFile {
             let source = source()?;
             let opened = Self::locate(CachedSource::new(source, !options.mmap), options);
             attempts += 1;
-            // If the file has changed in the meantime, its parts may not belong together.
+            // If the file has changed in the meantime, its head and tail may not belong together.
             if attempts == MAX_ATTEMPTS || state(path) == before {
                 return opened;
             }
@@ -98,15 +99,16 @@ impl OpenFile {
     }
 }
 
-/// Returns properties that show whether a file was changed or replaced or is being changed: its length, its
-/// modification time, and whether it has a journal.
+/// Returns properties that change if a file is changed or replaced, or while it is being changed: its length,
+/// its modification time, and whether it has a journal.
 #[cfg(any(unix, windows))]
 fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
     let metadata = std::fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?, journal::exists(path)))
 }
 
-/// Opens the file as it is or, if an in-place change is unfinished, as it was before.
+/// Opens the file in its current state or, if an in-place change is unfinished, in its state before that
+/// change.
 #[cfg(any(unix, windows))]
 #[cfg_attr(
     not(feature = "mmap"),

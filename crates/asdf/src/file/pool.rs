@@ -1,8 +1,8 @@
 //! A pool of files of which only some are open at a time.
 //!
-//! An exploded file may have thousands of block files, but a process can often open only a few hundred. A
-//! [`PooledFile`] is opened when it is read, and closed after more than [`MAX_OPEN`] other files have been
-//! read.
+//! An exploded file may have thousands of block files, but many processes may only open a few hundred files at
+//! a time. A [`PooledFile`] is opened when it is read, and closed after more than [`MAX_OPEN`] other files have
+//! been read.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -17,7 +17,7 @@ use binio::{FileSource, ReadAt};
 /// Maximum number of files in a pool that are open at the same time.
 const MAX_OPEN: usize = 64;
 
-/// A pool of files, which closes those that have not been read recently.
+/// A pool of files, which closes files that have not been read recently.
 #[derive(Debug, Default)]
 pub(crate) struct FilePool {
     open: Mutex<VecDeque<(u64, Arc<FileSource>)>>,
@@ -25,7 +25,7 @@ pub(crate) struct FilePool {
 }
 
 impl FilePool {
-    /// Adds a file to the pool.
+    /// Opens a file and adds it to the pool.
     pub(crate) fn add(self: &Arc<Self>, path: &Path) -> binio::Result<PooledFile> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let modified = modified(path)?;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_reads_more_files_than_may_be_open_by_reopening_them() {
+    fn a_pool_with_more_files_than_may_be_open_reopens_files_that_are_read_again() {
         let (_folder, paths) = files(MAX_OPEN + 20);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_a_pooled_file_that_changed_while_closed_is_an_error() {
+    fn reading_a_pooled_file_that_changed_while_it_was_closed_is_an_error() {
         let (_folder, paths) = files(MAX_OPEN + 1);
         let pool = Arc::new(FilePool::default());
         let files: Vec<_> = paths.iter().map(|path| pool.add(path).unwrap()).collect();

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// The block number in an array's `source`, counted from the start of the file or, if negative, from the end.
+/// The number of a block, as stored in an array's `source`. Numbers count from the start of the file or, if
+/// negative, from the end.
 ///
 /// ```
 /// use asdf::block::BlockRef;
@@ -13,14 +14,14 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockRef {
-    /// Counted from the first block, which is 0.
+    /// A number counted from the start of the file, where 0 is the first block.
     Index(usize),
-    /// Counted from the end, where 1 is the last block.
+    /// A number counted from the end of the file, where 1 is the last block.
     FromEnd(usize),
 }
 
 impl BlockRef {
-    /// The last block, `source: -1`.
+    /// The last block, written as `source: -1`.
     pub const LAST: Self = Self::FromEnd(1);
 
     /// Returns the index of the block in a file with `count` blocks, or `None` if the reference points before

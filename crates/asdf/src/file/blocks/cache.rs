@@ -8,14 +8,14 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 
-/// Decoded blocks, by offset in the file.
+/// Decoded blocks, identified by their offsets in the file.
 #[derive(Debug)]
 pub(super) struct DecodedCache {
     /// All decoded blocks that may still be in use.
     in_use: HashMap<u64, Weak<Decoded>>,
-    /// The length of `in_use` at which entries without data are removed.
+    /// The length of `in_use` at which entries whose data has been dropped are removed.
     next_sweep: usize,
-    /// The blocks kept in memory, most recently used last.
+    /// The blocks kept in memory, ordered from least to most recently used.
     kept: VecDeque<(u64, Arc<Decoded>)>,
     kept_len: u64,
     max_len: u64,
@@ -25,7 +25,7 @@ pub(super) struct DecodedCache {
 #[derive(Debug)]
 pub(super) struct Decoded(Vec<u8>);
 
-/// A shared owner of decoded data, for use in [`Bytes`].
+/// Shares ownership of decoded data, so that [`Bytes`] can refer to it.
 struct Share(Arc<Decoded>);
 
 impl AsRef<[u8]> for Share {
@@ -35,7 +35,7 @@ impl AsRef<[u8]> for Share {
 }
 
 impl DecodedCache {
-    /// Creates a cache that keeps up to `max_len` bytes.
+    /// Creates a cache that keeps up to `max_len` bytes in memory.
     pub(super) fn new(max_len: u64) -> Self {
         let kept = VecDeque::new();
         Self { in_use: HashMap::new(), next_sweep: 64, kept, kept_len: 0, max_len }

@@ -18,7 +18,7 @@ use crate::options::Verify;
 
 /// The result of comparing a block's data with its checksum.
 ///
-/// The standard only defines the digest of the stored bytes: see "Low-level file layout", Block header,
+/// The standard only defines the checksum of the stored bytes: see "Low-level file layout", Block header,
 /// `checksum`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -30,7 +30,7 @@ pub enum ChecksumVerdict {
     /// The checksum is the MD5 digest of the decoded bytes, as some old writers computed it. The data is
     /// intact.
     DecodedLegacy,
-    /// The checksum matches neither, so the block is damaged.
+    /// The checksum matches neither digest, so the block is damaged.
     Mismatch {
         /// MD5 digest of the stored bytes.
         stored: Digest,
@@ -62,7 +62,7 @@ impl ChecksumVerdict {
         Self::Mismatch { stored, decoded }
     }
 
-    /// Returns `true` unless the data contradicts the checksum.
+    /// Returns `true` unless the checksum shows that the data is damaged.
     pub fn is_pass(&self) -> bool {
         !matches!(self, Self::Mismatch { .. })
     }
@@ -139,7 +139,8 @@ impl Block<'_> {
         }
     }
 
-    /// Decodes the block piece by piece. The pieces passed to `take` are only valid if this succeeds.
+    /// Decodes the block and passes it to `take` piece by piece. The pieces are only valid if the function
+    /// succeeds, because damage may only be detected at the end.
     fn decode_pieces(&self, mut take: impl FnMut(&[u8])) -> Result<()> {
         self.with_decoder(|decoder| {
             let mut buffer = Vec::new();
@@ -164,8 +165,8 @@ impl Block<'_> {
         Ok(verdict)
     }
 
-    /// Returns `true` if the checksum has to be verified before reading the whole block or part of it. Fails
-    /// if an earlier check found a mismatch.
+    /// Returns `true` if the checksum has to be verified before reading the block, either as a whole or in
+    /// part. Fails if an earlier verification found a mismatch.
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
@@ -187,15 +188,15 @@ impl Block<'_> {
         if self.must_verify(false)? { self.check_stored(None) } else { Ok(()) }
     }
 
-    /// Returns the range of the stored bytes in the file, for reading some of them. Verifies the checksum
-    /// first if the options require it.
+    /// Returns the range of the stored bytes in the file, so that the caller can read some of them. Verifies
+    /// the checksum first if the options require it.
     pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
         self.verify_on_read()?;
         self.data_range()
     }
 
     /// Verifies the checksum unless this has already been done. Fails on a mismatch, unless the options only
-    /// ask for a report. Use this before copying data to a place where it gets a new checksum, or none.
+    /// ask for a report. Call this before copying data that gets a new checksum, or none.
     pub(crate) fn check_once(&self) -> Result<()> {
         let known = self.store.verified().get(&self.offset).cloned();
         match known {
@@ -205,7 +206,8 @@ impl Block<'_> {
     }
 
     /// Verifies the checksum even if this has already been done. `stored` is the MD5 digest of the stored
-    /// bytes; without it, they are read. Fails like [`Self::check_once`].
+    /// bytes; if it is `None`, the bytes are read to compute it. Fails under the same conditions as
+    /// [`Self::check_once`].
     pub(crate) fn check_stored(&self, stored: Option<Digest>) -> Result<()> {
         let verdict = match stored {
             Some(stored) => self.verify_by(stored)?,
@@ -214,13 +216,14 @@ impl Block<'_> {
         self.settle(verdict)
     }
 
-    /// Compares data that has just been read with the checksum. Fails on a mismatch.
+    /// Compares data that has just been read with the checksum. Fails under the same conditions as
+    /// [`Self::check_once`].
     pub(super) fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
         let verdict = self.verdict(stored, || decoded.map(|data| Algorithm::Md5.digest(data)))?;
         self.settle(verdict)
     }
 
-    /// Records a verdict so that later reads need not verify the checksum again. A mismatch is an error or,
+    /// Records a verdict, so that later reads need not verify the checksum again. A mismatch is an error or,
     /// depending on the options, a diagnostic.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
         let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
@@ -244,7 +247,7 @@ mod tests {
         Algorithm::Md5.digest(message)
     }
 
-    /// A block header with the MD5 of a message.
+    /// Creates a block header with the MD5 digest of a message.
     fn header(message: &[u8], flags: u32) -> BlockHeader {
         let bytes = block("stored").flags(flags).checksum_of(message).bytes();
         BlockHeader::parse(&bytes, 0, bytes.len() as u64).unwrap()

@@ -26,8 +26,8 @@ pub(crate) use store::BlockStore;
 
 /// The blocks of a file.
 ///
-/// Headers are read on demand: only that of the requested block if there is an index, otherwise all headers
-/// up to it.
+/// Headers are read on demand. With an index, only the header of the requested block is read; without one, all
+/// headers up to it are.
 ///
 /// See the ASDF standard, "Low-level file layout", Blocks.
 ///
@@ -99,10 +99,10 @@ impl<'a> Blocks<'a> {
     /// # Errors
     ///
     /// Same as [`get`](Self::get). Also fails with [`ErrorKind::Block`] of kind
-    /// [`Uncertain`](BlockError::Uncertain) if blocks may be missing between the requested one and the end from
-    /// which it is counted: after a gap in a file opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage), or if more blocks follow the last one that the
-    /// headers lead to.
+    /// [`Uncertain`](BlockError::Uncertain) if the number of the block is uncertain. In a file opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage), this is the case if blocks may be missing from a
+    /// gap before the requested block or, for a negative number, after it. A negative number is also uncertain
+    /// if more blocks follow the end of the chain of headers.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {
@@ -117,13 +117,13 @@ impl<'a> Blocks<'a> {
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
-    /// Returns the first uncertain block number, after a gap in a salvaged file.
+    /// Returns the first block number that is uncertain because of a gap in a salvaged file.
     pub(crate) fn certain(self) -> usize {
         self.store.certain()
     }
 
-    /// Iterates over all blocks in file order. Headers are read one at a time; after an error from the
-    /// source, the iteration ends.
+    /// Iterates over all blocks in file order. Headers are read one at a time. The iteration ends after an
+    /// error from the source.
     pub fn iter(&self) -> BlockIter<'a> {
         BlockIter { blocks: *self, next: Some(0) }
     }
@@ -148,8 +148,8 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::verify)
     }
 
-    /// Checks all blocks in parallel: whether each is complete and can be decoded, and its checksum. `done`
-    /// is called from any thread when a block is finished; its result is returned with the verdict.
+    /// Checks in parallel that each block is complete, can be decoded and matches its checksum. When a block
+    /// has been checked, `done` is called from any thread, and its result is returned with the verdict.
     pub(crate) fn check_all<T: Send>(
         self,
         done: impl Fn(&Block<'a>) -> T + Send + Sync,
@@ -177,7 +177,8 @@ impl<'a> Blocks<'a> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
 
-    /// Creates a block from one that was found, with a number that may differ from its position.
+    /// Creates a block from one found in the file. `index` is its number, which may differ from its position in
+    /// the file.
     pub(crate) fn block(self, index: usize, found: FoundBlock) -> Block<'a> {
         let FoundBlock { offset, header } = found;
         let header = match header {
@@ -369,13 +370,13 @@ impl Block<'_> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
 
-    /// Returns the stored bytes for decoding: read in one go for a single stream, otherwise on demand.
+    /// Returns the stored bytes for decoding. A single stream is read in one go, chunks are read on demand.
     fn stored(&self, job: &DecodeJob) -> Result<Box<dyn ReadAt + '_>> {
         Ok(if job.is_chunked() { Box::new(self.span()?) } else { Box::new(self.raw()?) })
     }
 
-    /// Returns the decoded data. For an uncompressed block, it is shared with the source if that is in
-    /// memory; for a compressed one, it is shared with other users if the block is already decoded.
+    /// Returns the decoded data. Data of an uncompressed block is shared with the source if the source is in
+    /// memory. Data of a compressed block is shared with other users if the block has already been decoded.
     ///
     /// # Errors
     ///
@@ -406,8 +407,8 @@ impl Block<'_> {
         Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// Calls `decode` with a decoder, from which it must read the entire data of the block. The data is only
-    /// valid if this succeeds. The checksum is not verified. Fails if the block is not compressed.
+    /// Calls `decode` with a decoder, from which `decode` must read all data of the block. The data is only
+    /// valid if this function succeeds. The checksum is not verified. Fails if the block is not compressed.
     pub(crate) fn with_decoder<R>(
         &self,
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<R>,
@@ -427,7 +428,7 @@ impl Block<'_> {
         decoded
     }
 
-    /// Decodes the data into a buffer of exactly the same size.
+    /// Decodes the data into a buffer, which must have exactly the size of the data.
     ///
     /// # Errors
     ///
@@ -459,14 +460,14 @@ impl Block<'_> {
         digest?.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
     }
 
-    /// Returns part of the data. For an uncompressed block, only these bytes are read; for an `lz4` or `blsc`
-    /// block, only the chunks that contain them are decoded. Other blocks are decoded entirely if they are
-    /// small enough for the cache, otherwise up to the end of the range.
+    /// Returns a range of the data. For an uncompressed block, only the requested bytes are read; for an `lz4`
+    /// or `blsc` block, only the chunks that contain them are decoded. Other blocks are decoded entirely if
+    /// they are small enough for the cache, otherwise up to the end of the range.
     ///
     /// # Errors
     ///
     /// Same as [`decode`](Self::decode), but only for the bytes that have to be decoded: damage after them may
-    /// go unnoticed, and the limit applies to their number. Also fails with [`ErrorKind::Block`] of kind
+    /// go unnoticed, and the limit applies only to them. Also fails with [`ErrorKind::Block`] of kind
     /// [`RangeOutside`](BlockError::RangeOutside) if the range is not inside the data.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
@@ -483,7 +484,7 @@ impl Block<'_> {
             match self.decode() {
                 Ok(data) => return Ok(Self::part(&data, &range)),
                 Err(error) if is_checksum_error(&error) => return Err(error),
-                // In a damaged stream, the part before the damage can still be decoded.
+                // The part of a stream before the damage can still be decoded.
                 Err(_) => {}
             }
         }
@@ -498,8 +499,8 @@ impl Block<'_> {
     }
 
     /// Returns the chunks of a block that is compressed in chunks, as `lz4` and `blsc` blocks are, or `None`
-    /// for other blocks. `stored` ranges are offsets in the file, `decoded` ranges are offsets in the data.
-    /// Only the length before each chunk is read.
+    /// for other blocks. The `stored` ranges are offsets in the file, and the `decoded` ranges are offsets in
+    /// the data. Only the length before each chunk is read.
     ///
     /// # Errors
     ///
@@ -533,15 +534,14 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, 1)?[0] != BLOSC_VERSION)
     }
 
-    /// Returns part of the data, but fails if the rest is needed for decoding and damaged: like
-    /// [`Self::decode_range`] if parts can be decoded independently, otherwise part of the result of
-    /// [`Self::decode`].
+    /// Returns a range of the data. Unlike [`Self::decode_range`], it decodes all data of a single stream, so
+    /// that damage after the range is an error as well, unless the file is being salvaged.
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         match self.job()? {
             Some(job) if !job.is_chunked() || range == (0..len) => {
                 let data = match self.decode() {
-                    // The beginning of a truncated stream can be decoded.
+                    // When salvaging, return the part of a damaged stream that can be decoded.
                     Err(_) if self.store.is_salvage() => return self.decode_range(range),
                     data => data?,
                 };
@@ -601,7 +601,7 @@ impl Block<'_> {
         Ok(limits.check_decoded("decoded bytes of a block", len)?)
     }
 
-    /// Converts a length, provided that a buffer on this machine can have it.
+    /// Converts a length to `usize`. Fails if the length exceeds the address space.
     fn in_memory(len: u64) -> Result<usize> {
         let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX);
         usize::try_from(len).map_err(|_| Error::limit("bytes of a block", limit, len))
@@ -630,7 +630,7 @@ impl Block<'_> {
     }
 }
 
-/// Runs both functions, in parallel if possible.
+/// Calls both functions, in parallel if the feature `rayon` is enabled, and returns their results.
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,

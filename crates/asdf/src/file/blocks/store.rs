@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::file::locate::{CachedSource, FoundBlock, HeaderReader, KnownBlocks};
 use crate::options::{OpenOptions, Strictness, Verify};
 
-/// The blocks of a file, together with the source from which they are read.
+/// The blocks of a file, together with their source.
 pub(crate) struct BlockStore {
     source: CachedSource,
     limits: Limits,
@@ -21,7 +21,7 @@ pub(crate) struct BlockStore {
     reports: Reports,
     table: Mutex<BlockTable>,
     cache: Mutex<DecodedCache>,
-    /// Blocks whose checksums have been verified on reading, by offset, with the error in case of a mismatch.
+    /// The results of verifying checksums on reading, by block offset. A mismatch is recorded as an error.
     verified: Mutex<HashMap<u64, Option<Error>>>,
 }
 
@@ -69,17 +69,17 @@ impl BlockStore {
         self.verify
     }
 
-    /// Returns the first uncertain block number, after a gap.
+    /// Returns the first block number that is uncertain because of a gap.
     pub(super) fn certain(&self) -> usize {
         lock(&self.table).certain()
     }
 
-    /// Returns `true` unless more blocks follow the last one that the headers lead to.
+    /// Returns `true` if no blocks were found after the end of the chain of headers.
     pub(super) fn is_end_certain(&self) -> Result<bool> {
         lock(&self.table).is_end_certain(self.reader())
     }
 
-    /// Returns the number of blocks, reading all headers that are not yet known.
+    /// Returns the number of blocks, reading all headers that have not been read yet.
     pub(super) fn len(&self) -> Result<usize> {
         lock(&self.table).len(self.reader())
     }

@@ -1,5 +1,4 @@
-//! The table of blocks. They are known from the index, or discovered by following the headers as far as
-//! necessary.
+//! The table of blocks. Blocks are known from the index, or discovered on demand by following the headers.
 //!
 //! ```text
 //! magic | header | data ... allocated | magic | header | data ... | index or end
@@ -19,7 +18,7 @@ use crate::file::locate::{
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
-/// Number of bytes after the last block that are searched for nonzero bytes.
+/// Number of bytes to search for nonzero bytes after the last block.
 const TRAILING_LOOK: u64 = 1 << 20;
 
 /// Maximum number of index entries that are compared with the file to find out why the index is wrong.
@@ -30,13 +29,13 @@ const MAX_COMPARED: usize = 1000;
 pub(super) struct BlockTable {
     blocks: Vec<FoundBlock>,
     progress: Progress,
-    /// The index that was not accepted, until all blocks are known and its defect can be reported.
+    /// A rejected index, kept until all blocks are known and its defect can be reported.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
     /// The first block number that may be wrong.
     certain: usize,
-    /// The offset after which undiscovered blocks may follow, if neither the index nor the end of the file
-    /// explains why the chain of headers ended.
+    /// The offset from which undiscovered blocks may follow, because the chain of headers ended neither at the
+    /// index nor at the end of the file.
     broken_end: Option<u64>,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct BlockTable {
 enum Progress {
     /// An index was accepted, so the number of blocks is known.
     Indexed { index_offset: u64 },
-    /// Blocks may follow at this offset.
+    /// Another block may begin at the offset `next`.
     Walking { next: u64 },
     /// All blocks are known.
     Complete,
@@ -95,8 +94,8 @@ impl BlockTable {
         self.certain
     }
 
-    /// Returns `true` unless a plausible block follows the last one that the headers lead to. Searches the
-    /// bytes after it, unless they are known to be the index or the end of the file.
+    /// Returns `true` if no plausible block follows the end of the chain of headers. Searches the rest of the
+    /// file, unless the chain ended at the index or at the end of the file.
     pub(super) fn is_end_certain(&mut self, reader: HeaderReader<'_>) -> Result<bool> {
         self.len(reader)?;
         let Some(from) = self.broken_end else { return Ok(true) };
@@ -107,7 +106,7 @@ impl BlockTable {
         Ok(is_certain)
     }
 
-    /// Returns the number of blocks.
+    /// Returns the number of blocks, following the headers to the last block.
     pub(super) fn len(&mut self, reader: HeaderReader<'_>) -> Result<usize> {
         while let Progress::Walking { next } = self.progress {
             self.step(next, reader)?;
@@ -142,7 +141,7 @@ impl BlockTable {
         let block = reader.block_at(self.blocks[index].offset)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
         let by_index = reader.by_index(&block.header, listed_next)?;
-        // The previous block leads here, so the block is broken, not the index.
+        // If the previous block ends here, this block is broken, but the index is not.
         let is_broken = by_index.is_none()
             && block.header.has_no_magic()
             && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reader));
@@ -165,7 +164,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if a block ends where the index lists the next one.
+    /// Returns `true` if the block with this number ends where the index lists the next one.
     fn leads_to(&self, index: usize, reader: HeaderReader<'_>) -> bool {
         let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {
@@ -221,7 +220,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Adds a block. Marks the table as complete if no other block can follow.
+    /// Adds a block. Marks the table as complete if the block is streamed or its header is invalid.
     fn push(&mut self, block: FoundBlock) {
         self.progress = match &block.header {
             HeaderState::Good(header) if header.is_streamed() => Progress::Complete,
@@ -257,7 +256,8 @@ impl BlockTable {
         reader.reports.report(code, offset, message);
     }
 
-    /// Reports bytes after the last block or, if the index shows it, their likely cause.
+    /// Reports bytes after the last block. If a rejected index shows that the blocks have moved, reports that
+    /// as the cause instead.
     fn report_trailing(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<()> {
         if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
             let listed = index.entries.as_deref().unwrap_or_default();
@@ -275,7 +275,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Returns `true` if the byte at `offset` is used data of a block.
+    /// Returns `true` if the byte at `offset` is part of the data of a block.
     fn is_data(&self, offset: u64, file_len: u64) -> bool {
         let after = self.blocks.partition_point(|block| block.offset <= offset);
         let before = after.checked_sub(1).and_then(|index| self.blocks.get(index));
@@ -300,7 +300,7 @@ fn trailing_bytes(
     let mut at = if end > file_len { used_end } else { end.max(used_end) };
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
-    // The index usually follows immediately.
+    // The index usually follows the last block immediately.
     for piece in reader.source.pieces(at..look_end, 4096) {
         let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {

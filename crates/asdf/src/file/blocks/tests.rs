@@ -88,7 +88,7 @@ fn a_bad_block_does_not_affect_other_blocks() {
 }
 
 #[test]
-fn the_data_ends_at_used_size_and_the_next_block_begins_at_allocated_size() {
+fn block_data_ends_after_used_size_and_the_next_block_begins_after_allocated_size() {
     let file = file(&[block("one").allocated_size(100), block("two").data_size(9), block("three")]);
     assert_eq!(contents(&file), ["one", "two", "three"]);
     assert_eq!(codes(&file), [Code::DataSizeMismatch]);
@@ -146,7 +146,7 @@ fn a_compressed_block_is_decoded_once_for_two_readers() {
 }
 
 #[test]
-fn a_range_before_the_damage_of_a_block_is_decoded() {
+fn a_range_before_the_damaged_end_of_a_block_is_decoded() {
     let mut stored = ABC_ZLIB.to_vec();
     stored.pop();
     let file = file(&[block(stored).code(*b"zlib").data_size(3)]);
@@ -169,7 +169,7 @@ fn an_irregular_stream_is_reported_once_with_its_offset_in_the_file() {
 }
 
 #[test]
-fn every_way_of_decoding_respects_the_limit_on_decoded_bytes() {
+fn every_way_of_decoding_respects_the_limit_on_the_decoded_size() {
     let limits = Limits::default().max_decoded(2);
     let file = file_of(&OpenOptions::new().limits(limits).cache_size(0), &[abc(), block("one")]);
     let compressed = file.blocks().get(0).unwrap();

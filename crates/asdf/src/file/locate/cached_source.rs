@@ -1,4 +1,4 @@
-//! A source that keeps its beginning and its end in memory once they have been read.
+//! A source that keeps the beginning and the end of a file in memory after reading them.
 //!
 //! ```text
 //! |#### head ####|---------------- read on demand ----------------|## tail ##|
@@ -17,15 +17,15 @@ use super::found_block::HeaderState;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// Size in bytes of the first read of the head, and of the tail.
+/// Size in bytes of the first read at the beginning of the file, and of the first read at its end.
 pub(super) const FIRST_STEP: u64 = 64 << 10;
 /// Maximum size in bytes of one read of the head.
 const MAX_STEP: u64 = 16 << 20;
 
-/// A source whose head and tail are kept in memory, so that they are read only once.
+/// A source that keeps its head and its tail in memory, so that they are read only once.
 pub(crate) struct CachedSource {
     source: Arc<dyn ReadAt>,
-    /// Whether the head and the tail share the memory of the source.
+    /// Whether the head and the tail are shared with a source that is in memory.
     shared: bool,
     head: Bytes,
     tail: Bytes,
@@ -33,8 +33,8 @@ pub(crate) struct CachedSource {
 }
 
 impl CachedSource {
-    /// Creates a source of which nothing has been read. With `share`, memory of the source is shared instead
-    /// of copied.
+    /// Creates a cached source without reading anything. If `share` is set and the source is in memory, its
+    /// bytes are shared instead of copied.
     pub(crate) fn new(source: Arc<dyn ReadAt>, share: bool) -> Self {
         let (shared, tail_start) = (share && source.is_memory(), source.len());
         Self { source, shared, head: Bytes::new(), tail: Bytes::new(), tail_start }

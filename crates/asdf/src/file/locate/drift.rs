@@ -18,22 +18,23 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// The range in which a block is searched for around its expected offset: one byte per `BYTES_PER_LINE` bytes
-/// since the previous block, because lines are rarely shorter, within the given bounds.
+/// Determines how far from its expected offset a block is searched for: by one byte per `BYTES_PER_LINE` bytes
+/// since the previous block, because lines are rarely shorter, but within the bounds `MIN_REACH` and
+/// `MAX_REACH`.
 const BYTES_PER_LINE: u64 = 8;
 const MIN_REACH: u64 = 64;
 const MAX_REACH: u64 = 64 << 10;
 
-/// The blocks listed by an index, each found at or near its listed offset.
+/// The blocks listed by an index, with those that were found at or near their listed offsets.
 pub(crate) struct DriftedBlocks {
-    /// Each listed offset, with the offset of the block found at or near it.
+    /// Pairs of a listed offset and the offset of the block found at or near it.
     blocks: Vec<(u64, Option<u64>)>,
 }
 
 impl DriftedBlocks {
     /// Searches for the listed blocks near their offsets; `first` is the known offset of the first block.
-    /// Returns `None` if the index is out of order, or if fewer than half of the blocks are found, because
-    /// then the index belongs to another file.
+    /// Returns `None` if the index is out of order, or if no more than half of the blocks are found, because
+    /// the index then probably belongs to another file.
     pub(crate) fn find(
         listed: &[u64],
         first: u64,
@@ -47,14 +48,15 @@ impl DriftedBlocks {
         for (at, &offset) in listed.iter().enumerate() {
             let reach = offset.saturating_sub(last_listed) / BYTES_PER_LINE;
             let reach = reach.clamp(MIN_REACH, MAX_REACH);
-            // A block that is closer to another listed offset belongs to that one.
+            // Do not search beyond the middle between two listed offsets, because a block found there belongs
+            // to the other offset.
             let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
             let neighbours = neighbours.filter_map(|at| listed.get(at));
             let reach = neighbours.fold(reach, |reach, it| reach.min(it.abs_diff(offset) / 2));
             let found = if blocks.is_empty() {
                 Some(first).filter(|first| first.abs_diff(offset) <= reach)
             } else {
-                // Assume that it has moved as far as the block before it.
+                // Assume that this block has moved as far as the one before it.
                 let expected = offset.saturating_add(last).saturating_sub(last_listed);
                 nearest(expected, reach, last, reader)?
             };
@@ -67,12 +69,12 @@ impl DriftedBlocks {
         Ok((2 * found > blocks.len()).then_some(Self { blocks }))
     }
 
-    /// Returns each listed offset with the offset of the block found at or near it.
+    /// Returns pairs of a listed offset and the offset of the block found at or near it.
     pub(crate) fn blocks(&self) -> &[(u64, Option<u64>)] {
         &self.blocks
     }
 
-    /// Returns `true` if the blocks found begin with the given ones.
+    /// Returns `true` if `blocks` are the first blocks that were found, with none missing between them.
     pub(super) fn begins_with(&self, blocks: &[FoundBlock]) -> bool {
         self.blocks.len() >= blocks.len()
             && blocks.iter().zip(&self.blocks).all(|(block, (_, at))| Some(block.offset) == *at)
@@ -116,7 +118,7 @@ fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> R
     for at in found {
         match reader.block_at(at)?.header {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
-            // This is either the block with a wrong size, or a magic by chance.
+            // This is either the block with a wrong size, or a magic that occurs by chance.
             HeaderState::Good(_) => broken = broken.or(Some(at)),
             _ => {}
         }

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// The minimum number of bytes to search for a plausible block after a magic that does not begin one.
+/// Minimum number of bytes to search for a plausible block after finding a magic that does not begin one.
 const MIN_SEARCHED: u64 = 1 << 20;
 
 /// The block magics found after the tree, up to the first one that begins a plausible block.
@@ -25,9 +25,9 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Searches for block magics, starting at the end of the tree or the comments. Padding may have any
-    /// length, because the tree may have shrunk. After a magic that does not begin a plausible block, the
-    /// search ends early, because it would otherwise go through the data of a damaged block.
+    /// Searches for block magics, starting at the end of the tree or the comments. Padding may have any length,
+    /// because the tree may have shrunk. After a magic that does not begin a plausible block, the search is
+    /// limited in length, because it would otherwise go through all the data of a damaged block.
     pub(super) fn search(from: u64, reader: HeaderReader<'_>) -> Result<Self> {
         let source = reader.source;
         let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
@@ -37,7 +37,7 @@ impl Candidates {
                 return Ok(candidates);
             }
         }
-        // A magic may begin in the last three bytes that were read.
+        // A magic may begin in the last three bytes of the head.
         let resume = source.head_len().saturating_sub(3).max(from);
         if resume < end && !source.is_complete() {
             let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
@@ -85,7 +85,7 @@ impl Candidates {
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
             Some(FoundBlock { header: HeaderState::Good(header), .. }) => {
-                // A block that is marked as STREAMED by mistake has a nonzero size.
+                // A block with a nonzero size is marked as STREAMED by mistake.
                 let is_streamed = header.is_streamed() && header.allocated_size == 0;
                 is_streamed || header.allocated_end() == Some(file_len)
             }
@@ -93,8 +93,8 @@ impl Candidates {
         }
     }
 
-    /// Selects the first block: usually the plausible one. An earlier magic is preferred if the index lists
-    /// it; if none is plausible, the first magic counts.
+    /// Selects the first block: an earlier magic if the index lists it, otherwise the plausible block or, if
+    /// there is none, the first magic. Reports the other magics.
     pub(super) fn choose(
         mut self,
         first_listed: Option<u64>,
@@ -114,8 +114,8 @@ impl Candidates {
     }
 }
 
-/// Returns `true` if the header leads to a block, an index or the end of the file. In that case it is no
-/// chance occurrence, whatever its flags are.
+/// Returns `true` if the header leads to a block, an index or the end of the file. The header is then genuine,
+/// even if it has unknown flags.
 fn ends_at_something(header: &BlockHeader, reader: HeaderReader<'_>) -> Result<bool> {
     match header.next_offset() {
         Some(next) if next == reader.file_len() => Ok(true),

@@ -1,4 +1,4 @@
-//! A block that was found in the file, with the state of its header.
+//! A block found in the file, with the state of its header.
 
 use crate::error::BlockError;
 use crate::layout::BlockHeader;

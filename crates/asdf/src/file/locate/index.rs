@@ -13,7 +13,8 @@ use crate::layout::index::{self, INDEX_HEADER};
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Maximum number of bytes at the start of the tail that may belong to the first lines of a truncated index.
+/// Number of bytes at the start of the tail in which the first lines of an index may end, if the tail begins
+/// inside an index.
 const INDEX_FIRST_LINES: usize = 64;
 
 /// Returns `true` for bytes that writers use as padding between the tree and the first block.
@@ -45,7 +46,7 @@ impl Index {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
             }
-            // The tail may begin within the first lines of an index; the rest must be numbers.
+            // The tail may begin within the first lines of an index; only numbers can follow them.
             let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
             if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
                 return Ok(None);
@@ -60,8 +61,8 @@ impl Index {
     }
 
     /// Checks the index with at most one further read. Returns the headers of the first and the last block if
-    /// the index is valid so far: its first entry is the first block, the entries increase by at least the
-    /// length of a header, and the last entry is a block that is followed by the index.
+    /// the first entry is the first block, each entry exceeds the one before by at least the length of a
+    /// header, and the last entry is a block that ends at the index.
     pub(super) fn check(
         &self,
         first: &FoundBlock,
@@ -93,7 +94,7 @@ impl Index {
         };
         let exact = header.allocated_end() == Some(self.offset);
         let header = if exact { reader.without_streamed(header) } else { *header };
-        // Space allocated past the index means that the file was truncated to its data, or never extended.
+        // If the allocated space extends past the index, the file was truncated to its data, or never extended.
         let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {
@@ -107,8 +108,9 @@ impl Index {
         Ok(Some((last.clone(), last)))
     }
 
-    /// Returns the offset of a lost first block that is only known from the index: the block found is the
-    /// second entry, and at the first entry, after the tree, there is something other than padding.
+    /// Returns the offset of a lost first block, which is only known from the index. The block found must be
+    /// the second entry, and the first entry must be an offset after the tree at which there is something other
+    /// than padding.
     pub(super) fn lost_first(
         &self,
         content_end: u64,

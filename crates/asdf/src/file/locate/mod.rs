@@ -61,7 +61,7 @@ pub(crate) struct RejectedIndex {
     pub(crate) offset: u64,
     /// The listed offsets, or `None` if the index is not a list.
     pub(crate) entries: Option<Vec<u64>>,
-    /// The code of the diagnostic that reported it.
+    /// The code of the diagnostic that reported this index.
     pub(crate) code: Code,
 }
 
@@ -147,8 +147,8 @@ fn read_head(source: &mut CachedSource) -> Result<Head> {
     }
 }
 
-/// Returns the blocks from the first one on, using the index if it agrees with them. `lost` is the offset of
-/// an earlier block that is only known from the index.
+/// Returns the blocks known after locating the first one, using the index if it agrees with them. `lost` is the
+/// offset of an earlier block that is only known from the index.
 fn known_blocks(
     lost: Option<u64>,
     first: FoundBlock,

@@ -7,8 +7,8 @@
 //! neither  blocks after the gap get numbers above all those that arrays refer to, so no array reads them
 //! ```
 //!
-//! Both reading and repair use [`number`]. Reading does so before the tree is parsed, so it knows nothing
-//! about arrays, but it accepts an index whose blocks have drifted. Repair starts from the blocks that
+//! Both reading and repair use [`number`]. Reading numbers the blocks before the tree is parsed, so it knows
+//! nothing about arrays, but it accepts an index whose blocks have drifted. Repair starts from the blocks that
 //! reading found, and also knows which data the arrays need.
 
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ impl Numbered {
     }
 }
 
-/// The requirements of an array on its block.
+/// A reference from an array to a block, with the data that the array needs.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayUse {
     /// The reference to the block.
@@ -63,7 +63,8 @@ pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
 pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 
 impl IndexNumbers {
-    /// Uses an index whose blocks have drifted, if it agrees with all blocks before the first of `gaps`.
+    /// Uses an index whose blocks have drifted. Returns `None` unless it agrees with all blocks before the
+    /// first of `gaps`.
     pub(crate) fn of_drift(
         blocks: &[FoundBlock],
         gaps: &[usize],
@@ -78,8 +79,8 @@ impl IndexNumbers {
             found.is_none_or(|found| found == block.offset)
         };
         if blocks.len() == places.len() && blocks.iter().zip(places).all(is_there) {
-            // There are as many blocks as entries, so even those that are far from their listed offsets can
-            // be matched in order.
+            // There are as many blocks as entries, so even blocks far from their listed offsets can be matched
+            // in order.
             let numbered = places.iter().zip(blocks);
             return Some(Self(
                 numbered.map(|(&(at, _), block)| (at, Some(block.offset))).collect(),
@@ -88,9 +89,9 @@ impl IndexNumbers {
         Some(Self(places.to_vec()))
     }
 
-    /// Uses an index if at least half of the listed offsets are exact and if blocks are missing, either at
-    /// the beginning or in one of `gaps`. Between two exact matches, the other entries may be slightly off,
-    /// provided that there are equally many blocks.
+    /// Uses an index if at least half of the listed offsets are exact and if blocks are missing, either at the
+    /// beginning or in one of `gaps`. Between two exact matches, other entries may be slightly off if there are
+    /// as many blocks as entries.
     pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_room = |&listed: &u64| {
@@ -113,7 +114,7 @@ impl IndexNumbers {
             let (between, rest) = listed.split_at(common.unwrap_or(listed.len()));
             let end = rest.first().and_then(known).unwrap_or(offsets.len());
             let is_paired = end - start == between.len();
-            // Offsets less than a header apart must refer to the same block.
+            // Offsets that differ by less than the length of a header must refer to the same block.
             let near = |at: usize, listed: u64| {
                 let found = offsets.get(start + at).copied().filter(|_| is_paired)?;
                 (found.abs_diff(listed) < BLOCK_HEADER_LEN as u64).then_some(found)
@@ -131,7 +132,7 @@ impl IndexNumbers {
     }
 }
 
-/// Finds gaps that may have held blocks, and returns the number of the block after each of them. Numbers
+/// Finds gaps that may have contained blocks, and returns the number of the block after each of them. Numbers
 /// below `certain` are skipped.
 pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     let is_gap = |&number: &usize| {
@@ -142,8 +143,9 @@ pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     (certain.clamp(1, blocks.len().max(1))..blocks.len()).filter(is_gap).collect()
 }
 
-/// Numbers the blocks that were found: by the index, if given; otherwise by the needs of the arrays, or else
-/// in file order. `gaps` are the numbers of blocks that may be preceded by missing blocks.
+/// Numbers the blocks that were found, by the index if one is given, otherwise by the needs of the arrays or,
+/// if these are ambiguous, in file order. `gaps` are the numbers of blocks that may be preceded by missing
+/// blocks.
 pub(crate) fn number(
     mut blocks: Vec<FoundBlock>,
     gaps: &[usize],
@@ -202,8 +204,8 @@ fn by_arrays(
     let missing = named_blocks(arrays, blocks.len()).checked_sub(blocks.len())?;
     let certain = gaps.first().copied().unwrap_or(0);
     let end_by_number = needed_ends(arrays, blocks.len() + missing);
-    // If blocks are missing, each array must exactly fill the block that would get its number; otherwise, it
-    // only has to fit.
+    // If blocks are missing, each array must exactly fill the block that would get its number. Otherwise, the
+    // array only has to fit into the block.
     let fits = |before: usize| {
         let mut whole = blocks.iter().enumerate().skip(certain).filter_map(|(number, block)| {
             let header = block.header.good().filter(|header| header.fits(file_len))?;
@@ -226,8 +228,8 @@ fn by_arrays(
     places.next().is_none().then_some((place, missing))
 }
 
-/// Returns the data size that arrays need for each block number, or `None` for a block if one of its arrays
-/// does not state it.
+/// Returns the data size that arrays need for each block number. The size is `None` if one of the arrays does
+/// not state it.
 fn needed_ends(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
     let mut needed: HashMap<usize, Option<u64>> = HashMap::new();
     for array in arrays {

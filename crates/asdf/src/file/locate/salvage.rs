@@ -1,4 +1,4 @@
-//! Finding the blocks that are left in a damaged file.
+//! Finding the remaining blocks of a damaged file.
 //!
 //! Normal reading stops at the first gap. Salvaging searches all bytes outside intact blocks for block
 //! magics, up to the end of the file, and accepts every plausible header as a block:
@@ -7,9 +7,9 @@
 //! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
 //! ```
 //!
-//! Bad blocks are included in order to keep the numbers before the damage. After a gap that may have held a
-//! block, [numbering](super::numbering) needs the index; without it, numbers are uncertain and arrays do not
-//! use them. Blocks that normal reading would miss are reported.
+//! Bad blocks are included, so that the blocks before the damage keep their numbers. After a gap that may have
+//! contained a block, [numbering](super::numbering) needs the index; without it, numbers are uncertain and
+//! arrays do not use them. Blocks that normal reading would miss are reported.
 
 use std::collections::HashSet;
 
@@ -30,14 +30,14 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 /// All blocks of a damaged file.
 pub(super) struct SalvagedBlocks {
     pub(super) blocks: Vec<FoundBlock>,
-    /// The first number that may be wrong; from here on, blocks are numbered in file order.
+    /// The first number that may be wrong. From this number on, blocks are numbered in file order.
     pub(super) certain: usize,
     /// Whether the blocks are numbered by the index.
     pub(super) by_index: bool,
 }
 
-/// Finds all blocks of the file. The search starts after the first block, if it is known, otherwise at
-/// `from`. `listed` are the offsets in the index.
+/// Finds all blocks of the file. The search starts after the first block or, if that is not known, at `from`.
+/// `listed` contains the offsets in the index.
 pub(super) fn find_blocks(
     from: u64,
     first: Option<FoundBlock>,
@@ -103,7 +103,7 @@ pub(super) fn find_blocks(
     let index = index
         .or_else(|| IndexNumbers::exact(&blocks, certain.as_slice(), exact.unwrap_or_default()));
     if let Some(drift) = &drift {
-        // A block may lie inside the claimed range of another one.
+        // Add blocks that lie inside the claimed range of another block.
         let known: HashSet<u64> = blocks.iter().map(|block| block.offset).collect();
         for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
             if !known.contains(&offset) {
@@ -164,8 +164,8 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     }
 }
 
-/// Returns the offset at which to continue after a block: after its allocated space if that ends at a
-/// boundary, otherwise after its data if the block is complete, otherwise inside the block.
+/// Returns the offset at which to continue after a block: inside the block if it is invalid or incomplete,
+/// otherwise after its allocated space if that ends at a boundary, otherwise after its data.
 fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
     let file_len = reader.file_len();
     let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);
@@ -174,7 +174,7 @@ fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
         return Ok(after_magic);
     }
     let end = header.claimed_range(file_len).end.max(after_magic);
-    // The boundary has priority, even if the data would extend past it.
+    // A boundary takes priority, even if the data extends past it.
     match header.next_offset().filter(|&next| next <= file_len) {
         Some(next) if reader.is_boundary(next)? => Ok(next),
         _ => Ok(end),

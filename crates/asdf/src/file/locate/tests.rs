@@ -17,7 +17,7 @@ fn open(bytes: Vec<u8>) -> Asdf {
     Asdf::from_bytes(bytes).unwrap()
 }
 
-/// A source that is not in memory, with a record of all reads.
+/// A source that is not in memory and records all reads.
 struct Logged(ReadLog<Bytes>);
 
 impl ReadAt for Logged {
@@ -30,7 +30,7 @@ impl ReadAt for Logged {
     }
 }
 
-/// Opens a file and returns the offset and length of all reads.
+/// Opens a file, calls `touch`, and returns the offset and length of every read.
 fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
     let source = Arc::new(Logged(ReadLog::new(Bytes::from(bytes))));
     let file = Asdf::from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();
@@ -69,7 +69,7 @@ fn with_an_index_reading_a_block_reads_only_its_header_and_data() {
 }
 
 #[test]
-fn opening_a_large_file_without_an_index_takes_two_reads_and_one_per_block() {
+fn opening_a_large_file_without_an_index_takes_two_reads_and_each_block_one_more() {
     let data = vec![1; 1 << 20];
     let one = block(&data).bytes();
     let bytes = [HEAD, TREE, &one, &one, &one].concat();
@@ -160,7 +160,7 @@ fn a_tree_without_an_end_line_ends_at_the_first_plausible_block() {
 }
 
 #[test]
-fn a_chance_block_magic_in_the_tree_damages_only_the_tree() {
+fn a_stray_block_magic_in_the_tree_invalidates_only_the_tree() {
     let tree = b"%YAML 1.1\n---\nx: '\xd3BLK'\n...\n";
     let file = open([HEAD, tree, &block(b"one").bytes()].concat());
     assert!(file.document().is_err());
@@ -168,7 +168,7 @@ fn a_chance_block_magic_in_the_tree_damages_only_the_tree() {
 }
 
 #[test]
-fn an_invalid_tree_is_the_same_error_on_each_call_and_leaves_blocks_readable() {
+fn an_invalid_tree_returns_the_same_error_each_time_and_blocks_stay_readable() {
     let file = open([HEAD, b"%YAML 1.1\n---\n{a: \n...\n", &block(b"one").bytes()].concat());
     let error = file.document().unwrap_err().to_string();
     assert_eq!(file.document().unwrap_err().to_string(), error);
@@ -176,7 +176,7 @@ fn an_invalid_tree_is_the_same_error_on_each_call_and_leaves_blocks_readable() {
 }
 
 #[test]
-fn a_chance_block_magic_in_the_padding_is_skipped_and_reported() {
+fn a_stray_block_magic_in_the_padding_is_skipped_and_reported() {
     let padding = b"\xd3BL\xd3BLK zz";
     let file = open([HEAD, TREE, padding, &block(b"one").bytes()].concat());
     assert_eq!(contents(&file), ["one"]);
@@ -337,7 +337,7 @@ fn an_index_inside_the_allocated_space_of_the_last_block_is_used() {
 }
 
 #[test]
-fn the_text_of_an_index_inside_a_block_is_data() {
+fn the_text_of_an_index_inside_a_block_is_treated_as_data() {
     let inner = indexed_file(&[b"inner"]);
     let file = open([HEAD, TREE, &block(b"one").bytes(), &block(&inner).bytes()].concat());
     assert_eq!(file.blocks().len().unwrap(), 2);
@@ -348,7 +348,7 @@ fn the_text_of_an_index_inside_a_block_is_data() {
 }
 
 #[test]
-fn an_apparent_index_or_block_in_a_streamed_block_is_data() {
+fn an_apparent_index_or_block_in_a_streamed_block_is_treated_as_data() {
     let one = block(b"one").bytes();
     let streamed = block(b"two").flags(1).bytes();
     let text = index(&[head_len(), head_len() + one.len()]);
@@ -581,7 +581,7 @@ fn summary(file: &Asdf) -> String {
     format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
 }
 
-/// Returns a file that contains some of everything.
+/// Returns a file with padding, several compressions and kinds of checksums, an index and trailing zeros.
 fn rich_file() -> Vec<u8> {
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
     let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";
