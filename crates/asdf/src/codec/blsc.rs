@@ -117,7 +117,7 @@ fn corrupt(error: binio::Error) -> Failure {
     }
 }
 
-/// Writes a single buffer, which requires all data in memory.
+/// Writes a single buffer, for which all data must be in memory.
 pub(super) fn encode(
     source: &mut dyn Source,
     Parameters { level, itemsize }: Parameters,

@@ -7,9 +7,9 @@
 //! 17 72 45 38 50 90  the end, and the CRCs of the blocks combined
 //! ```
 //!
-//! Blocks are compressed independently and in parallel. The data is split such that each piece exactly fills
-//! one block after run-length encoding. Each piece is compressed to a stream with one block, whose bits are
-//! then appended to those of the previous blocks. To readers, the result looks like any other stream.
+//! Blocks are compressed independently and in parallel. The data is split into pieces, each of which fills one
+//! block after run-length encoding. Each piece is compressed to a stream with one block, whose bits are then
+//! appended to those of the previous blocks. To readers, the result looks like any other stream.
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
@@ -49,7 +49,8 @@ const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
 /// most 51.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes that the library leaves unused at the end of a block, plus the length of a run.
+/// Number of bytes of a block that are not filled: some that the library leaves unused, and the length of a
+/// run.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(
@@ -83,13 +84,13 @@ pub(super) fn encode(
     sink(&stream.finish())
 }
 
-/// Returns the number of data bytes that fill a block.
+/// Returns the number of data bytes that fit into one block.
 fn block_len(data: &[u8], level: u8) -> usize {
     let limit = 100_000 * usize::from(level) - RESERVE;
     let (mut at, mut filled) = (0, 0);
     let runs = data.chunk_by(|byte, next| byte == next);
     for run in runs.flat_map(|run| run.chunks(255)) {
-        // Four equal bytes are followed by the number of further repetitions.
+        // Run-length encoding writes at most four equal bytes, followed by the number of further repetitions.
         filled += if run.len() < 4 { run.len() } else { 5 };
         if filled > limit {
             break;

@@ -1,7 +1,7 @@
 //! Data in chunks, which are compressed independently and preceded by their lengths: `lz4\0` and `blsc`.
 //!
-//! The lengths are collected in a table, so that chunks can be decoded in parallel, and a range only requires
-//! the chunks that overlap it.
+//! The lengths are collected in a table, so that chunks can be decoded in parallel, and so that only the chunks
+//! that overlap a range are decoded to read it.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub(super) trait Chunked: Send + Sync {
         u64::MAX
     }
 
-    /// Returns `true` if there is only one chunk, so that any bytes after it are not another chunk.
+    /// Returns `true` if there is only one chunk. Any bytes after it are then not another chunk.
     fn is_single(&self) -> bool {
         false
     }
@@ -87,9 +87,9 @@ pub(super) struct ChunkedData<'a, C> {
     /// End of the last chunk in the stored bytes, and the number of bytes after it.
     end: u64,
     trailing: u64,
-    /// Index of the chunk that is decoded next.
+    /// Index of the next chunk to decode.
     next: usize,
-    /// Remaining data of the previous chunk, which was only partially requested.
+    /// Data of the previous chunk that has been decoded, but not requested yet.
     spare: Bytes,
 }
 
@@ -118,7 +118,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         loop {
             let done = decoded >= wanted;
             if done && wanted < data_size {
-                break; // Only the beginning was requested.
+                break; // Only the beginning of the data was requested.
             }
             let left = stored.len().saturating_sub(at);
             let is_over = left < framing.header_len() as u64 || (framing.is_single() && at > 0);
@@ -133,7 +133,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
             let lengths = framing.lengths(&header);
             let whole = lengths.as_ref().is_ok_and(|lengths| lengths.payload.end <= left);
             if done && !whole {
-                break; // These are trailing bytes, not a chunk.
+                break; // The remaining bytes are not a chunk.
             }
             let Lengths { payload, data_len } =
                 lengths.map_err(|message| CodecError::Corrupt { message, offset: at })?;
@@ -165,14 +165,14 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         self.chunks
     }
 
-    /// Returns the number of subsequent chunks that fit into `len` bytes.
+    /// Returns how many of the next chunks fit into `len` bytes when decoded.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
         self.chunks.iter().skip(self.next).take_while(fits).count()
     }
 
-    /// Decodes the wanted data of the next `count` chunks into the beginning of `out`. Returns the number of
+    /// Decodes the requested data of the next `count` chunks into the beginning of `out`. Returns the number of
     /// bytes decoded.
     fn decode_next(
         &mut self,
@@ -238,7 +238,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
 }
 
 impl Chunk {
-    /// Returns the range of the chunk's data that is still wanted.
+    /// Returns the range of the chunk's data that has been requested, but not decoded yet.
     fn wanted(&self, progress: &Progress<'_>) -> Range<u64> {
         let Range { start, end } = self.decoded;
         start.max(progress.decoded)..end.min(progress.wanted)
@@ -268,7 +268,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         Ok(())
     }
 
-    /// Returns the length of as many whole chunks as fit, but at least one.
+    /// Returns the total length of the whole chunks that fit into the piece, but at least that of one chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();
@@ -278,7 +278,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         batch.map(|chunk| len_of(&chunk.wanted(progress))).sum()
     }
 
-    /// Skips chunks without decoding them.
+    /// Skips the chunks before `position` without decoding them.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         self.spare.clear();
         self.next = self.chunks.partition_point(|chunk| chunk.decoded.end <= position);
@@ -295,7 +295,7 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
     }
 }
 
-/// Returns the length of a range of bytes that fits into memory.
+/// Returns the length of a range of bytes. The range must fit into memory.
 fn len_of(range: &Range<u64>) -> usize {
     usize::try_from(range.end - range.start).unwrap_or(usize::MAX)
 }

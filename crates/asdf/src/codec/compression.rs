@@ -25,7 +25,7 @@ pub enum Compression {
     Zlib(u8),
     /// A bzip2 stream with a level from 1 to 9, supported by all readers.
     Bzip2(u8),
-    /// Chunks of LZ4, which is fast.
+    /// LZ4 blocks in chunks, which are fast to compress and decompress.
     Lz4,
     /// An LZ4 frame (feature `lz4f`).
     Lz4Frame,

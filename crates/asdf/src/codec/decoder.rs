@@ -1,8 +1,8 @@
 //! Decoding the data of a block in order, in pieces of any size.
 //!
-//! All data is decoded in this way: into a growing buffer, into a buffer of the caller, in part, or piece by
-//! piece for recompression. How the next bytes are decoded depends on the framing: `stream` for a single
-//! stream, `chunks` for chunked data.
+//! All data is decoded in this way: into a growing buffer, into a buffer of the caller, up to the end of a
+//! range, or piece by piece for recompression. How the next bytes are decoded depends on the framing: see
+//! `stream` for a single stream and `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};
 
@@ -21,10 +21,11 @@ pub(crate) struct Decoder<'a> {
 
 /// Stored bytes with a framing that allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
-    /// Decodes the next `out.len()` bytes of the data. The caller does not request more than are wanted.
+    /// Decodes the next `out.len()` bytes of the data. The caller must not request bytes beyond the wanted
+    /// ones.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
-    /// Returns the number of bytes to request next so that they can be decoded without copying and, if
+    /// Returns the number of bytes to request next, such that they can be decoded without copying and, if
     /// possible, in parallel: roughly `about` bytes, but at least one unit of the framing.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize;
 
@@ -37,7 +38,7 @@ pub(super) trait FramedDecoder: Send {
 
 /// The progress of decoding.
 pub(super) struct Progress<'a> {
-    /// The number of bytes that were decoded or skipped.
+    /// The number of bytes that have been decoded or skipped.
     pub(super) decoded: u64,
     /// The number of bytes to decode.
     pub(super) wanted: u64,
@@ -100,10 +101,10 @@ impl<'a> Decoder<'a> {
         self.stored.skip_to(position.min(self.progress.wanted), &mut self.progress)
     }
 
-    /// Decodes the rest of the data into a buffer that grows with the decoded data, so that a false
-    /// `data_size` does not allocate memory.
+    /// Decodes the rest of the data into a buffer, which grows as data is decoded, so that a false `data_size`
+    /// does not allocate memory.
     ///
-    /// The buffer initially has a length of `plausible` bytes, because moving it to a larger allocation would
+    /// The buffer begins with a length of `plausible` bytes, because moving the data to a larger buffer would
     /// lose its large pages. Memory is not used until it is written to.
     pub(super) fn rest(&mut self, plausible: u64) -> Result<Vec<u8>, Failure> {
         let wanted = usize::try_from(self.left()).map_err(|_| out_of_memory(self.left()))?;
@@ -121,7 +122,7 @@ impl<'a> Decoder<'a> {
         Ok(data)
     }
 
-    /// Checks that the stored bytes end with the data. All data must have been decoded.
+    /// Checks that the stored bytes end where the data ends. All data must have been decoded.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.stored.finish(&mut self.progress)
     }

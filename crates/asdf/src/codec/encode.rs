@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Maximum number of bytes that are compressed at a time. During that time, the same amount is read, and the
-/// previous results are written.
+/// Maximum number of bytes that are compressed at a time. In the meantime, the same amount of data is read, and
+/// the previous results are written.
 const BATCH: usize = 12 << 20;
 
 /// A function that receives the stored bytes in order.
@@ -72,7 +72,7 @@ pub(crate) trait Source {
     /// Returns the number of bytes that remain to be read.
     fn left(&self) -> u64;
 
-    /// Returns the next `len` bytes, fewer if the data ends, or `None` after its end.
+    /// Returns the next `len` bytes, or fewer if the data ends before. Returns `None` at the end of the data.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
 
     /// Passes the rest of the data to a function in pieces.
@@ -84,7 +84,7 @@ pub(crate) trait Source {
     }
 }
 
-/// Uncompressed bytes that are read in order.
+/// Uncompressed data that is read in order.
 pub(crate) struct UncompressedSource<'a> {
     data: &'a dyn ReadAt,
     offset: u64,
@@ -112,12 +112,12 @@ impl Source for UncompressedSource<'_> {
     }
 }
 
-/// The data of a compressed block, which is decoded while it is being recompressed.
+/// The data of a compressed block, decoded on demand for recompression.
 pub(crate) struct DecodedSource<'a, 'd, F> {
     decoder: &'a mut Decoder<'d>,
     /// Converts a failure of the decoder to an error with the number of the block.
     failure: F,
-    /// Bytes that are decoded, but have not been requested yet.
+    /// Bytes that have been decoded, but not requested yet.
     rest: Bytes,
 }
 
@@ -263,7 +263,7 @@ impl Write for Writer<'_, '_> {
     }
 }
 
-/// Returns the original error of the sink, or that of the encoder.
+/// Returns the original error of the sink if it failed, otherwise the error of the encoder.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
 pub(super) fn write_error(codec: &str, error: impl Into<io::Error>) -> Error {
     let error = error.into().downcast::<Error>();

@@ -12,7 +12,7 @@ use crate::error::{CodecError, Result};
 
 /// The flag for a content checksum at the end of a frame, in the byte after the magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
-/// Length in bytes of the end mark of a frame and the longest checksum after it.
+/// Length in bytes of the last fields of a frame: the end mark and the optional checksum.
 const TAIL: usize = 8;
 
 pub(super) struct Lz4Frame;
@@ -68,7 +68,8 @@ impl Read for FrameReader<'_> {
 }
 
 impl FrameReader<'_> {
-    /// Returns `true` if the end mark of the frame was the last thing to be read, apart from a checksum.
+    /// Returns `true` if the last bytes read were the end mark of the frame, followed by its checksum if it has
+    /// one.
     fn is_after_end_mark(&self) -> bool {
         let end = if self.has_checksum { TAIL - 4 } else { TAIL };
         self.tail[..end].ends_with(&[0; 4])

@@ -52,12 +52,12 @@ use stream::{Format, Streams};
 /// The version of Blosc-1, which is the first byte of every buffer.
 pub(crate) const BLOSC_VERSION: u8 = 2;
 
-/// A job of decoding a block.
+/// The parameters for decoding a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeJob {
     /// The compression code.
     pub(crate) code: [u8; 4],
-    /// The decoded size that the block header states.
+    /// The size of the decoded data in bytes, according to the block header.
     pub(crate) data_size: u64,
     /// Whether to return the data of a stream that is truncated inside its checksum.
     pub(crate) salvage: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Irregularity {
     pub(crate) message: String,
 }
 
-/// The reason why decoding failed: either the data or the system.
+/// The reason why decoding failed, either in the data or in the system.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Codec(CodecError),
@@ -81,8 +81,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Converts an offset relative to a part that begins at `start` to an offset in the whole
-    /// payload. Other failures are returned unchanged.
+    /// Converts an offset relative to a part that begins at `start` to an offset in the whole payload. Failures
+    /// without an offset are returned unchanged.
     fn moved_by(self, start: u64) -> Self {
         match self {
             Self::Codec(CodecError::Corrupt { message, offset }) => {
@@ -109,9 +109,9 @@ impl From<binio::Error> for Failure {
 struct Codec {
     code: [u8; 4],
     framing: Framing,
-    /// The number of bytes to which one stored byte may be decoded: the maximum for deflate and LZ4, and a
-    /// plausible factor for formats without a maximum. It determines the initial size of a buffer, but
-    /// nothing is rejected because of it.
+    /// Number of data bytes to which one stored byte may decode: the maximum for deflate and LZ4, a plausible
+    /// factor for formats without a maximum. It determines the initial size of a buffer, but nothing is
+    /// rejected because of it.
     expansion: u64,
     encode: Encode,
 }
@@ -159,7 +159,7 @@ static CODECS: &[Codec] = &[
     Codec { code: *b"blsc", framing: Framing::Blosc, expansion: 16, encode: blsc::encode },
 ];
 
-/// The codes that require a feature with the same name.
+/// The codes that require a feature of the same name.
 const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
 
 impl Codec {
@@ -183,7 +183,7 @@ impl DecodeJob {
         Codec::find(self.code).is_ok_and(Codec::is_chunked)
     }
 
-    /// Returns the chunks of the stored bytes in order, or `None` if these are a single stream.
+    /// Returns the chunks in the order of the stored bytes, or `None` if these form a single stream.
     pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
         let size = self.data_size;
         Ok(match Codec::find(self.code)?.framing {
@@ -256,8 +256,8 @@ impl DecodeJob {
         decoder.finish()
     }
 
-    /// Decodes the bytes of the data in `range`, which must lie within `data_size`. Chunks outside the range
-    /// are not decoded. Streams are decoded up to the end of the range, and the rest is ignored.
+    /// Decodes the data in `range`, which must lie within `data_size`. Chunks outside the range are not
+    /// decoded. Streams are decoded up to the end of the range, and the rest is ignored.
     pub(crate) fn decode_range(
         &self,
         stored: &dyn ReadAt,
@@ -269,7 +269,7 @@ impl DecodeJob {
         decoder.rest(self.plausible(stored))
     }
 
-    /// Returns the number of bytes to which the stored bytes can plausibly be decoded.
+    /// Returns the plausible number of data bytes to which the stored bytes may decode.
     fn plausible(&self, stored: &dyn ReadAt) -> u64 {
         let expansion = Codec::find(self.code).map_or(1, |codec| codec.expansion);
         stored.len().saturating_mul(expansion)

@@ -31,7 +31,7 @@ pub(super) trait Stream: Send {
     /// Decodes as much as possible into `output`, which must not be empty.
     fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure>;
 
-    /// Returns the number of input bytes that were used.
+    /// Returns the number of input bytes that have been decoded.
     fn consumed(&self) -> u64;
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Input<'a> {
     stored: &'a dyn ReadAt,
     /// Offset at which the stream begins.
     start: u64,
-    /// Number of bytes that were used.
+    /// Number of bytes that have been decoded.
     used: u64,
-    /// The subsequent bytes, as far as they have been read.
+    /// Bytes that have been read, but not decoded yet.
     piece: Bytes,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Input<'a> {
         Self { stored, start, used: 0, piece: Bytes::new() }
     }
 
-    /// Returns the next bytes, which are only empty at the end.
+    /// Returns the next bytes to decode. They are only empty at the end of the input.
     pub(super) fn piece(&mut self) -> Result<&[u8], binio::Error> {
         if self.piece.is_empty() {
             let at = self.start + self.used;
@@ -63,7 +63,7 @@ impl<'a> Input<'a> {
         Ok(&self.piece)
     }
 
-    /// Marks the first `len` bytes of the piece as used.
+    /// Marks the first `len` bytes of the piece as decoded.
     pub(super) fn advance(&mut self, len: usize) {
         let len = len.min(self.piece.len());
         self.piece = self.piece.slice(len..);
@@ -95,7 +95,7 @@ pub(super) enum StreamState {
     Truncated,
 }
 
-/// Data in a single stream, or in several consecutive streams.
+/// Data compressed to a single stream, or to several consecutive streams.
 pub(super) struct Streams<'a> {
     format: &'static dyn Format,
     stored: &'a dyn ReadAt,
@@ -108,7 +108,7 @@ pub(super) struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    /// Opens the first stream, for decoding `wanted` bytes.
+    /// Opens the first stream, in order to decode `wanted` bytes of data.
     pub(super) fn open(
         format: &'static dyn Format,
         stored: &'a dyn ReadAt,
@@ -122,7 +122,7 @@ impl<'a> Streams<'a> {
         Ok(Self { format, stored, salvage, stream, start: 0, state })
     }
 
-    /// Returns the offset in the stored bytes up to which they were decoded.
+    /// Returns the offset of the first stored byte that has not been decoded.
     fn end(&self) -> u64 {
         self.start + self.stream.consumed()
     }
@@ -139,7 +139,7 @@ impl<'a> Streams<'a> {
         Ok(filled.len.min(out.len()))
     }
 
-    /// Opens the next stream, after one that ended before there was enough data.
+    /// Opens the next stream, because the previous one ended before it produced all data.
     fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let at = self.end();
         let prefix = prefix(self.stored, at)?;
@@ -175,7 +175,7 @@ impl FramedDecoder for Streams<'_> {
         about.max(PIECE)
     }
 
-    /// Decodes the data to be skipped.
+    /// Decodes and discards the data before `position`.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         let skipped = |progress: &Progress<'_>| {
             usize::try_from(position.saturating_sub(progress.decoded)).unwrap_or(PIECE).min(PIECE)
@@ -190,7 +190,7 @@ impl FramedDecoder for Streams<'_> {
 
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         while self.state == StreamState::Running {
-            // A single further byte shows that the stream is too long.
+            // If the stream contains even one more byte, it is too long.
             if self.advance(&mut [0])? > 0 {
                 return Err(CodecError::LongStream { want: progress.wanted }.into());
             }
@@ -212,7 +212,7 @@ impl FramedDecoder for Streams<'_> {
     }
 }
 
-/// Returns the bytes at `at` that identify the format of a stream.
+/// Returns the bytes at offset `at` that identify the format of a stream.
 fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
     let len = PREFIX.min(stored.len().saturating_sub(at));
     stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
@@ -220,12 +220,12 @@ fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
 
 /// A decoder that processes its input in slices.
 pub(super) trait SliceDecoder: Send {
-    /// Decodes as much as possible. Returns the number of bytes read and written, and either whether the
-    /// stream has ended or an error message.
+    /// Decodes as much as possible. Returns the number of bytes read, the number of bytes written, and either
+    /// whether the stream has ended or an error message.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);
 }
 
-/// A stream for a [`SliceDecoder`].
+/// Adapts a [`SliceDecoder`] to a [`Stream`].
 pub(super) struct SliceStream<'a, D> {
     decoder: D,
     input: Input<'a>,
@@ -258,7 +258,7 @@ impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
     }
 }
 
-/// Returns the difference between two values of a decoder's counter, limited to the slice length `max`.
+/// Returns the increase of a decoder's counter, limited to the slice length `max`.
 pub(super) fn counted(before: u64, after: u64, max: usize) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(max).min(max)
 }

@@ -48,7 +48,7 @@ impl Format for Zlib {
     }
 }
 
-/// Describes data that was found instead of a zlib stream.
+/// Describes data that does not begin with a zlib header.
 fn what_it_is(prefix: &[u8]) -> &'static str {
     if prefix.starts_with(&[0x1f, 0x8b]) {
         return "a gzip member";
@@ -84,10 +84,10 @@ const WINDOW: usize = 32 << 10;
 /// The modulus of Adler-32.
 const BASE: u32 = 65_521;
 
-/// Data that is deflated independently.
+/// A piece of the data, which is deflated independently of the others.
 struct Piece {
     data: Bytes,
-    /// The end of the previous piece.
+    /// The end of the previous piece, to which matches may refer.
     dictionary: Bytes,
     is_last: bool,
 }
@@ -123,8 +123,8 @@ pub(super) fn encode(
     sink(&adler.to_be_bytes())
 }
 
-/// Returns the header: method 8 with a window of 32 KiB, and the level as in zlib. As a number, it is a
-/// multiple of 31.
+/// Returns the two bytes of the header. They state the method (8), the window size (32 KiB), and the level as
+/// zlib itself does. As a big-endian number, they are a multiple of 31.
 fn header(level: u8) -> [u8; 2] {
     match level {
         0 | 1 => [0x78, 0x01],
@@ -149,7 +149,7 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
         let is_done = if piece.is_last {
             status == Status::StreamEnd
         } else {
-            // If there is space left in the buffer, the flush is complete.
+            // The flush is complete if there is space left in the buffer.
             rest.len() as u64 == compress.total_in() - read as u64 && out.len() < out.capacity()
         };
         if is_done {
@@ -159,8 +159,8 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
     }
 }
 
-/// Returns the Adler-32 of two parts of data, from the values for the parts and the length of the second
-/// part.
+/// Returns the Adler-32 of two concatenated parts of data, from the values for the parts and the length of the
+/// second part.
 fn combine(first: u32, second: u32, len: u64) -> u32 {
     let len = u32::try_from(len % u64::from(BASE)).unwrap_or(0);
     let (a1, b1) = (first & 0xffff, first >> 16);

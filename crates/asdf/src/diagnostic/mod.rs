@@ -71,7 +71,7 @@ binio::codes! {
         IndexDrift = "IndexDrift": Error;
         /// The block index is not a list of offsets.
         IndexUnparsable = "IndexUnparsable": Warning;
-        /// The file contains neither a tree nor blocks. Only a check reports this.
+        /// The file contains neither a tree nor blocks. This is only reported when a file is checked.
         NoContent = "NoContent": Warning;
         /// A block, or part of a block, that was only found by salvaging.
         Salvaged = "Salvaged": Error;

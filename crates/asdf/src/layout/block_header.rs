@@ -9,7 +9,7 @@
 //! | 14 | 8 | `allocated_size` |
 //! | 22 | 8 | `used_size` |
 //! | 30 | 8 | `data_size`, the decoded size |
-//! | 38 | 16 | `checksum`, the MD5 digest of the used bytes; all zero for none |
+//! | 38 | 16 | `checksum`, the MD5 digest of the used bytes; all zero if there is none |
 //! | 54 | `header_size` - 48 | reserved for later versions; ignored |
 //! | 6 + `header_size` | `used_size` | the data |
 //!
@@ -39,7 +39,7 @@ pub const FLAG_STREAMED: u32 = 1;
 
 /// The minimum `header_size`, which includes all fields.
 const MIN_HEADER_SIZE: u16 = 48;
-/// Number of header bytes that `header_size` does not include.
+/// Number of header bytes before those that `header_size` counts.
 const UNCOUNTED_LEN: usize = 6;
 
 /// The header of a block, as written.
@@ -52,7 +52,7 @@ pub struct BlockHeader {
     pub header_size: u16,
     /// Flags as a bit field; see [`BlockHeader::is_streamed`].
     pub flags: u32,
-    /// The compression code, as four raw bytes; all zero for none.
+    /// The compression code as four raw bytes, which are all zero if the data is not compressed.
     pub compression: [u8; 4],
     /// Number of bytes reserved for the data.
     pub allocated_size: u64,
@@ -60,7 +60,7 @@ pub struct BlockHeader {
     pub used_size: u64,
     /// Number of bytes of decoded data.
     pub data_size: u64,
-    /// MD5 digest of the stored bytes; all zero for none.
+    /// MD5 digest of the stored bytes, or all zero if there is no checksum.
     pub checksum: [u8; 16],
 }
 
@@ -109,7 +109,7 @@ impl BlockHeader {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }
 
-    /// Sets the sizes of a block without unused space, and the checksum, if given.
+    /// Sets the sizes of a block without unused space. Also sets the checksum, if one is given.
     pub(crate) fn complete(&mut self, stored_size: u64, data_size: u64, checksum: Option<Digest>) {
         self.set_stored_size(stored_size);
         self.data_size = data_size;
@@ -118,7 +118,7 @@ impl BlockHeader {
         }
     }
 
-    /// Sets the number of stored bytes, with no unused space after them.
+    /// Sets the number of stored bytes, without unused space after them.
     pub fn set_stored_size(&mut self, size: u64) {
         (self.allocated_size, self.used_size) = (size, size);
     }
@@ -199,7 +199,8 @@ impl BlockHeader {
         })
     }
 
-    /// Returns a readable name of the compression: `zlib`, or the four bytes in hexadecimal.
+    /// Returns the compression code as text, such as `zlib`, or its four bytes in hexadecimal if they are not
+    /// printable.
     pub fn compression_name(&self) -> String {
         code_name(self.compression)
     }
@@ -238,7 +239,7 @@ impl BlockHeader {
     }
 
     /// Returns the offset at which the next block would begin. Returns `None` if no block can follow, because
-    /// this one is STREAMED or its end exceeds 2^64.
+    /// this one is STREAMED, or because its end exceeds 2^64.
     pub fn next_offset(&self) -> Option<u64> {
         if self.is_streamed() { None } else { self.allocated_end() }
     }
@@ -254,8 +255,8 @@ impl BlockHeader {
         self.claimed_range(file_len).end <= file_len
     }
 
-    /// Returns `true` if this is probably a real block and not a chance occurrence: there are no unknown
-    /// flags, and the data lies within the file. (Parsing has already checked `header_size`.)
+    /// Returns `true` if this is probably a real block, and not a block magic that occurs by chance: there are
+    /// no unknown flags, and the data lies within the file. (Parsing has already checked `header_size`.)
     pub fn is_plausible(&self, file_len: u64) -> bool {
         self.unknown_flags() == 0 && self.fits(file_len)
     }
@@ -341,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_data_after_an_aligned_header_begins_at_the_next_multiple() {
+    fn the_data_after_an_aligned_header_begins_at_a_multiple_of_the_alignment() {
         for align in [1, 2, 64, 4096, BlockHeader::MAX_ALIGN] {
             for offset in [0, 1, 9, 10, 64, 4042, 4043, 1 << 40] {
                 let header = BlockHeader::aligned(offset, [0; 4], align);

@@ -50,13 +50,13 @@ pub(crate) enum Content {
 /// The header and the comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Version of the file format.
+    /// Version of the file format, from the header line.
     pub(crate) format_version: Version,
-    /// Version of the standard.
+    /// Version of the standard, if the file declares one.
     pub(crate) standard_version: Option<Version>,
-    /// The other comments.
+    /// The comments other than `#ASDF_STANDARD`.
     pub(crate) comments: Vec<Comment>,
-    /// The content that follows.
+    /// The kind of content that follows the header and the comments.
     pub(crate) content: Content,
     /// Length of the header and the comments in bytes.
     pub(crate) len: usize,
@@ -244,8 +244,8 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
-/// Parses `#ASDF`, white space and a version. Returns the white space, the text of the version and, as the
-/// rest, trailing white space.
+/// Parses `#ASDF`, white space and a version. Returns the white space and the text of the version. The
+/// remaining input is trailing white space.
 fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
     let (line, _) = tag(ASDF_TOKEN).parse(line)?;
     let (line, blanks) = take_while1(is_blank).parse(line)?;
@@ -260,7 +260,7 @@ fn standard_line(line: &[u8]) -> IResult<&[u8], &[u8]> {
         .parse(line)
 }
 
-/// Parses three numbers separated by dots. The rest may only be a suffix of a semantic version.
+/// Parses three numbers separated by dots. They may only be followed by the suffix of a semantic version.
 fn version(word: &[u8]) -> IResult<&[u8], Version> {
     let (suffix, (major, _, minor, _, patch)) =
         (number, char('.'), number, char('.'), number).parse(word)?;
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_has_a_header_line_a_standard_version_and_comments() {
+    fn a_head_is_parsed_into_versions_comments_and_length() {
         let head = head(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n# %YAML is below\r\n%YAML 1.1\n");
         assert_eq!(head.format_version, Version::new(1, 0, 0));
         assert_eq!(head.standard_version, Some(Version::new(1, 6, 0)));
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_line_alone_is_a_file_with_or_without_a_line_end() {
+    fn a_header_line_alone_is_a_valid_file_with_or_without_a_line_end() {
         for text in [&b"#ASDF 1.0.0"[..], b"#ASDF 1.0.0\n", b"#ASDF 1.0.0\r\n"] {
             let head = head(text);
             assert_eq!((head.content, head.len), (Content::Nothing, text.len()));
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_before_the_tree_are_skipped_and_reported_once() {
+    fn bytes_that_do_not_belong_before_the_tree_are_skipped_and_reported_once() {
         for between in [&b"\n"[..], b"  \n", b"\xef\xbb\xbf", b"x\ny\n", b"\n# c\n\n"] {
             let text = [b"#ASDF 1.0.0\n", between, b"%YAML 1.1\n"].concat();
             let head = head(&text);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn parsing_part_of_a_head_asks_for_more_text_or_returns_the_same_result() {
+    fn parsing_part_of_a_head_requests_more_text_or_returns_the_same_result() {
         let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n#c\n\n%YAML 1.1\n";
         let whole = head(text);
         for len in 5..text.len() {

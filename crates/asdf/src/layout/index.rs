@@ -45,8 +45,8 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     Some(entries)
 }
 
-/// Returns `true` if `text` could be part of an index, because it only contains numbers and the characters
-/// around them. Otherwise, there is no need to read more of the end of the file.
+/// Returns `true` if `text` could be part of an index, because it contains only numbers and the characters that
+/// may surround them. Otherwise, the search for an index need not read further back.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(

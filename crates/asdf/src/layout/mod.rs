@@ -1,5 +1,6 @@
-//! A model of the parts of a file, with functions that convert between bytes and the model. Nothing here
-//! reads or writes files: every parser takes a slice and returns what it found, or where to continue.
+//! A model of the parts of a file, with functions that convert between bytes and the model. Nothing here reads
+//! or writes files: every parser takes a slice and returns either its result or the offset at which to
+//! continue.
 //!
 //! ```text
 //! #ASDF 1.0.0                 header      `head`

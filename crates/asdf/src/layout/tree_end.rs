@@ -29,7 +29,7 @@ pub(crate) enum TreeEnd {
     Found {
         /// Length of the tree in bytes, including the `...` line.
         len: usize,
-        /// Whether the `...` has one of the two forms that writers should not use.
+        /// Whether the `...` has one of the two unusual forms, which writers should not use.
         unusual: bool,
     },
     /// There is a block magic before any `...` line. If it does not begin a plausible block, continue with
@@ -46,8 +46,8 @@ pub(crate) enum TreeEnd {
 }
 
 /// Searches `text`, which begins with the tree, starting at byte `from`. `complete` means that the file ends
-/// where `text` ends. Otherwise, the end of the text does not count as a line end, so that resuming with more
-/// text has the same result as searching all of it.
+/// where `text` ends. Otherwise, the end of the text does not count as a line end, so that a search in several
+/// steps has the same result as a search of the whole text.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn dots_before_a_magic_or_a_lone_carriage_return_are_an_unusual_end() {
+    fn dots_before_a_magic_or_a_lone_carriage_return_are_an_unusual_end_of_the_tree() {
         assert_eq!(whole(b"a\n...\xd3BLK"), TreeEnd::Found { len: 5, unusual: true });
         assert_eq!(whole(b"a\n...\r\xd3BLK"), TreeEnd::Found { len: 6, unusual: true });
         assert_eq!(whole(b"a\n... # c\xd3BLK"), TreeEnd::Found { len: 9, unusual: true });

@@ -8,7 +8,7 @@ fn job(code: [u8; 4], data_size: usize) -> DecodeJob {
     DecodeJob { code, data_size: data_size as u64, salvage: false }
 }
 
-/// Returns the result of decoding, which must be the same for all ways to decode.
+/// Returns the result of decoding. Checks that all ways of decoding have the same result.
 fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(&stored, &mut notes));
@@ -137,7 +137,7 @@ fn is_chunked(code: [u8; 4]) -> bool {
     matches!(&code, b"lz4\0" | b"blsc")
 }
 
-/// Returns data that can be compressed, but not to almost nothing.
+/// Returns data that is compressible, but does not shrink to almost nothing.
 fn sample(len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from(i * i / 7 % 251).unwrap()).collect()
 }
@@ -236,7 +236,7 @@ fn a_stream_with_a_damaged_checksum_is_an_error() {
 }
 
 #[test]
-fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_salvaged() {
+fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_returned_when_salvaging() {
     let data = sample(1000);
     let stored = zlib(&data);
     for cut in 1..=4 {
@@ -289,7 +289,7 @@ fn a_decoded_range_equals_the_same_part_of_the_whole_data() {
 }
 
 #[test]
-fn a_range_before_the_damage_of_a_stream_is_decoded() {
+fn a_range_before_the_truncated_end_of_a_stream_is_decoded() {
     let data = sample(200_000);
     for &(code, encode) in CODECS.iter().filter(|(code, _)| matches!(code, b"zlib" | b"lz4\0")) {
         let stored = encode(&data);
@@ -414,7 +414,7 @@ mod blsc {
 // lz4 chunks
 
 #[test]
-fn lz4_chunks_may_be_uneven_or_empty_and_followed_by_three_bytes() {
+fn lz4_chunks_may_differ_in_size_or_be_empty_and_up_to_three_bytes_may_follow() {
     let data = sample(700);
     let chunks =
         [chunk(&data[..1]), chunk(b""), chunk(&data[1..600]), chunk(&data[600..]), chunk(b"")];
@@ -439,7 +439,7 @@ fn an_impossible_lz4_chunk_length_fails_before_memory_is_allocated() {
         assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
     }
     assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { got: 0, want: size });
-    // A block without bytes that claims to contain 4 GiB.
+    // An LZ4 block without bytes that claims to decode to 4 GiB.
     assert!(matches!(error(&raw(4, u32::MAX)), CodecError::Corrupt { .. }));
     let claims = job(*b"lz4\0", 100);
     assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { want: 100 });
@@ -462,7 +462,8 @@ fn lz4_blocks_without_a_decoded_length_are_an_error() {
     assert!(decode(job(*b"lz4\0", 1000), &stored).is_err());
 }
 
-/// An LZ4 frame with a single uncompressed block: descriptor, block, end mark. Needs no encoder.
+/// An LZ4 frame with a single uncompressed block: the descriptor, the block and the end mark. It is written out
+/// here, so that the test needs no encoder.
 const STORED_FRAME: &[u8] = b"\x04\x22\x4d\x18\x60\x40\x82\x03\x00\x00\x80abc\0\0\0\0";
 
 #[test]
@@ -498,7 +499,8 @@ proptest::proptest! {
     }
 }
 
-/// Like `decode`, but does not compare errors, because any of several damaged chunks may be reported.
+/// Like `decode`, but does not compare errors, because if several chunks are damaged, any of them may be
+/// reported.
 fn decode_lenient(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), ()> {
     let mut notes = Vec::new();
     let result = job.decode(&stored, &mut notes).map_err(drop);

@@ -59,9 +59,9 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 }
 
 #[test]
-fn every_level_of_every_codec_decodes_whole_in_pieces_and_in_part() {
+fn data_compressed_at_every_level_decodes_whole_in_pieces_and_in_part() {
     for compression in compressions() {
-        // One byte more than a piece of zlib, which is several blocks of bzip2 and Blosc.
+        // One byte more than a piece of zlib, which spans several blocks of bzip2 and Blosc.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
             let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();
@@ -82,7 +82,7 @@ fn every_level_of_every_codec_decodes_whole_in_pieces_and_in_part() {
 
 #[test]
 fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
-    // Chunks have 4 MiB, so a piece of 8 MiB consists of two.
+    // Chunks contain 4 MiB of data, so a piece of 8 MiB consists of two.
     let data = sample((10 << 20) + 5);
     let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();
     let job = job(*b"lz4\0", data.len());
@@ -96,7 +96,7 @@ fn pieces_and_ranges_that_cross_chunks_equal_the_same_part_of_the_data() {
 }
 
 #[test]
-fn whole_chunks_are_decoded_without_a_copy_at_the_suggested_piece_length() {
+fn the_suggested_piece_length_is_that_of_whole_chunks_or_of_the_rest_of_one() {
     let data = sample(2500);
     let stored = lz4(&data);
     let mut notes = Vec::new();
@@ -128,7 +128,7 @@ fn compressing_from_a_decoder_produces_the_same_bytes_as_from_the_data() {
 }
 
 #[test]
-fn a_decoder_returns_pieces_of_the_requested_length() {
+fn a_decoded_source_returns_pieces_of_the_requested_length() {
     let data = sample(5000);
     for &(code, encode) in CODECS {
         let stored = encode(&data);
@@ -178,7 +178,7 @@ impl ReadAt for Failing<'_> {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         if offset + buffer.len() as u64 > self.1 {
-            // This is the same kind of error as for a truncated stream, which it must not be mistaken for.
+            // The error has the same kind as that for a truncated stream, but must not be mistaken for it.
             return Err(binio::Error::truncated(7, 6).at(offset));
         }
         self.0.read_exact_at(buffer, offset)
