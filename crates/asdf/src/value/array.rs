@@ -41,17 +41,17 @@ pub struct Array {
     limits: Limits,
 }
 
-/// Specifies which elements of an array are masked.
+/// The elements of an array that are masked.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Mask {
-    /// Masks all elements equal to a value. NaN masks all NaNs.
+    /// All elements equal to this value. NaN masks every NaN.
     Value(Value),
-    /// Masks the elements for which an array, usually of booleans, is nonzero.
+    /// The elements for which this array, usually of booleans, is nonzero.
     Array(Box<Array>),
 }
 
-/// Specifies where the elements of an array are stored.
+/// The part of the file in which the elements of an array are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayStorage {
@@ -119,7 +119,8 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`new`](Self::new). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
-    /// the number of bytes is not that of the elements, or if there are more than 64 dimensions.
+    /// the number of bytes does not match the number and size of the elements, or if there are more than 64
+    /// dimensions.
     pub fn from_bytes(bytes: impl Into<Bytes>, datatype: Datatype, shape: &[u64]) -> Result<Self> {
         let bytes: Bytes = bytes.into();
         let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
@@ -172,7 +173,7 @@ impl Array {
         Self::from_bytes(array::into_bytes(elements), Datatype::of::<T>(), shape)
     }
 
-    /// Copies another array, keeping its byte order but storing the elements in C order.
+    /// Copies another array. The byte order is kept, and the elements are stored in C order.
     ///
     /// # Errors
     ///
@@ -190,9 +191,9 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`NdArray::read_bytes`]. Also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) of kind
-    /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, because the
-    /// checksum of the copy would match, unless the file was opened with
-    /// [`Verify::Report`](crate::Verify::Report).
+    /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, unless the
+    /// file was opened with [`Verify::Report`](crate::Verify::Report). Otherwise, the copy would contain
+    /// damaged data with a valid checksum.
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
         array.check_block()?;
         let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
@@ -228,7 +229,8 @@ impl Array {
         Self::from_vec(array.iter().copied().collect(), &shape)
     }
 
-    /// Creates another array with the same data: part of this array, or all of it in another shape.
+    /// Creates another array with the same data, for example one that contains part of the elements, or all of
+    /// them in another shape.
     ///
     /// # Errors
     ///
@@ -238,7 +240,7 @@ impl Array {
     }
 
     binio::setters! {
-        /// Sets the mask.
+        /// Sets which elements are masked.
         mask: Mask => Some(mask);
         /// Sets where the elements are stored.
         storage: ArrayStorage;
@@ -351,7 +353,7 @@ fn is_packed(datatype: &Datatype) -> bool {
     })
 }
 
-/// Returns the datatype without gaps between fields.
+/// Returns the datatype without gaps between the fields of records.
 fn packed(datatype: &Datatype) -> Result<Datatype> {
     let Some(record) = datatype.as_record() else { return Ok(datatype.clone()) };
     let field = |field: &Field| {
@@ -361,7 +363,7 @@ fn packed(datatype: &Datatype) -> Result<Datatype> {
     Ok(Datatype::Record(Record::packed(fields).map_err(invalid)?))
 }
 
-/// Copies an array of records without the gaps between fields.
+/// Copies an array of records, omitting the gaps between fields.
 fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     let datatype = packed(array.datatype())?;
     let (shape, itemsize) = (array.shape().to_vec(), datatype.itemsize());
@@ -374,8 +376,8 @@ fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout, *array.limits()))
 }
 
-/// Copies an array field by field. The recursion is limited because records can be nested no deeper
-/// than [`array::MAX_RECORD_DEPTH`].
+/// Copies an array field by field. The recursion is limited, because records cannot be nested deeper than
+/// [`array::MAX_RECORD_DEPTH`].
 fn copy_fields(
     from: &array::Array<Arc<dyn ReadAt>>,
     datatype: &Datatype,

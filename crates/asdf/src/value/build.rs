@@ -15,13 +15,13 @@ use crate::yaml::{
     YamlNode,
 };
 
-/// Maximum nesting depth of collections. Values are nested as well, so dropping, cloning and comparing them
-/// is recursive.
+/// Maximum nesting depth of collections. A limit is necessary because values are dropped, cloned and compared
+/// recursively.
 const MAX_DEPTH: usize = 1000;
 
 impl Tree {
-    /// Copies a node and everything below it, with tags, anchors and merge keys. Array nodes are copied as
-    /// they are: `source: 0` still refers to block 0 of the file, which a [`Writer`](crate::Writer) can copy.
+    /// Copies a node and everything below it, with tags, anchors and merge keys. Array nodes are copied as they
+    /// are: `source: 0` still refers to block 0 of the file. A [`Writer`](crate::Writer) can copy this block.
     ///
     /// If a key occurs more than once, the last value is used.
     ///
@@ -95,7 +95,7 @@ impl Tree {
     }
 }
 
-/// A collection whose children are being built.
+/// A collection that is being built from its children.
 struct Open<'a> {
     node: YamlNode<'a>,
     handle: Option<SharedId>,
@@ -108,7 +108,7 @@ struct Open<'a> {
 }
 
 impl Open<'_> {
-    /// Adds an item, or the value for the last key.
+    /// Adds an item or, if a key has been read, an entry with that key.
     fn push(&mut self, value: Value) {
         match self.key.take() {
             None => self.items.push(value),
@@ -136,7 +136,7 @@ impl<'a> Builder<'a, '_> {
             };
             match (value, self.walk.data_mut()) {
                 (Some(value), Some(open)) => open.push(value),
-                // The root is complete.
+                // The stack is empty, so this is the root.
                 (Some(value), None) => finished = Some(value),
                 (None, _) => {}
             }
@@ -144,7 +144,7 @@ impl<'a> Builder<'a, '_> {
         Ok(finished.unwrap_or_default())
     }
 
-    /// Begins an item or a value, after building its key, if any.
+    /// Begins to build an item or a value. If it has a key, the key is built first.
     fn child(&mut self, token: Token<'a>, node: YamlNode<'a>) -> Result<Option<Value>> {
         let in_flow = self.walk.data().is_some_and(|open| open.in_flow);
         if let Token::Key(key) = token {
@@ -163,8 +163,8 @@ impl<'a> Builder<'a, '_> {
         Ok(key.unwrap_or_default())
     }
 
-    /// Returns the value of a scalar, or the handle of a node that has already been seen. Pushes any other
-    /// collection onto the stack and returns `None`.
+    /// Builds a node. Returns the value of a scalar, or the handle of a node that has already been seen. Pushes
+    /// any other collection onto the stack and returns `None`.
     fn begin(&mut self, node: YamlNode<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
         if let Some(handle) = self.handles.get(&node.id()) {
             return Ok(Some(Value::Shared(*handle)));
@@ -172,7 +172,8 @@ impl<'a> Builder<'a, '_> {
         let handle = node.anchor().map(|anchor| {
             let handle = SharedId(self.shared.len());
             let name = (!is_made_up_anchor(anchor)).then(|| anchor.to_owned());
-            // A placeholder: until it is finished, an anchored node can only be a collection.
+            // Until the node is finished, an empty sequence is its placeholder, because only a collection can
+            // still be incomplete.
             self.shared.push(Shared { name, value: Sequence::new().into() });
             self.handles.insert(node.id(), handle);
             handle
@@ -239,7 +240,8 @@ impl<'a> Builder<'a, '_> {
         self.kept(handle, tagged(node, value))
     }
 
-    /// Returns the value, or its handle after storing it, if it is shared.
+    /// Stores the value of a shared node and returns the node's handle. Returns the value unchanged if there is
+    /// no handle.
     fn kept(&mut self, handle: Option<SharedId>, value: Value) -> Value {
         let Some(handle) = handle else { return value };
         if let Some(shared) = self.shared.get_mut(handle.0) {

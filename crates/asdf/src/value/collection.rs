@@ -86,7 +86,7 @@ impl Mapping {
         self.entries.is_empty()
     }
 
-    /// Iterates over the keys and values in order. A `<<` that was read as a merge key is included.
+    /// Iterates over the keys and values in order. This includes a `<<` that was read as a merge key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Value, &Value)> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
@@ -107,7 +107,7 @@ impl Mapping {
         self.entries.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Sets the value for a key, adding an entry at the end if there is none. Returns the previous value.
+    /// Sets the value for a key, adding an entry at the end if the key is new. Returns the previous value.
     pub fn insert(&mut self, key: impl Into<Value>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
         let known = self.entries.iter_mut().find(|(known, _)| is_same_key(known, &key));
@@ -118,7 +118,7 @@ impl Mapping {
         None
     }
 
-    /// Sets the value for a key and moves its entry to the beginning.
+    /// Sets the value for a key and moves the entry to the beginning.
     pub(crate) fn insert_first(&mut self, key: &str, value: Value) {
         self.remove(key);
         self.entries.insert(0, (key.into(), value));
@@ -135,7 +135,7 @@ impl Mapping {
     }
 }
 
-/// Returns the name of a key in JSON and pointers, or `None` if it is a merge key or a collection.
+/// Returns the key as it appears in JSON and pointers, or `None` if it is a merge key or a collection.
 fn key_text(key: &Value) -> Option<Cow<'_, str>> {
     match key.untagged() {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -189,7 +189,7 @@ mod tests {
     use crate::value::ScalarText;
 
     #[test]
-    fn collecting_a_mapping_keeps_the_last_value_at_the_first_position_of_a_key() {
+    fn collecting_a_repeated_key_keeps_its_first_position_and_its_last_value() {
         let keys: [Value; 5] = [
             "a".into(),
             7.into(),

@@ -8,10 +8,11 @@ use crate::yaml::NodeKind;
 
 impl Tree {
     /// Copies the tree of a file. Arrays stay in their blocks, which a [`Writer`](crate::Writer) copies, but
-    /// those with fewer than `inline_below` elements are moved into the tree. This excludes arrays for which
-    /// the standard has no inline form, such as single elements, integers that are not literals and bytes
-    /// that are not text, and lists inside records, which the reference implementation cannot read. An open
-    /// shape, `'*'`, is replaced by the actual number of rows.
+    /// arrays with fewer than `inline_below` elements are moved into the tree. An array is not moved if the
+    /// standard has no inline form for it, as for single elements, for integers that are not literals, and for
+    /// bytes that are not text. Arrays of records that contain lists are not moved either, because the
+    /// reference implementation cannot read them. An open shape, `'*'`, is replaced by the actual number of
+    /// rows.
     ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
@@ -40,8 +41,8 @@ impl Tree {
         Self::of_file(file, Inline::Below(inline_below))
     }
 
-    /// Copies the tree of a file and moves all arrays into it, even those that only this crate can read in that
-    /// form.
+    /// Copies the tree of a file and moves all arrays into it, including arrays whose inline form only this
+    /// crate can read.
     ///
     /// # Errors
     ///
@@ -78,14 +79,14 @@ impl Tree {
     }
 }
 
-/// The arrays that are moved into the tree.
+/// Selects the arrays that are moved into the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inline {
     All,
     Below(u64),
 }
 
-/// Returns the array of a node with its elements in the tree.
+/// Returns the array that a node describes, as a value whose elements are in the tree.
 fn inline(node: Node<'_>) -> Result<Value> {
     let array = inline_array(node)?;
     array.check_inline().map_err(|error| {
@@ -110,7 +111,7 @@ fn inline_array(node: Node<'_>) -> Result<Array> {
     Ok(copy)
 }
 
-/// Returns the value of an array node with the given shape.
+/// Returns a copy of an array node with another shape.
 fn with_shape(node: Node<'_>, shape: &[u64]) -> Result<Value> {
     let tree = Tree::from_node(node.yaml())?;
     let mut value = tree.resolve(tree.root()).clone();

@@ -35,7 +35,7 @@ pub enum Value {
     DateTime(DateTime),
     /// Bytes, written in Base64 as `!!binary`. Large data belongs in an [`Array`].
     Binary(Vec<u8>),
-    /// A scalar whose notation in the file differs from that of this crate.
+    /// A scalar that is not written in the notation that this crate would use.
     ScalarText(ScalarText),
     /// A list.
     Sequence(Sequence),
@@ -150,12 +150,12 @@ impl Value {
         }
     }
 
-    /// Returns `true` for the node of an array that is already in a file, which is identified by its tag.
+    /// Returns `true` if the value is the node of an array in a file, which has an ndarray tag.
     pub(crate) fn is_ndarray(&self) -> bool {
         is_ndarray_tag(self.tag())
     }
 
-    /// Returns the source of an array that is already in a file, unless its elements are in the tree.
+    /// Returns the source of an array in a file, unless its elements are in the tree.
     pub(crate) fn source(&self) -> Option<Source<'_>> {
         let source = self.as_mapping().filter(|_| self.is_ndarray())?.get("source")?;
         source.as_str().map(Source::from).or_else(|| source.as_i64().map(Source::from))

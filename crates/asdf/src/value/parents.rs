@@ -19,8 +19,8 @@ pub(crate) fn wrapped(pointer: &str, missing: &[impl AsRef<str>], value: Value) 
     })
 }
 
-/// Returns the pointer to the node that must exist before a value is set. If the value is an item of a list
-/// that does not exist, this is the node above the list.
+/// Returns the pointer to the node that must exist before a value is set. This is the parent of the value, or
+/// the parent of the list if the value is an item of a list that does not exist.
 pub(crate) fn needed(pointer: &str, exists: impl Fn(&str) -> bool) -> &str {
     let Some((parent, last)) = pointer.rsplit_once('/') else { return "" };
     let is_item = last == "-" || binio::pointer::index(last).is_some();

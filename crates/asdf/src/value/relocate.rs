@@ -11,9 +11,9 @@ use crate::value::walk::Visit;
 use crate::value::{Tree, Value};
 
 impl Tree {
-    /// Rewrites the relative URIs of external files, for a tree from a file in the folder `from` that is
-    /// written to the folder `to`: those of arrays, of `$ref` and of `core/externalarray`. URIs with a scheme
-    /// and absolute paths are kept. Returns `true` if a URI has changed.
+    /// Rewrites the relative URIs of external files in arrays, in `$ref` and in `core/externalarray`, so that a
+    /// tree read from the folder `from` can be written to the folder `to`. URIs with a scheme and absolute
+    /// paths are kept. Returns `true` if a URI has changed.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ fn external_uri(value: &mut Value) -> Option<&mut Value> {
     mapping.get_mut(key.0)
 }
 
-/// Converts a URI relative to the folder `from` to one relative to `to`; both folders are absolute. Returns
-/// `None` if the URI is not relative, or is empty apart from its fragment.
+/// Converts a URI relative to the folder `from` to a URI relative to the folder `to`; both folders are
+/// absolute. Returns `None` if the URI is not relative, or if it has only a fragment.
 fn relocated(uri: &str, from: &Path, to: &Path) -> Option<String> {
     let (path, fragment) = uri.find('#').map_or((uri, ""), |at| uri.split_at(at));
     let has_scheme = path.split('/').next().is_some_and(|first| first.contains(':'));
@@ -77,7 +77,7 @@ fn relocated(uri: &str, from: &Path, to: &Path) -> Option<String> {
     Some(parts.collect::<Vec<_>>().join("/") + fragment)
 }
 
-/// Resolves `.` and `..` in a path without following links, as is usual for URIs.
+/// Removes `.` and `..` from a path without following symbolic links, as is usual for URIs.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

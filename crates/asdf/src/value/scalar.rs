@@ -6,14 +6,13 @@ use crate::yaml::{
     Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, resolve, resolve_integer,
 };
 
-/// A scalar whose text or style differs from what this crate would write: `0x1F`, `~`, `1.50`, or
-/// text in lines after `|`.
+/// A scalar whose text or style differs from what this crate would write, such as `0x1F`, `~`, `1.50`, or the
+/// lines after `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScalarText {
     text: String,
     style: NodeStyle,
-    /// True if the scalar is quoted and has the tag `!`, so that its text resolves as if it had no
-    /// quotes.
+    /// Whether the scalar is quoted and has the tag `!`, so that its text is resolved as if it had no quotes.
     is_non_specific: bool,
 }
 
@@ -23,7 +22,7 @@ impl ScalarText {
         Self { text: text.into(), style: NodeStyle::Plain, is_non_specific: false }
     }
 
-    /// Creates a text that is written in lines after `|`, if possible.
+    /// Creates a string that is written as lines after `|`, if possible.
     pub fn literal(text: impl Into<String>) -> Self {
         Self { text: text.into(), style: NodeStyle::Literal, is_non_specific: false }
     }
@@ -43,8 +42,8 @@ impl ScalarText {
         self.style
     }
 
-    /// Returns `true` if the scalar is written as `! "5"`: the tag `!` makes YAML readers resolve the text as
-    /// if it had no quotes.
+    /// Returns `true` if the scalar is quoted and has the tag `!`, as in `! "5"`. YAML readers then resolve the
+    /// text as if it had no quotes.
     pub(crate) fn is_non_specific(&self) -> bool {
         self.is_non_specific
     }
@@ -53,7 +52,7 @@ impl ScalarText {
         self.style == NodeStyle::Plain || self.is_non_specific
     }
 
-    /// Returns the kind of the scalar if it has no tag.
+    /// Returns the kind of node that the scalar is, provided that it has no tag.
     pub fn kind(&self) -> NodeKind {
         if self.resolves() { resolve(&self.text, ScalarRules::Python).0 } else { NodeKind::String }
     }
@@ -66,7 +65,7 @@ impl ScalarText {
         self.integer()?.as_i128()?.try_into().ok()
     }
 
-    /// Returns the integer, if the scalar is one and has no tag.
+    /// Returns the value if the scalar is an integer and has no tag.
     pub(crate) fn integer(&self) -> Option<Integer<'static>> {
         if !self.resolves() {
             return None;
@@ -89,13 +88,13 @@ impl ScalarText {
 /// what this crate would write.
 pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     let (text, style) = (node.text().unwrap_or_default(), node.style());
-    // A multi-line key is written like any other text.
+    // A multi-line key is written in the same style as any other multi-line text.
     let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
     let written = || Value::ScalarText(ScalarText::new(text, style));
     if node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG) {
         return match node.value() {
             Ok(Read::Binary(bytes)) => Value::Binary(bytes),
-            // The type depends on the tag, not on the quotes.
+            // The tag determines the type, so the quotes only matter as notation.
             _ if default_style(text, Place { is_tagged: true, ..place }) == style => {
                 Value::String(text.to_owned())
             }
@@ -106,7 +105,7 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
         return written();
     }
     if style != NodeStyle::Plain && node.kind() != NodeKind::String && !text.is_empty() {
-        // Without an explicit tag, only `!` can make a quoted scalar anything but a string.
+        // A quoted scalar without another tag can only have another type if its tag is `!`.
         return Value::ScalarText(ScalarText {
             is_non_specific: true,
             ..ScalarText::new(text, style)

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::{Document, Integer, ParseOptions};
 
-/// Maximum nesting depth of values, the same as for reading, because each level takes space on the stack.
+/// Maximum nesting depth of values. Each level uses stack space, as for reading, which has the same limit.
 const MAX_DEPTH: u32 = 128;
 
 /// Converts a Rust value to a tree value.
@@ -89,7 +89,7 @@ impl Tree {
     }
 }
 
-/// An error reported by a type, or caused by its value.
+/// An error that a type reports, or that its value causes.
 #[derive(Debug)]
 struct Failure(Error);
 
@@ -115,7 +115,7 @@ struct Serializer {
 }
 
 impl Serializer {
-    /// Returns the serializer for nested values. Fails if they are nested too deep.
+    /// Returns the serializer for values one level deeper. Fails if they would be nested too deep.
     fn inside(self) -> Made<Self> {
         if self.depth >= MAX_DEPTH {
             let (limit, requested) = (MAX_DEPTH.into(), u64::from(MAX_DEPTH) + 1);
@@ -125,7 +125,7 @@ impl Serializer {
     }
 }
 
-/// Wraps the content of a variant in a mapping with its name.
+/// Wraps the content of a variant in a mapping from the name of the variant to the content.
 fn named(variant: Option<&'static str>, content: Value) -> Value {
     match variant {
         Some(variant) => Value::Mapping([(variant, content)].into_iter().collect()),

@@ -10,7 +10,7 @@ use crate::value::{Mapping, Value, parents};
 pub struct SharedId(pub(super) usize);
 
 impl SharedId {
-    /// Returns the index among the shared nodes.
+    /// Returns the index of the node among the shared nodes of its tree.
     pub(crate) fn number(self) -> usize {
         self.0
     }
@@ -39,7 +39,7 @@ pub struct Tree {
 /// A node that can occur in several positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Shared {
-    /// The name of its anchor, unless it is generated.
+    /// The name of the node's anchor, or `None` if the name is generated.
     pub(crate) name: Option<String>,
     pub(crate) value: Value,
 }
@@ -87,13 +87,13 @@ impl Tree {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }
 
-    /// Returns the root for modification.
+    /// Returns the root, so that it can be modified.
     pub fn root_mut(&mut self) -> &mut Value {
         &mut self.root
     }
 
-    /// Stores a node so that it can occur in several positions, or inside itself: for the latter, insert the
-    /// handle with [`Self::resolve_mut`].
+    /// Stores a node so that it can occur in several positions. It can even contain itself: insert its handle
+    /// with [`Self::resolve_mut`].
     pub fn share(&mut self, value: impl Into<Value>) -> SharedId {
         self.shared.push(Shared { name: None, value: value.into() });
         SharedId(self.shared.len() - 1)
@@ -118,8 +118,8 @@ impl Tree {
     pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         const NULL: Value = Value::Null;
         let mut value = value;
-        // A shared node may consist of another handle, but such a chain is never longer than the number of
-        // nodes.
+        // A shared node may consist of another handle. Such a chain is never longer than the number of nodes,
+        // unless it is a cycle.
         for _ in 0..=self.shared.len() {
             match value.untagged() {
                 Value::Shared(handle) => {
@@ -131,7 +131,8 @@ impl Tree {
         &NULL
     }
 
-    /// Returns the shared node of a handle for modification, or `None` if the tree has no such node.
+    /// Returns the shared node that a handle refers to, so that it can be modified, or `None` if the tree has
+    /// no such node.
     pub fn resolve_mut(&mut self, handle: SharedId) -> Option<&mut Value> {
         self.shared.get_mut(handle.0).map(|shared| &mut shared.value)
     }
@@ -235,7 +236,7 @@ impl Tree {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
-    /// the pointer. A list for its last part is allowed.
+    /// the pointer. Only a list that would contain the value itself may be missing.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("meta: {gain: 2.5}")?;
@@ -247,7 +248,7 @@ impl Tree {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
-    /// [`NotFound`](ReferenceError::NotFound) for the first missing node of the path.
+    /// [`NotFound`](ReferenceError::NotFound) if a node along the path is missing.
     pub fn check_parent(&self, pointer: &str) -> Result<()> {
         let needed = parents::needed(pointer, |parent| self.pointer(parent).is_some());
         let mut nearest = "";

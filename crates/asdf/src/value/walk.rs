@@ -16,7 +16,7 @@ impl<'a> Values<'a> {
         Self { stack: vec![value] }
     }
 
-    /// Visits a value and everything inside it next.
+    /// Inserts a value and everything inside it before the remaining values.
     pub(crate) fn enter(&mut self, value: &'a Value) {
         self.stack.push(value);
     }
@@ -39,7 +39,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// The values that [`Tree::walk_mut`] visits.
+/// Selects the values that [`Tree::walk_mut`] visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
     /// All values except keys.
@@ -57,8 +57,8 @@ impl Tree {
         Values { stack }
     }
 
-    /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` others. Returns
-    /// `None` for values in shared nodes, which have no unique pointer.
+    /// Returns a pointer to the value that [`walk_mut`](Self::walk_mut) visits after `count` other values.
+    /// Returns `None` for values in shared nodes, which have no unique pointer.
     pub(crate) fn pointer_of_visit(&self, which: Visit, mut count: usize) -> Option<String> {
         for (number, place) in self.places().enumerate() {
             let mut stack = vec![(place, String::new())];
@@ -96,8 +96,8 @@ impl Tree {
         None
     }
 
-    /// Calls a function with each value below the root and in shared nodes; the function may modify the
-    /// value.
+    /// Calls a function with each value below the root and in shared nodes, except keys. The function may
+    /// modify the value.
     pub(crate) fn walk_mut(
         &mut self,
         which: Visit,

@@ -10,7 +10,7 @@ use crate::yaml::edit::place::{
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{NodeStyle, YamlNode};
 
-/// Adds an entry after the others. Returns `None` if it cannot be inserted into the text.
+/// Adds an entry at the end of a mapping. Returns `None` if it cannot be inserted into the text.
 pub(super) fn entry(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -24,7 +24,7 @@ pub(super) fn entry(
     add(text, container, emission, &|fragment| fragment.entry(key))
 }
 
-/// Adds an item after the others. Returns `None` if it cannot be inserted into the text.
+/// Adds an item at the end of a list. Returns `None` if it cannot be inserted into the text.
 pub(super) fn item(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -40,8 +40,8 @@ pub(super) fn item(
     })
 }
 
-/// Adds the first entry or item to an empty collection. Outside brackets, the collection is then written like
-/// any other.
+/// Adds the first entry or item to an empty collection by rewriting the collection. Returns `None` if the
+/// collection has children, contains a comment, or is inside brackets.
 fn first(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -94,7 +94,7 @@ fn first(
     Ok(Some(text.replace(&slot, &new)))
 }
 
-/// Adds an entry or item to a collection that already has one, or is written in brackets.
+/// Adds an entry or item to a collection that has children or is written in brackets.
 fn add(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -116,8 +116,8 @@ fn add(
     Ok(Some(Splices::one(end..end, format!("{line_break}{blanks}{new}"))))
 }
 
-/// Like [`add`], for a collection in brackets. If the last child begins its line, the new one gets its own
-/// line.
+/// Like [`add`], for a collection in brackets. If the last child begins its own line, the new child gets its
+/// own line as well.
 fn in_brackets(
     text: &TreeText,
     container: YamlNode<'_>,
@@ -167,7 +167,7 @@ fn in_brackets(
         new.push_str(&" ".repeat(blanks));
         new.push_str(&emitted(blanks)?);
         let follows = skip(source, at);
-        // The comment ends its line, so the new text must end with a line break.
+        // The preceding comment extends to the end of its line, so the new text must end with a line break.
         if comment.is_some() && line_end(source, at) == at && follows == at {
             new.push_str(&line_break);
         }

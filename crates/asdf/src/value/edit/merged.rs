@@ -1,4 +1,4 @@
-//! Writing a tree with as much of an old text as possible: only the nodes that differ are rewritten.
+//! Writing a tree while keeping as much of an old text as possible: only nodes that differ are rewritten.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::yaml::edit::place::{Surroundings, WrittenChild, children, is_block, l
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{Document, NodeId, NodeKind, ParseOptions, YamlNode};
 
-/// A comparison of an old text with the tree that it will represent.
+/// A comparison of an old text with the tree that the new text will represent.
 struct Merge<'a> {
     old: &'a TreeText,
     splices: Splices,
@@ -31,11 +31,11 @@ enum Comparison {
 }
 
 impl TreeText {
-    /// Returns the text after replacing all nodes that differ from the given tree. Comments, quotes, order
-    /// and white space of all other nodes are preserved byte for byte.
+    /// Returns a copy of the text in which all nodes that differ from the given tree are replaced. Comments,
+    /// quotes, order and white space of all other nodes are preserved byte for byte.
     ///
-    /// Returns `None` if replacing nodes and adding entries before the first one of the root does not produce
-    /// the tree. The caller then has to write the tree without the old text.
+    /// Returns `None` if the tree cannot be produced by replacing nodes and adding entries at the beginning of
+    /// the root. The caller then has to write the tree without the old text.
     pub(crate) fn merged(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Option<Self>> {
         let mut text = Vec::new();
         emit(tree, arrays, &mut text)?;
@@ -77,7 +77,7 @@ impl TreeText {
 }
 
 impl<'a> Merge<'a> {
-    /// Compares the roots, which must be mappings. The new one may have additional entries at the beginning.
+    /// Compares the roots, which must be mappings. The new root may have additional entries at the beginning.
     fn root(&mut self, new: YamlNode<'a>) -> Result<bool> {
         let old = self.old.document().root();
         let is_mapping = |root: YamlNode<'_>| root.kind() == NodeKind::Mapping;
@@ -155,7 +155,8 @@ impl<'a> Merge<'a> {
         if has_same_numbers.is_some() { Comparison::Same } else { Comparison::Children }
     }
 
-    /// Replaces the tag of a collection if it has changed. Returns `false` if there is no tag to replace.
+    /// Replaces the tag of a collection if it has changed. Returns `false` if the old or the new collection has
+    /// no tag.
     fn tag(&mut self, old: YamlNode<'a>, new: YamlNode<'a>) -> bool {
         if old.tag() == new.tag() {
             return true;
@@ -185,8 +186,8 @@ impl<'a> Merge<'a> {
         Ok(true)
     }
 
-    /// Inserts the first `count` entries of the new root before the first entry of the old one and its
-    /// comments.
+    /// Inserts the first `count` entries of the new root at the beginning of the old root, before any comments
+    /// of its first entry.
     fn add_first(&mut self, old: YamlNode<'a>, new: YamlNode<'a>, count: usize) -> Result<bool> {
         let Some(first) = old.keys().next() else { return Ok(false) };
         let (text, comments) = (self.old.text(), first.comments().before);

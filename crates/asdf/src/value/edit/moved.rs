@@ -1,5 +1,5 @@
 //! Moving anchored nodes: if a node is removed while aliases still refer to it, its text moves to the first
-//! of them.
+//! such alias.
 //!
 //! ```text
 //! a: &x {p: 1}          a: 5
@@ -36,8 +36,8 @@ pub(super) struct MovedNodes<'a> {
 }
 
 impl<'a> MovedNodes<'a> {
-    /// Adds the replacements that keep all aliases valid. Returns the number of nodes that move, or `None` if
-    /// the text has an unexpected form.
+    /// Adds the replacements that keep all aliases valid. Returns the number of nodes that move, or `None` if a
+    /// node cannot be written at its new position.
     pub(super) fn splices(
         tree: &'a TreeText,
         removed: &'a [Range<usize>],
@@ -78,7 +78,7 @@ impl<'a> MovedNodes<'a> {
             MovedText::Rewritten => None,
         };
         let Some(slot) = WrittenChild::of(text, alias) else {
-            // The alias is a key, which must fit on one line.
+            // The alias is a key, so the node must fit on one line.
             let node = as_written.filter(|node| !node.contains(['\n', '\r']))?;
             return Some(Splices::one(range(alias.span()), node));
         };
@@ -92,7 +92,8 @@ impl<'a> MovedNodes<'a> {
         Some(self.tree.replace(&slot, &node))
     }
 
-    /// Returns the text of a node if it has the same meaning at another position.
+    /// Returns the original text of a node, or `None` if the text would have a different meaning at another
+    /// position.
     fn as_written(&self, target: YamlNode<'_>) -> Option<String> {
         let span = range(target.span());
         let document = self.tree.document();
@@ -112,7 +113,7 @@ impl<'a> MovedNodes<'a> {
         (!is_placed_inside && !is_dangling).then(|| text.trim_end_matches(['\n', '\r']).to_owned())
     }
 
-    /// Returns the number of columns by which the lines of a node move.
+    /// Returns the number of columns by which to shift the lines of a node when it moves.
     fn shift(&self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<isize> {
         let text = self.tree.text();
         let from = WrittenChild::of(text, target.mention())?;
@@ -120,7 +121,8 @@ impl<'a> MovedNodes<'a> {
             return Some(0);
         }
         let (before, after) = (from.around.indent?, slot.around.indent?);
-        // A list may begin in the same column as its key, but not in that of its dash.
+        // A list that begins in the same column as its key must be indented if it becomes an item of another
+        // list.
         let stays = target.style() == NodeStyle::Block
             && column(text, range(target.content_span()).start) == before
             && slot.container.kind() == NodeKind::Sequence;
@@ -129,7 +131,7 @@ impl<'a> MovedNodes<'a> {
     }
 
     /// Returns new text for a node. Nested nodes that are defined elsewhere become aliases; all others move
-    /// along with it.
+    /// along with the node.
     fn anew(&mut self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<String> {
         let (tree, anchors) = Tree::from_node_with_anchors(target).ok()?;
         let known: HashMap<usize, (String, bool)> = anchors

@@ -1,5 +1,5 @@
-//! Editing the text of a tree. Each edit replaces parts of the text, and is verified to change nothing else
-//! before it takes effect.
+//! Editing the text of a tree. Each edit replaces parts of the text. Before it takes effect, it is verified to
+//! change nothing else in the tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub struct TreeText {
 pub(super) struct Emission<'a> {
     pub(super) tree: &'a Tree,
     pub(super) arrays: &'a dyn Arrays,
-    /// See [`Fragment::known`].
+    /// The anchors of shared nodes; see [`Fragment::known`].
     pub(super) known: HashMap<usize, (String, bool)>,
 }
 
@@ -118,7 +118,7 @@ impl TreeText {
     }
 
     /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
-    /// the pointer. A list for its last part is allowed.
+    /// the pointer. Only a list that would contain the value itself may be missing.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
@@ -215,7 +215,7 @@ impl TreeText {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);
         let (indexes, width) = match target.place {
-            // An item of an ordered mapping must not remain without its entry.
+            // An item of an ordered mapping contains only this entry, so remove the item.
             Place::Entries(all) => target.member_of.map_or((all, 2), |(_, item)| (vec![item], 1)),
             Place::Item(index) => (vec![index], 1),
             _ => return Err(impossible(pointer)),
@@ -304,7 +304,7 @@ impl TreeText {
         WrittenChild::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
     }
 
-    /// Applies replacements. Returns the new text if they have the expected effect and no other.
+    /// Applies replacements and returns the new text. Fails unless they have the expected effect and no other.
     fn edited(
         &self,
         pointer: &str,
@@ -337,7 +337,8 @@ impl TreeText {
         Err(impossible(pointer))
     }
 
-    /// Returns the text of a value in the position of a child: everything after the indicator.
+    /// Returns the text of a value as it would be written in place of a child, including the space or line
+    /// break after the key or dash.
     pub(super) fn emitted_in(
         &self,
         slot: &WrittenChild<'_>,
@@ -376,12 +377,12 @@ impl TreeText {
         }
     }
 
-    /// Replaces a value by new text, which includes everything after the indicator.
+    /// Replaces a value with new text, which includes the space or line break after the key or dash.
     pub(super) fn replace(&self, slot: &WrittenChild<'_>, new: &str) -> Splices {
         replace::value(&self.text, slot, new)
     }
 
-    /// Converts a text to the style of line breaks used in the tree.
+    /// Converts the line breaks in a text to the kind that the tree uses.
     pub(super) fn with_line_breaks(&self, text: String) -> String {
         let first = self.text.find('\n').unwrap_or_default();
         let has_returns = first > 0 && self.text.as_bytes().get(first - 1) == Some(&b'\r');
@@ -408,9 +409,8 @@ impl TreeText {
 
     /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// Uses the caller's limits, but the scalar rules that `emit` writes for. Under the caller's
-    /// scalar rules, the comparison would overlook scalars that `emit`'s rules read as another
-    /// type.
+    /// Uses the caller's limits, but not the caller's scalar rules. They could hide scalars that read as
+    /// another type under the rules that `emit` writes for.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();
         let mut listed = tree.clone();
@@ -427,7 +427,7 @@ impl TreeText {
     }
 }
 
-/// Returns the only item of a sequence.
+/// Returns the only item of the root.
 fn only(document: &Document) -> YamlNode<'_> {
     document.root().at(0).unwrap_or_else(|| document.root())
 }

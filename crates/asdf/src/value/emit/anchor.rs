@@ -1,9 +1,9 @@
-//! Anchors: the names of nodes that occur in several positions.
+//! Anchors, which name nodes that occur in several positions.
 
 use crate::value::walk::Values;
 use crate::value::{Tree, Value};
 
-/// Returns `true` for an anchor name that a writer generated: `id001`.
+/// Returns `true` if a writer generated the name of the anchor, such as `id001`.
 pub(crate) fn is_made_up_anchor(name: &str) -> bool {
     name.strip_prefix("id")
         .is_some_and(|number| number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -14,13 +14,13 @@ pub(crate) fn is_made_up_anchor(name: &str) -> bool {
 pub(super) enum Anchor {
     /// The node occurs only once and needs no anchor.
     None,
-    /// The anchor has not been written yet. The name is given if it is not generated.
+    /// The anchor has not been written yet. Without a name, one will be generated.
     Planned(Option<String>),
     /// The anchor has been written with this name.
     Written(String),
 }
 
-/// Returns the anchor state of each shared node. Nodes need an anchor if they occur more than once, or have a
+/// Returns the anchor state of each shared node. A node needs an anchor if it occurs more than once or has a
 /// name.
 pub(super) fn anchors(tree: &Tree) -> Vec<Anchor> {
     let mut counts = vec![0_usize; tree.shared().len()];

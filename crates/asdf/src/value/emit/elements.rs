@@ -1,4 +1,4 @@
-//! Arrays as nodes of the tree: their keys, and their elements if they are written inline.
+//! Arrays as nodes of the tree: their keys and, if written inline, their elements.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub(crate) const COMPLEX_TAG: &str = "tag:stsci.edu:asdf/core/complex-1.0.0";
 /// The range of integers that the standard allows as literals.
 pub(crate) const LITERALS: RangeInclusive<i128> = -((1 << 63) - 2)..=(1 << 63) - 1;
 
-/// An array as a mapping.
+/// An array represented as a mapping.
 pub(crate) struct ArrayNode {
     pub(crate) tag: String,
-    /// The entries in order, without `data` and `mask`. Unless the elements are inline, the first key is
+    /// The entries in order, except `data` and `mask`. Unless the elements are inline, the first key is
     /// `source`.
     pub(crate) entries: Vec<(&'static str, Value)>,
     /// The elements, if they are written inline.
@@ -59,8 +59,8 @@ fn numbers(numbers: &[u64]) -> Value {
     numbers.to_vec().into()
 }
 
-/// Returns the byte order of an array: that of its elements, or `big` for records and wherever the byte order
-/// has no meaning, like the reference implementation.
+/// Returns the byte order that the reference implementation would write for an array: that of its elements if
+/// they have more than one byte, the native order for integers of one byte, and `big` for everything else.
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
@@ -75,8 +75,8 @@ pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     if endian == Endian::Big { "big" } else { "little" }
 }
 
-/// Returns a datatype as represented in the tree. `with_order` adds the byte order of record fields, which
-/// stored elements need.
+/// Returns a datatype as represented in the tree. `with_order` adds the byte order of record fields, which is
+/// needed for elements in a block.
 pub(crate) fn datatype(datatype: &Datatype, with_order: bool) -> Value {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_type(*scalar),
@@ -106,10 +106,10 @@ fn scalar_type(scalar: ScalarType) -> Value {
     }
 }
 
-/// The elements of an inline array, or the part of them at given indices along the first axes.
+/// The elements of an inline array, or a part of them, selected by indices along the first axes.
 #[derive(Clone)]
 pub(crate) struct Elements {
-    /// The elements in C order, packed and in little-endian byte order.
+    /// The bytes of the elements in C order, packed and little-endian.
     bytes: Bytes,
     datatype: Arc<Datatype>,
     shape: Arc<[u64]>,
@@ -133,8 +133,8 @@ impl Elements {
         Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
     }
 
-    /// Returns `true` if the reference implementation can read the elements back: there are no lists inside
-    /// records, and all integers are in the range of literals.
+    /// Returns `true` if the reference implementation can read the elements back: no record contains a list,
+    /// and all integers are in the range of literals.
     pub(crate) fn are_literals(&self) -> bool {
         let is_flat =
             |field: &Field| field.shape().is_empty() && field.datatype().as_scalar().is_some();
@@ -148,12 +148,12 @@ impl Elements {
             })
     }
 
-    /// Returns the element, if there is only one.
+    /// Returns the element if no axis remains.
     pub(crate) fn scalar(&self) -> Option<Value> {
         (self.axis == self.shape.len()).then(|| value(&self.datatype, &self.bytes))?
     }
 
-    /// Returns `true` if the elements are scalars along a single axis.
+    /// Returns `true` if a single axis remains and the elements are scalars.
     pub(crate) fn is_row(&self) -> bool {
         self.axis + 1 == self.shape.len() && self.datatype.as_scalar().is_some()
     }
@@ -209,8 +209,9 @@ fn has_text(datatype: &Datatype) -> bool {
     }
 }
 
-/// Returns the value of an element; for a record, a list of its fields. Records nest at most
-/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. Returns `None` if the bytes are not text.
+/// Returns the value of an element. A record becomes a list of its fields; records nest at most
+/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. Returns `None` if bytes that should be text are
+/// not.
 fn value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_value(*scalar, bytes),

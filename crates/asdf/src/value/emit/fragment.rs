@@ -1,4 +1,4 @@
-//! Writing part of a tree for insertion into an existing text: a mapping entry, a list item, or what follows
+//! Writing part of a tree for insertion into an existing text: a mapping entry, a list item, or the text after
 //! a key or dash.
 
 use std::collections::{HashMap, HashSet};
@@ -12,20 +12,20 @@ use crate::value::{Tree, Value};
 pub(crate) struct Fragment<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) arrays: &'a dyn Arrays,
-    /// The column of the innermost surrounding collection that is not in brackets.
+    /// The column of the innermost enclosing collection that is not in brackets.
     pub(crate) indent: Option<usize>,
     pub(crate) in_flow: bool,
     /// The column at which the text will begin.
     pub(crate) column: usize,
-    /// True if only indentation and indicators precede the text on its line.
+    /// Whether only indentation and indicators precede the text on its line.
     pub(crate) begins_line: bool,
     /// Two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!` stands for
     /// those of YAML.
     pub(crate) handles: (bool, bool),
-    /// The names of all anchors in the text.
+    /// The names of all anchors in the text, which new anchors must not have.
     pub(crate) taken: HashSet<String>,
-    /// The anchors of shared nodes, by index: the name, and whether the text already contains the
-    /// node.
+    /// The anchors of shared nodes by the index of the node: the name, and whether the text already contains
+    /// the node.
     pub(crate) known: HashMap<usize, (String, bool)>,
 }
 
@@ -35,7 +35,8 @@ impl Fragment<'_> {
         self.emit(false, |emitter, root| emitter.all_of(root, Role::Value))
     }
 
-    /// Returns everything that follows a dash, including the space before it, which is absent in brackets.
+    /// Returns everything that follows a dash, including the space before it. In brackets, there is no dash and
+    /// no space.
     pub(crate) fn item(&self) -> Result<String> {
         self.emit(self.in_flow, |emitter, root| emitter.all_of(root, Role::Item))
     }

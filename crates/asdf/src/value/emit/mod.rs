@@ -30,15 +30,15 @@ const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
 /// Maximum length in bytes of a key on the same line as its value.
 const MAX_SIMPLE_KEY: usize = 128;
-/// Amount of text in bytes that is collected before it is written.
+/// Number of bytes of text to collect before they are written.
 const BUFFER: usize = 64 << 10;
 
-/// The prefix that the handle `!` stands for.
+/// The prefix of tags that begin with the handle `!`.
 pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
-/// The prefix that the handle `!!` stands for.
+/// The prefix of tags that begin with the handle `!!`.
 pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 
-/// Returns `true` if the elements of an array can be written inline such that all readers understand them.
+/// Returns `true` if the elements of an array can be written inline in a form that all readers understand.
 pub(crate) fn is_inline(array: &crate::value::Array) -> bool {
     !array.shape().is_empty()
         && elements::Elements::new(array).is_ok_and(|elements| elements.are_literals())
@@ -60,13 +60,13 @@ pub(crate) fn time_value(text: &str) -> crate::value::Value {
     }
 }
 
-/// Converts arrays to nodes, as required by the destination of the tree.
+/// Converts arrays to nodes, either with their elements or with references to blocks.
 pub(crate) trait Arrays {
-    /// Returns the entries of an array in a block, or its elements.
+    /// Returns the node of an array: its entries if it is in a block, otherwise also its elements.
     fn node(&self, array: &Array) -> Result<ArrayNode>;
 }
 
-/// Writes all arrays inline, because there is no file.
+/// Writes all arrays inline, because there are no blocks.
 pub(crate) struct NoArrays;
 
 impl Arrays for NoArrays {
@@ -101,7 +101,7 @@ pub(crate) fn wants_brackets<'v>(
     })
 }
 
-/// Something to write.
+/// A value or the elements of an array, to be written as a node.
 pub(super) enum Item<'a> {
     Borrowed(&'a Value),
     Owned(Value),
@@ -137,7 +137,7 @@ pub(super) struct Emitter<'a, 'w> {
     tree: &'a Tree,
     arrays: &'a dyn Arrays,
     anchors: Vec<Anchor>,
-    /// Names that new anchors must not have.
+    /// Anchor names that must not be generated, because they are in use.
     pub(super) taken: HashSet<String>,
     /// Two flags: whether the handle `!` stands for the tags of ASDF, and whether `!!` stands for
     /// those of YAML.
@@ -175,7 +175,8 @@ impl<'a, 'w> Emitter<'a, 'w> {
 }
 
 impl<'a> Emitter<'a, '_> {
-    /// Writes the next child of the innermost collection, or its end.
+    /// Writes the next child of the innermost open collection, or closes the collection if there are no more
+    /// children.
     fn step(&mut self) -> Result<()> {
         if self.text.buffer.len() >= BUFFER {
             self.out.write_all(self.text.buffer.as_bytes())?;
@@ -215,7 +216,7 @@ impl<'a> Emitter<'a, '_> {
         let (is_simple, is_alias) = self.simple_key(&key);
         if is_simple {
             self.node(key, Role::Key)?;
-            // Separate the colon from an alias, because it could be part of its name.
+            // Put a space between an alias and the colon, which could otherwise be part of its name.
             self.text.indicator(":", is_alias);
         } else if self.flow_level > 0 {
             self.text.indicator("?", true);
@@ -233,8 +234,8 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Returns two flags for a key: whether it is on the same line as its value, and whether it is
-    /// an alias.
+    /// Returns two flags for a key: whether it can be on the same line as its value, and whether it is an
+    /// alias.
     fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
         let value = match key {
             Item::Borrowed(value) => value,
@@ -374,7 +375,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Writes the elements of an array along its first remaining axis.
+    /// Writes the elements of an array as a list along their first remaining axis.
     fn elements(&mut self, elements: Elements, role: Role) -> Result<()> {
         if let Some(value) = elements.scalar() {
             return self.owned(value, role);
@@ -480,7 +481,7 @@ impl<'a> Emitter<'a, '_> {
                 let style = default_style(text, place);
                 self.text.scalar(text, style, place);
             }
-            // Empty plain text means null.
+            // An empty plain scalar means null.
             Value::ScalarText(written)
                 if written.text().is_empty()
                     && written.style() == NodeStyle::Plain
@@ -500,7 +501,7 @@ impl<'a> Emitter<'a, '_> {
                 );
             }
             Value::Binary(bytes) => self.binary(bytes, place, is_tagged),
-            // Not all readers support colons in plain scalars inside brackets.
+            // Not all readers accept colons in plain scalars inside brackets.
             Value::DateTime(_) if in_flow && !is_tagged => {
                 self.text.blank();
                 self.text.put("!!timestamp");

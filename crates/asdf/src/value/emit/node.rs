@@ -1,7 +1,7 @@
-//! Writing part of the tree as a separate YAML document.
+//! Writing a node of the tree as a separate YAML document.
 //!
-//! The text reads back as the same nodes: tags, anchors, aliases and merge keys are preserved, and styles in
-//! most cases. Comments are omitted.
+//! When read back, the text results in the same nodes: tags, anchors, aliases and merge keys are preserved, and
+//! styles in most cases. Comments are omitted.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::tree::Node;
 use crate::value::Tree;
 
 impl Node<'_> {
-    /// Writes the node and everything below it as a YAML document. For the root, this is the original text of
+    /// Writes the node and everything below it as a YAML document. The root is written as the original text of
     /// the file.
     ///
     /// ```
@@ -45,7 +45,7 @@ mod tests {
         text: |\n    two\n    lines\n  empty:\n  self: &s [*s]\n  tag: !local {? 1 : \"a\\u2028\"}\n";
 
     #[test]
-    fn a_part_of_the_tree_reads_back_as_the_same_nodes() {
+    fn part_of_a_tree_reads_back_as_the_same_nodes() {
         let file = Asdf::from_bytes(format!("#ASDF 1.0.0\n{TREE}...\n")).unwrap();
         let mut text = Vec::new();
         file.tree().unwrap().get("x").unwrap().write_yaml(&mut text).unwrap();
