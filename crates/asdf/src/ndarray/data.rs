@@ -1,4 +1,4 @@
-//! The bytes of an array, in a block or in memory. They can only be read after verification.
+//! The bytes of an array, in a block or in memory. They can only be read after the block has been verified.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::file::blocks::Block;
 /// The location of an array's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum ArrayData<'a> {
-    /// In a block of the array's own file or of an external one.
+    /// In a block, either of the file that contains the array or of an external file.
     Block { block: Block<'a>, other: Option<&'a Asdf> },
     /// In memory: the elements of an inline array.
     Memory(Bytes),
@@ -37,7 +37,7 @@ impl ArrayData<'_> {
 pub(crate) struct StoredArray<'a>(Array<VerifiedData<'a>>);
 
 impl<'a> StoredArray<'a> {
-    /// Combines data with the type and layout of the elements in it, without reading anything.
+    /// Combines data with the type of the elements and their layout in the data. Nothing is read.
     pub(crate) fn new(
         data: ArrayData<'a>,
         datatype: impl Into<Arc<Datatype>>,
@@ -51,7 +51,7 @@ impl<'a> StoredArray<'a> {
         &self.0.data().0
     }
 
-    /// Returns the size in bytes of the data that contains the elements.
+    /// Returns the size in bytes of the data in which the elements are stored.
     pub(super) fn data_len(&self) -> Result<u64> {
         self.data().len()
     }
@@ -105,7 +105,7 @@ impl<'a> StoredArray<'a> {
                 ArrayData::Block { block, .. } if !block.is_compressed() => {
                     block.verified_range()?;
                 }
-                // Decoding a block verifies its checksum.
+                // No separate verification is needed, because decoding a block verifies its checksum.
                 _ => {}
             }
         }

@@ -33,13 +33,13 @@ const NUMERIC: [(&str, ScalarKind, u64); 14] = [
     ("bool8", ScalarKind::Bool, 1),
 ];
 
-/// Returns the type with this name in the tree. Text types are not included, because they need a length.
+/// Returns the type with this name in the tree. Text types cannot be found by name, because they need a length.
 pub(crate) fn from_name(name: &str, endian: Endian) -> Option<ScalarType> {
     let (_, kind, size) = NUMERIC.iter().find(|(known, ..)| *known == name)?;
     ScalarType::new(*kind, *size, endian).ok()
 }
 
-/// Returns the type `[ascii, n]` or `[ucs4, n]`. Returns `None` if its size is not below 2^63 bytes.
+/// Returns the type `[ascii, n]` or `[ucs4, n]`, or `None` if its size is not below 2^63 bytes.
 pub(crate) fn text(kind: ScalarKind, length: u64, endian: Endian) -> Option<ScalarType> {
     let width = if kind == ScalarKind::Unicode { 4 } else { 1 };
     ScalarType::new(kind, length.checked_mul(width)?, endian).ok()
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_each_datatype_leads_to_the_same_datatype() {
+    fn the_name_of_a_datatype_is_parsed_to_the_same_datatype() {
         for (name, kind, size) in NUMERIC {
             let scalar = from_name(name, Endian::Big).unwrap();
             assert_eq!((scalar.kind(), scalar.size()), (kind, size));

@@ -2,13 +2,13 @@
 //!
 //! | `mask` | masked elements |
 //! |---|---|
-//! | a number | those equal to it, after conversion to the array's type; NaN masks all NaNs |
-//! | a complex number | likewise |
-//! | an array | those for which it is nonzero, after broadcasting to the array's shape |
+//! | a number | elements equal to the number, after converting it to the array's type; NaN masks all NaNs |
+//! | a complex number | elements equal to the number, as above |
+//! | an array | elements for which it is nonzero, after broadcasting it to the shape of the masked array |
 //! | none, but inline data with `null` | the nulls |
 //!
-//! If inline data contains `null` and there is also a mask, elements selected by either are masked, as in
-//! numpy: Python writes masked arrays this way.
+//! If inline data contains `null` and there is also a mask, an element is masked if either of them masks it, as
+//! in numpy. Python writes masked arrays in this form.
 //!
 //! The mask of a mask is ignored, so an array may be its own mask.
 
@@ -66,7 +66,8 @@ impl<'a> Mask<'a> {
         })
     }
 
-    /// Returns the mask for a field of records: it applies to all elements of the field.
+    /// Returns the mask for a field of records, whose elements have the given shape. If a record is masked, all
+    /// elements of its field are.
     pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {
@@ -85,7 +86,7 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// Returns whether each element of `array` is masked, or `None` if there is no mask.
+    /// For each element of `array`, returns whether it is masked. Returns `None` if there is no mask.
     pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
             Self::None => Ok(None),
@@ -104,12 +105,12 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// Returns whether each element of a numeric array is nonzero.
+/// For each element of a numeric array, returns whether it is nonzero.
 fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
     let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
     if is_float(scalar) {
-        // Clear the sign, which is the first bit, because minus zero is zero.
+        // Clear the sign, which is the first bit, because minus zero is equal to zero.
         bytes.iter_mut().step_by(scalar.component_width()).for_each(|byte| *byte &= 0x7f);
     }
     let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX).max(1);
@@ -120,12 +121,12 @@ fn is_float(scalar: ScalarType) -> bool {
     matches!(scalar.kind(), ScalarKind::Float | ScalarKind::Complex)
 }
 
-/// Returns whether each element is equal to a value.
+/// For each element, returns whether it is equal to a value.
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
     match (value, scalar.kind()) {
         (_, ScalarKind::Bool | ScalarKind::Int | ScalarKind::Uint) => {
-            // If the value is not an integer, no element is equal to it.
+            // `None` means that the value is not an integer, so no element is equal to it.
             let value = value.to_int();
             where_number(array, scalar, |element| value.is_some() && element.to_int() == value)
         }
@@ -144,7 +145,7 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     }
 }
 
-/// Returns whether each element satisfies a condition.
+/// For each element, returns whether it satisfies a condition.
 fn where_number(
     array: &NdArray<'_>,
     scalar: ScalarType,

@@ -37,7 +37,7 @@ pub use num_complex::Complex;
 use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
-/// Errors about arrays, with the position of the affected node.
+/// Creating errors about arrays, with the position of the affected node.
 impl YamlNode<'_> {
     pub(crate) fn array_error(self, kind: ArrayError) -> Error {
         let position = self.position();
@@ -49,7 +49,7 @@ impl YamlNode<'_> {
         self.array_error(ArrayError::Invalid { key, message: message.into() })
     }
 
-    /// Converts an error about the elements of an array, whose datatype is given if it is known.
+    /// Converts an error about the elements of an array. The error names `datatype`, if it is known.
     pub(crate) fn elements_error(
         self,
         error: binio::array::ElementsError,

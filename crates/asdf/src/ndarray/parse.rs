@@ -11,7 +11,7 @@
 //! mask: -999.0              # masked elements: a value, or an array
 //! ```
 //!
-//! Inline arrays have `data`, which is a nested sequence, instead of `source`; a plain sequence is an
+//! Inline arrays have the key `data`, with a nested sequence, instead of `source`. A plain sequence is an
 //! abbreviation for `{data: [..]}`.
 
 use binio::Endian;
@@ -31,10 +31,9 @@ const MAX_FIELDS: usize = 65_536;
 /// The declared shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Whether the shape begins with an additional open dimension, `'*'`, whose length depends on the size of
-    /// the block.
+    /// Whether the first dimension is open (`'*'`), so that its length depends on the size of the block.
     pub(crate) streamed: bool,
-    /// The other dimensions, outermost first.
+    /// The lengths of the other dimensions, outermost first.
     pub(crate) dimensions: Vec<u64>,
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct ArrayHeader<'a> {
     pub(crate) mask: Option<YamlNode<'a>>,
 }
 
-/// The values for the keys of an array.
+/// The values of the keys of an ndarray node.
 #[derive(Default)]
 struct ArrayKeys<'a> {
     source: Option<YamlNode<'a>>,
@@ -131,7 +130,7 @@ impl<'a> ArrayHeader<'a> {
         };
         let is_inline = matches!(source, Source::Inline(_));
         let declared = present(given.byteorder).map(parse_byteorder).transpose()?;
-        // Inline numbers are not stored as bytes, so any byte order will do.
+        // Inline numbers are not stored as bytes, so the choice of a byte order has no effect.
         let byteorder = declared.or(is_inline.then_some(Endian::Little));
         let datatype = present(given.datatype)
             .map(|node| DatatypeParser { fields: 0 }.parse(node, byteorder, 0))
@@ -195,7 +194,7 @@ fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     })
 }
 
-/// Returns the items of a list with one number per dimension.
+/// Returns the items of a list that contains one number per dimension.
 fn dimensions<'a>(
     node: YamlNode<'a>,
     key: &'static str,
@@ -238,19 +237,21 @@ fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     })
 }
 
-/// Parses a datatype on its own.
+/// Parses a datatype that does not belong to an array.
 #[cfg(feature = "schema")]
 pub(crate) fn parse_datatype(node: YamlNode<'_>) -> Result<Datatype> {
     DatatypeParser { fields: 0 }.parse(node, Some(Endian::Little), 0)
 }
 
-/// Parses datatypes and limits the number of fields, because a few aliases can expand to a huge number.
+/// A parser for datatypes that limits the number of fields, because a few aliases can expand to a huge number
+/// of them.
 struct DatatypeParser {
     fields: usize,
 }
 
 impl DatatypeParser {
-    /// Parses a datatype. `byteorder` is that of the enclosing type, or `None` if it is not declared.
+    /// Parses a datatype. `byteorder` is the byte order of the enclosing type, or `None` if that type does not
+    /// declare one.
     fn parse(
         &mut self,
         node: YamlNode<'_>,
@@ -346,7 +347,7 @@ fn unknown_name(node: YamlNode<'_>) -> String {
     }
 }
 
-/// Parses `[ascii, 5]` or `[ucs4, 5]`. Returns `None` for any other list, which is a record.
+/// Parses `[ascii, 5]` or `[ucs4, 5]`. Returns `None` for any other list, which is then parsed as a record.
 fn parse_string_type(node: YamlNode<'_>, endian: Endian) -> Result<Option<ScalarType>> {
     let (2, Some(name), Some(length)) = (node.len(), node.at(0), node.at(1)) else {
         return Ok(None);
@@ -485,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_a_name_and_an_integer_is_a_string_type() {
+    fn a_list_of_a_text_type_and_an_integer_is_a_string_type() {
         assert_eq!(datatype("[ascii, 5]"), Datatype::parse("|S5").unwrap());
         assert_eq!(datatype("[ucs4, 0]"), Datatype::parse("<U0").unwrap());
         assert_eq!(datatype("[ascii, 1099511627776]").itemsize(), 1 << 40);

@@ -9,7 +9,7 @@ use crate::yaml::YamlNode;
 pub(crate) enum Source<'a> {
     /// In a block of this file.
     Block(BlockRef),
-    /// In the first block of the file with this URI, which has no fragment. An empty URI refers to this file.
+    /// In the first block of the file with this URI, which has no fragment. An empty URI means this file.
     File(&'a str),
     /// In the tree.
     Inline(YamlNode<'a>),
@@ -35,19 +35,20 @@ impl<'a> From<&'a str> for Source<'a> {
     }
 }
 
-/// Returns `true` if the tag is that of an array, in a version known to this crate.
+/// Returns `true` if the tag is an ndarray tag in a version known to this crate.
 pub(crate) fn is_ndarray_tag(tag: Option<&str>) -> bool {
     tag.and_then(tag::core_name) == Some("ndarray")
 }
 
-/// Recognition of arrays by the tags of their nodes.
+/// Recognising arrays by the tags of their nodes.
 impl<'a> YamlNode<'a> {
-    /// Returns the name of the tag if it belongs to the core schemas and its version is known to this crate.
+    /// Returns the name in the tag if the tag belongs to the core schemas and its version is known to this
+    /// crate.
     pub(crate) fn core_name(self) -> Option<&'a str> {
         self.tag().and_then(tag::core_name)
     }
 
-    /// Returns `true` if the tag of the node is that of an array.
+    /// Returns `true` if the node has an ndarray tag in a version known to this crate.
     pub(crate) fn is_ndarray(self) -> bool {
         is_ndarray_tag(self.tag())
     }

@@ -1,4 +1,4 @@
-//! Arrays in a file: type, shape, views of parts, and reading elements.
+//! Arrays in a file: their types and shapes, views of parts of them, and reading their elements.
 
 use std::io::Write;
 use std::ops::Range;
@@ -18,8 +18,8 @@ use crate::yaml::YamlNode;
 
 /// An array in a file: its type, its shape, and the location of its elements.
 ///
-/// It is a view: creating one, [slicing](Self::slice) it and accessing a [field](Self::field) do not read
-/// elements. The result of slicing can be sliced again. The mask is preserved.
+/// An `NdArray` is a view: creating or [slicing](Self::slice) it and accessing a [field](Self::field) do not
+/// read elements. The result of slicing can be sliced again. The mask is preserved.
 ///
 /// See the schema `core/ndarray` of the ASDF standard.
 ///
@@ -44,7 +44,7 @@ pub struct NdArray<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Origin<'a> {
-    /// A block of the file that holds the array.
+    /// A block of the file that contains the array.
     Block(Block<'a>),
     /// A block of an external file.
     External(&'a Asdf, Block<'a>),
@@ -56,7 +56,7 @@ pub enum Origin<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Masked<T> {
-    /// All elements in C order. Masked elements have their stored values.
+    /// All elements in C order. Masked elements have their original values.
     pub values: Vec<T>,
     /// Whether each element is masked, or `None` if the array has no mask.
     pub mask: Option<Vec<bool>>,
@@ -68,7 +68,7 @@ impl<'a> NdArray<'a> {
         self.array.datatype()
     }
 
-    /// Returns the lengths of the dimensions, outermost first. Empty for a single element.
+    /// Returns the lengths of the dimensions, outermost first. A single element has no dimensions.
     pub fn shape(&self) -> &[u64] {
         self.layout().shape()
     }
@@ -164,9 +164,9 @@ impl<'a> NdArray<'a> {
         Ok(Self { mask: self.mask.for_field(array.layout().shape()), array, node: self.node })
     }
 
-    /// Returns the elements in C order. They are not copied if they are in memory (mapped, loaded or decoded)
-    /// as an aligned contiguous range in native byte order; otherwise, they are read in one pass. The mask is
-    /// ignored.
+    /// Returns the elements in C order. They are not copied if they are already in memory (mapped, loaded or
+    /// decoded) as an aligned contiguous range in native byte order. Otherwise, they are read in one pass. The
+    /// mask is ignored.
     ///
     /// ```
     /// use asdf::value::Array;
@@ -184,7 +184,7 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read), except that elements that need not be copied are not limited.
+    /// Same as [`read`](Self::read), except that the limit does not apply to elements that need not be copied.
     pub fn view<T: Element>(&self) -> Result<Elements<T>> {
         self.read_by(Array::view)
     }
@@ -269,9 +269,9 @@ impl<'a> NdArray<'a> {
         self.read_by(|array| array.read_bytes_into(out, order, numbers))
     }
 
-    /// Returns the bytes from the first to the last element, with the layout of the elements in them. If the
-    /// bytes are in memory, they are shared with the file or its decoded block, otherwise they are read. This
-    /// is useful for code that handles strides itself, such as numpy.
+    /// Returns the bytes from the first to the last element, and the layout of the elements in these bytes. If
+    /// the bytes are in memory, they are shared with the file or its decoded block; otherwise, they are read.
+    /// This is useful for code that handles strides itself, such as numpy.
     ///
     /// ```
     /// # let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -285,7 +285,8 @@ impl<'a> NdArray<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), except that bytes that need not be copied are not limited.
+    /// Same as [`read_bytes`](Self::read_bytes), except that the limit does not apply to bytes that need not be
+    /// copied.
     pub fn shared_bytes(&self) -> Result<(Bytes, Strided)> {
         let layout = self.layout();
         let extent = layout.extent();
@@ -306,19 +307,19 @@ impl<'a> NdArray<'a> {
         Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
-    /// Evaluates the mask: returns for each element, in C order, whether it is masked, or `None` if the array
-    /// has no mask.
+    /// Evaluates the mask. For each element, in C order, returns whether it is masked. Returns `None` if the
+    /// array has no mask.
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes), for the array or for the array that masks it. Also fails with
-    /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is a number
-    /// but the elements are not, or if it is complex but the elements are real.
+    /// Same as [`read_bytes`](Self::read_bytes), for the array or for the array that is its mask. Also fails
+    /// with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Mask`](ArrayError::Mask) if the mask is a
+    /// number but the elements are not numbers, or if the mask is a complex number but the elements are real.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
     }
 
-    /// Returns the [mask](Self::mask) of a masked array as an array.
+    /// Returns the [mask](Self::mask) of a masked array as an array of booleans.
     pub(crate) fn mask_array(&self) -> Result<Self> {
         let mask = self.mask()?.unwrap_or_default();
         let bytes: Vec<u8> = mask.into_iter().map(u8::from).collect();
@@ -332,8 +333,8 @@ impl<'a> NdArray<'a> {
         Ok(Self { array, mask: Mask::None, node: self.node })
     }
 
-    /// Writes the elements as human-readable text; in each dimension of a large array, only the first and the
-    /// last ones are included. Masked elements are written as `--`.
+    /// Writes the elements as human-readable text. In each dimension of a large array, only the first and the
+    /// last elements are included. Masked elements are written as `--`.
     ///
     /// # Errors
     ///
@@ -377,8 +378,8 @@ impl<'a> NdArray<'a> {
     ///
     /// Same as [`read`](Self::read), with [`ArrayError::Type`] if the elements are not text. Also fails with
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`Element`](ArrayError::Element) if an element is
-    /// not valid text: a byte above 7f in `ascii`, or a surrogate or a number above 10ffff in `ucs4`. Fails
-    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) for more than
+    /// not valid text: if it contains a byte above 7f in `ascii`, or a surrogate or a number above 10ffff in
+    /// `ucs4`. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if there are more than
     /// [`Limits::max_items`](crate::Limits::max_items) elements.
     pub fn strings(&self) -> Result<Vec<String>> {
         self.read_by(Array::strings)
@@ -433,10 +434,10 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
-    /// Returns the positions along the first dimension whose elements are all in the block. These are all
+    /// Returns the positions along the first dimension at which all elements are in the block. These are all
     /// positions, unless the block is truncated and the file was opened with
-    /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading the others fails. A single element counts
-    /// as a dimension of length 1.
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage). Reading the other positions fails. A single element
+    /// counts as a dimension of length 1.
     ///
     /// # Errors
     ///

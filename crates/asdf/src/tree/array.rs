@@ -1,5 +1,5 @@
-//! Opening the array that a node describes: finding its block and checking that the elements lie inside it.
-//! The type and shape can be determined without the block.
+//! Opening the array that a node describes: finding its block and checking that the elements lie inside the
+//! block. The type and shape can be determined without opening the array.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use crate::ndarray::{Datatype, Order, Strided, inline};
 use crate::options::Strictness;
 use crate::yaml::{NodeKind, YamlNode};
 
-/// Opens the array of a node.
+/// Opens the array that a node describes.
 pub(crate) fn open<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<NdArray<'a>> {
     let header = parse(files, node)?;
     let array = open_unmasked(files, node, &header)?;
     let Some(mask) = header.mask else { return Ok(array) };
     let mask = match mask.kind() {
-        // Ignore the mask of a mask, because an array could be its own mask.
+        // Ignore the mask of the mask, because an array could be its own mask.
         NodeKind::Sequence | NodeKind::Mapping => {
             let mask = open_unmasked(files, mask, &parse(files, mask)?)?;
             Mask::array(&mask, array.shape())?
@@ -72,7 +72,7 @@ fn open_unmasked<'a>(
         None => Strided::packed(shape.clone(), Order::C, header.offset, itemsize, len),
     };
     let layout = match layout_in(len) {
-        // A truncated block contains only some of the elements; reading the others will fail.
+        // If the block is truncated, open the array anyway; only reading the missing elements will fail.
         Err(binio::array::ElementsError::Outside { .. })
             if files.root.options().strictness == Strictness::Salvage =>
         {
@@ -111,7 +111,8 @@ fn open_inline<'a>(
     array(read.elements, inferred.datatype.clone(), mask)
 }
 
-/// Returns the data of an array and its size in bytes. The block may be in this file or in an external one.
+/// Returns the data of an array and the size of the data in bytes. The block may be in this file or in an
+/// external one.
 fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a>, u64)> {
     let (block, other) = match source {
         Source::File(uri) => {
@@ -162,9 +163,9 @@ pub(super) struct ArrayDescription {
     pub(super) shape: Vec<u64>,
 }
 
-/// Determines the type and shape of an array without reading its elements. They are declared in the tree,
-/// except that `'*'` depends on the size of the block and that inline data may lack a datatype, which is then
-/// inferred from the items.
+/// Determines the type and shape of an array without reading its elements. They are declared in the tree, with
+/// two exceptions: the open dimension `'*'` depends on the size of the block, and inline data may lack a
+/// datatype, which is then inferred from the items.
 pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDescription> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);

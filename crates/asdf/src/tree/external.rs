@@ -5,12 +5,12 @@
 //! other: {$ref: "base.asdf#/data"}                        # a node of that file
 //! ```
 //!
-//! The name of an external file is a relative URI: percent-decoded, and relative to the folder of the file
-//! that contains it. Since untrusted files may contain such names, a policy decides which files may be
-//! opened: [`External`]. Nothing is ever fetched over a network.
+//! External files are named by relative URIs, which are percent-decoded and resolved against the folder of the
+//! file that contains them. Since an untrusted file may contain such URIs, the policy [`External`] decides
+//! which files may be opened. Nothing is ever fetched over a network.
 //!
-//! Only regular files are opened. Each is opened once and kept for as long as the file that was opened first.
-//! All files reached from it, directly or indirectly, share one list of at most
+//! Only regular files are opened. Each of them is opened once and remains available as long as the file that
+//! was opened first. All files reached from that file, directly or indirectly, share one list of at most
 //! [`OpenOptions::max_files`](crate::OpenOptions::max_files) files, of which only some are open at a time. A
 //! file that refers to itself is not opened again.
 
@@ -22,8 +22,8 @@ use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
 use crate::options::External;
 
-/// A pair of files: the one opened by the user, which has the policy and the list of external files, and the
-/// one that contains a node.
+/// A pair of files: `root` was opened by the user and has the policy and the list of external files; `current`
+/// contains a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files<'a> {
     pub(crate) root: &'a Asdf,
@@ -36,7 +36,7 @@ pub(crate) fn open_external<'a>(file: &'a Asdf, uri: &str) -> Result<&'a Asdf> {
 }
 
 impl<'a> Files<'a> {
-    /// Returns the files for a node of the file that was opened first.
+    /// Returns the pair for a node in the file that was opened first.
     pub(crate) fn of(root: &'a Asdf) -> Self {
         Self { root, current: root }
     }
@@ -104,7 +104,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file.
 fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     let path = file.path().ok_or_else(|| {
         ReferenceError::Forbidden(
@@ -114,7 +114,7 @@ fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     Ok(folder_of(path))
 }
 
-/// Returns the folder of a path, which is `.` for a bare file name.
+/// Returns the folder that contains a path, which is `.` for a bare file name.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -122,11 +122,11 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Converts a URI to a path: removes `file:` and decodes percent escapes.
+/// Converts a URI to a path by removing `file:` and decoding percent escapes.
 fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     let path = uri.strip_prefix("file:").unwrap_or(uri);
     let path = match path.strip_prefix("//") {
-        // `file://localhost/path` and `file:///path`.
+        // The URI is `file://localhost/path` or `file:///path`.
         Some(rest) if path.len() < uri.len() => rest.strip_prefix("localhost").unwrap_or(rest),
         _ => path,
     };
@@ -138,7 +138,7 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
     Ok(PathBuf::from(decoded.into_owned()))
 }
 
-/// Fails for any path but a relative one without `..`.
+/// Fails unless the path is relative and contains no `..`.
 fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     let scheme = uri.split_once(':').is_some_and(|(scheme, _)| {
         let letters = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

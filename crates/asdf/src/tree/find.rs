@@ -1,4 +1,5 @@
-//! Pointers that continue inside an array, to a field of its records or to its mask.
+//! Finding the target of a pointer, which may continue inside an array, to a field of its records or to its
+//! mask.
 
 use binio::pointer::{push, tokens};
 
@@ -17,9 +18,9 @@ pub enum Target<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Finds the target of a pointer relative to this node. Where the pointer reaches an array, it may
-    /// continue with the name of a field, or with `mask` for an array of booleans that are true for masked
-    /// elements. In a table, it may continue with the name of a column.
+    /// Finds the target of a pointer relative to this node. If the pointer leads through an array, it may
+    /// continue with the name of a field. It may also end with `mask`, which leads to an array of booleans that
+    /// are true for masked elements. In a table, it may continue with the name of a column.
     ///
     /// ```
     /// # use asdf::tree::Target;

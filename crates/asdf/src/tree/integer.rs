@@ -7,7 +7,7 @@
 //! string: '4294967299'                 # for people
 //! ```
 //!
-//! The words determine the value; if the text differs, this is reported. Zero has no words.
+//! The words determine the value. If the text differs, this is reported. Zero has no words.
 
 use num_bigint::{BigInt, Sign};
 
@@ -26,7 +26,7 @@ pub(crate) fn read(node: Node<'_>) -> Result<BigInt> {
         Some("-") => Sign::Minus,
         _ => return Err(node.error("expected `sign` to be `+` or `-`")),
     };
-    // Words that are written in the tree have no datatype of their own.
+    // If the words are written in the tree, their datatype is inferred from their values.
     let words = words.ndarray()?;
     let words = match words.read::<i64>() {
         Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),

@@ -38,7 +38,7 @@ const EXPANSION_LIMIT: u64 = 10_000_000;
 /// keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
-/// Number of bytes of a datatype that count as one node; about the size of one field.
+/// Number of bytes of a datatype that count as one node, which is about the size of one field.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -62,32 +62,32 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 pub struct Options {
     /// Whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
     pub tags: bool,
-    /// The representation of aliases.
+    /// How to represent aliases.
     pub aliases: Aliases,
 }
 
 impl Options {
-    /// Creates options with the default values: no tags, and aliases are expanded.
+    /// Creates options with the default values: tags are omitted, and aliases are expanded.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets whether to wrap tagged nodes.
+        /// Sets whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
         tags: bool;
-        /// Sets the representation of aliases.
+        /// Sets how to represent aliases.
         aliases: Aliases;
     }
 }
 
-/// The representation of aliases.
+/// How to represent aliases in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aliases {
-    /// The node is repeated. A node that contains itself is an error.
+    /// Repeat the node. A node that contains itself is an error.
     #[default]
     Expand,
-    /// A reference to the position where the node was written: `{"$alias": "/pointer"}`.
+    /// Write a reference to the position where the node was written first: `{"$alias": "/pointer"}`.
     Reference,
 }
 
@@ -110,14 +110,14 @@ pub enum Aliases {
 /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) if
 /// a node contains itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases and merge keys expand
 /// too much, with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection, and with
-/// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. What has been written by then is not
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if `out` cannot be written. The output is then incomplete and not
 /// valid JSON. A node that cannot be converted is not an error, but is written as `{"$error": ..}`.
 pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }
 
-/// Like [`write`], but also converts the arrays and integers of a node in a file. Without a file, these are
-/// written as ordinary content.
+/// Like [`write`], but also converts arrays and integers if `files` is given. Without files, they are written
+/// as ordinary content.
 pub(super) fn write_node<'a>(
     node: YamlNode<'a>,
     files: Option<Files<'a>>,
@@ -144,11 +144,11 @@ pub(super) fn write_node<'a>(
     Ok(())
 }
 
-/// An item or value to write.
+/// A child of a collection.
 #[derive(Clone, Copy)]
 enum Child<'a> {
     Node(Mention<'a>),
-    /// A mapping with one entry, written as a list of key and value.
+    /// A mapping with one entry, to be written as a list of its key and value.
     Pair(Mention<'a>),
 }
 
@@ -157,7 +157,7 @@ type Children<'a> = Box<dyn Iterator<Item = (Token<'a>, Child<'a>)> + 'a>;
 /// A collection that is being written.
 struct Collection {
     id: NodeId,
-    /// Whether none of its children has been written yet.
+    /// Whether no child has been written yet.
     is_empty: bool,
     end: &'static str,
 }
@@ -195,7 +195,7 @@ impl Write for Counted<'_> {
 }
 
 impl<'a> Writer<'a, '_> {
-    /// Writes an item, or a key with its value.
+    /// Writes an item of a list, or a key and its value.
     fn child(&mut self, token: Token<'a>, child: Child<'a>) -> Result<()> {
         if let Some(collection) = self.walk.data_mut() {
             if !std::mem::replace(&mut collection.is_empty, false) {
@@ -212,7 +212,7 @@ impl<'a> Writer<'a, '_> {
         }
     }
 
-    /// Writes a scalar, or the beginning of a collection.
+    /// Writes a scalar or an alias, or begins a collection.
     fn value(&mut self, mention: Mention<'a>) -> Result<()> {
         let node = mention.node();
         self.spend(1)?;
@@ -254,7 +254,8 @@ impl<'a> Writer<'a, '_> {
         match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
                 Ok(ArrayDescription { dtype, shape }) => {
-                    // Charge for long lists of fields, which many arrays may share through an alias.
+                    // Count long lists of fields towards the limit, because many arrays may share one through
+                    // an alias.
                     self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                     self.text("{\"$ndarray\":{\"dtype\":")?;
@@ -316,7 +317,7 @@ impl<'a> Writer<'a, '_> {
 
     fn begin_mapping(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
         let entries = node.entry_mentions();
-        // Merged entries are kept in memory while the mapping is open.
+        // Merged entries count towards the limit, because they are kept in memory while the mapping is open.
         self.spend(entries.len() as u64)?;
         if node.tag() == Some(SET) {
             let keys = entries.map(|(key, _)| key);
@@ -331,7 +332,8 @@ impl<'a> Writer<'a, '_> {
         let node = mention.node();
         self.spend(1)?;
         let mut entries = node.entry_mentions();
-        // Merged entries are collected again each time the node is written.
+        // Merged entries count towards the limit each time, because they are collected again whenever the node
+        // is written.
         self.spend(entries.len() as u64)?;
         match (entries.next(), entries.next()) {
             (Some((key, value)), None) => {
@@ -401,7 +403,7 @@ impl<'a> Writer<'a, '_> {
     }
 }
 
-/// Returns the children of a list.
+/// Returns the items of a list as children to write.
 fn items<'a>(
     mentions: impl Iterator<Item = Mention<'a>> + 'a,
     form: fn(Mention<'a>) -> Child<'a>,
@@ -409,7 +411,7 @@ fn items<'a>(
     Box::new(mentions.enumerate().map(move |(index, item)| (Token::Index(index), form(item))))
 }
 
-/// Returns `true` if the JSON form of a node does not already reflect its tag.
+/// Returns `true` if the JSON form of a node does not reflect its tag, so that the node has to be wrapped.
 fn is_wrapped(tag: &str) -> bool {
     const CONSTRUCTED: [&str; 13] = [
         "str",

@@ -16,8 +16,8 @@
 //!     software: !core/software-1.0.0 {name: pipeline, version: 1.0.0}
 //! ```
 //!
-//! Before standard 1.2.0, `history` was the list of entries. The software of an extension is called `package`
-//! in the schema, but `software` in files; both are accepted.
+//! Before version 1.2.0 of the standard, `history` itself was the list of entries. The software of an extension
+//! is called `package` in the schema, but `software` in files; both are accepted.
 
 use std::time::SystemTime;
 
@@ -50,7 +50,7 @@ pub struct Software {
 pub struct History {
     /// The extensions that were used to write the file.
     pub extensions: Vec<ExtensionMetadata>,
-    /// The actions recorded, oldest first.
+    /// The recorded actions, oldest first.
     pub entries: Vec<HistoryEntry>,
 }
 
@@ -110,7 +110,7 @@ impl HistoryEntry {
         Self { description: description.into(), time: None, software: Vec::new() }
     }
 
-    /// Sets the time of the action, in UTC. Times before 1970 and after 9999 are omitted.
+    /// Sets the time of the action, in UTC. If the time is before 1970 or after 9999, the entry has no time.
     #[must_use]
     pub fn at(self, time: SystemTime) -> Self {
         let time = DateTime::from_system_time(time);
@@ -187,7 +187,7 @@ impl Asdf {
     }
 }
 
-/// Reads a list, which may be missing. A single item is read as a list with one item.
+/// Reads the items of a list, which may be missing. A single item is read as a list with one item.
 fn list<'a, T>(node: Option<Node<'a>>, item: fn(Node<'a>) -> Result<T>) -> Result<Vec<T>> {
     match node {
         None => Ok(Vec::new()),
@@ -202,7 +202,8 @@ fn required(node: Node<'_>, key: &str) -> Result<String> {
         .ok_or_else(|| node.error(format!("expected a string as the value of `{key}`")))
 }
 
-/// Returns the text of a scalar. It need not be a string, because a version may look like a number.
+/// Returns the text of an optional scalar. The scalar need not be a string, because a version may look like a
+/// number.
 fn optional(node: Node<'_>, key: &str) -> Option<String> {
     let value = node.get(key).filter(|value| !value.is_null())?;
     value.text().map(str::to_owned)

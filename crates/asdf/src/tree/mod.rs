@@ -1,6 +1,6 @@
 //! The tree of a file, with nodes that can be arrays, references, integers and histories.
 //!
-//! [`crate::yaml`] knows nothing about files and blocks, but this module does. Its [`Node`] combines a
+//! In contrast to [`crate::yaml`], this module knows about files and blocks. Its [`Node`] combines a
 //! [`yaml::YamlNode`](crate::yaml::YamlNode) with the file that contains it.
 
 mod array;

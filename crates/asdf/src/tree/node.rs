@@ -1,4 +1,5 @@
-//! Nodes that know their file: navigation as in [`yaml`], plus arrays and references.
+//! Nodes together with their file. In addition to the navigation of [`yaml`], they give access to arrays and
+//! references.
 
 use std::io::Write;
 use std::ops::Deref;
@@ -16,8 +17,8 @@ use crate::yaml::{self, Content, NodeId, NodeKind};
 
 /// A node in the tree of a file. It is cheap to copy.
 ///
-/// It has all methods of [`yaml::YamlNode`], and additionally knows the file, which arrays and references
-/// require. Aliases are followed, but references are not; see [`Self::resolve`].
+/// It has all methods of [`yaml::YamlNode`]. It also knows its file, which is needed for arrays and references.
+/// Aliases are followed, but references are not; see [`Self::resolve`].
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -131,7 +132,7 @@ impl<'a> Node<'a> {
         self.yaml.pointer(pointer).map(|node| self.with(node))
     }
 
-    /// Returns `true` if the tag of the node is that of an array.
+    /// Returns `true` if the node has an ndarray tag in a version known to this crate.
     pub fn is_ndarray(self) -> bool {
         self.yaml.is_ndarray()
     }
@@ -255,8 +256,8 @@ impl<'a> Deref for Node<'a> {
     }
 }
 
-/// Nodes are compared without their files; see [`yaml::YamlNode`]. For arrays, this compares the content of
-/// the tree, not the elements in blocks.
+/// Nodes are compared without their files; see [`yaml::YamlNode`]. Arrays are compared by their content in the
+/// tree, without any elements in blocks.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.yaml == other.yaml

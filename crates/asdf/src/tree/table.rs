@@ -24,7 +24,8 @@ use crate::error::Result;
 use crate::ndarray::{NdArray, Origin};
 use crate::yaml::NodeKind;
 
-/// Maximum number of rows and bytes that are read at a time, but at least one row.
+/// Maximum number of rows, and of bytes, that are read at a time. At least one row is read, regardless of its
+/// size.
 const ROWS: u64 = 4096;
 const BYTES: u64 = 1 << 20;
 
@@ -116,7 +117,7 @@ impl<'a> Node<'a> {
         own.or_else(listed).unwrap_or_else(|| at.to_string())
     }
 
-    /// Returns the array of a column: the column itself, or its `data` or `value`.
+    /// Returns the array of a column, which is either the column itself or its `data` or `value`.
     fn column_values(self) -> Option<Self> {
         let inside = ["data", "value"].into_iter().filter_map(|key| self.get(key));
         std::iter::once(self).chain(inside).find(|node| node.is_ndarray())
@@ -203,7 +204,7 @@ impl<'a> Table<'a> {
 
     /// Calls `take` with the values of each row as JSON.
     fn for_each_row(&self, take: &mut dyn FnMut(Vec<Value>) -> Result<()>) -> Result<()> {
-        // Hold decoded blocks, so that they are not decoded again for each group of rows.
+        // Keep the decoded blocks, so that they are not decoded again for each group of rows.
         let decoded = self.columns.iter().map(|column| match column.array.source() {
             Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
                 block.decode().map(Some)

@@ -1,4 +1,4 @@
-//! Determining the shape of an inline array, and its datatype if none is declared.
+//! Determining the shape of an inline array and, if none is declared, its datatype.
 //!
 //! | items, if there is no datatype | datatype |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | integers, possibly with booleans | `int64`, or `uint64` if necessary |
 //! | at least one float | `float64` |
 //! | at least one `!core/complex` | `complex128` |
-//! | strings | `[ucs4, n]`, where `n` is the length of the longest |
+//! | strings | `[ucs4, n]`, where `n` is the length of the longest string |
 //! | only nulls, or no items | `float64` |
 
 use binio::array::{Datatype, MAX_DIMENSIONS, Record, ScalarKind, ScalarType};
@@ -19,7 +19,7 @@ use crate::ndarray::number;
 use crate::ndarray::parse::Shape;
 use crate::yaml::{NodeKind, Numbers, YamlNode};
 
-/// Determines the shape from the first item at each level. Fails if a different shape is declared.
+/// Determines the shape from the first item at each level. Fails if the declared shape differs.
 pub(super) fn find_shape(
     data: YamlNode<'_>,
     datatype: Option<&Datatype>,
@@ -60,7 +60,7 @@ pub(super) fn find_shape(
     Err(error(data, format!("the `shape` is {wanted:?}, but the data has the shape {shape:?}")))
 }
 
-/// Returns `true` if a sequence has the form of a single record.
+/// Returns `true` if a sequence can be a single record.
 fn is_record(node: YamlNode<'_>, record: &Record) -> bool {
     let fields = record.fields();
     node.len() == fields.len()
@@ -79,7 +79,7 @@ fn is_record(node: YamlNode<'_>, record: &Record) -> bool {
         })
 }
 
-/// Determines the datatype that includes all items.
+/// Determines a common datatype for all items.
 pub(super) fn infer_datatype(
     data: YamlNode<'_>,
     shape: &[u64],
@@ -133,7 +133,7 @@ pub(super) fn infer_datatype(
 /// A summary of the items in an array without a datatype.
 #[derive(Default)]
 struct ItemSummary {
-    /// The widest type of number.
+    /// The widest type of the numbers.
     widest: Option<Width>,
     lowest: i128,
     highest: i128,
@@ -141,7 +141,7 @@ struct ItemSummary {
     longest: Option<usize>,
 }
 
-/// Types of numbers, each of which includes the previous ones.
+/// Types of numbers in ascending order: each type can represent the values of the types before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Width {
     Bool,
@@ -154,7 +154,7 @@ impl ItemSummary {
     fn add_numbers(&mut self, numbers: Numbers<'_>) {
         let width = if numbers.has_floats { Width::Float } else { Width::Int };
         self.widest = self.widest.max(Some(width));
-        // If there are floats, the type does not depend on the integers.
+        // If there is a float, the type does not depend on the values of the integers.
         if self.widest > Some(Width::Int) {
             return;
         }
@@ -172,7 +172,8 @@ impl ItemSummary {
             NodeKind::Null => return Ok(()),
             NodeKind::Bool => Width::Bool,
             NodeKind::Int => {
-                // Larger integers do not fit any integer type, but they are valid as floats.
+                // An integer beyond 128 bits does not fit any integer type, but may be read as a
+                // float.
                 let value = node.as_i128().unwrap_or(i128::MAX);
                 self.lowest = self.lowest.min(value);
                 self.highest = self.highest.max(value);

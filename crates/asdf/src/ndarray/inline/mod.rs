@@ -5,8 +5,8 @@
 //! ```
 //!
 //! If there is a datatype, each item must be valid for it: 300 is not a valid `uint8`, and 1.7 is not a valid
-//! `int32`. Null is a masked element of any type; inside a record, it masks the entire record. A record is a
-//! sequence with as many items as there are fields, so the shape does not extend into it.
+//! `int32`. For any datatype, null is a masked element; inside a record, it masks the entire record. A record
+//! is a sequence with as many items as there are fields. The shape of the array does not include this sequence.
 
 mod infer;
 
@@ -37,7 +37,7 @@ pub(crate) struct InlineData {
     pub(crate) mask: Option<Bytes>,
 }
 
-/// Determines the type and shape. If the datatype is not declared, this visits every item.
+/// Determines the type and shape. If the datatype is not declared, all items are visited.
 pub(crate) fn infer(
     header: &ArrayHeader<'_>,
     data: YamlNode<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn infer(
     Ok(Inferred { datatype, shape })
 }
 
-/// Reads the elements, whose type and shape have been determined.
+/// Reads the elements. Their type and shape must have been determined by [`infer`].
 pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
@@ -88,8 +88,8 @@ fn error(node: YamlNode<'_>, message: impl Into<String>) -> Error {
     node.array_error(ArrayError::Inline(message.into()))
 }
 
-/// A count of visited items, which is limited because aliases can expand to more items than the tree has
-/// nodes.
+/// A limited count of visited items. The limit is necessary because aliases can expand to more items than the
+/// tree has nodes.
 struct Budget<'l> {
     visited: u64,
     limits: &'l Limits,
@@ -103,7 +103,7 @@ impl Budget<'_> {
     }
 }
 
-/// A single element, or a list of numbers.
+/// A single element, or a list of numbers that are the elements along the last axis.
 #[derive(Clone, Copy)]
 enum Leaf<'a> {
     Node(YamlNode<'a>),
@@ -120,7 +120,7 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// Calls `leaf` with the elements in C order. Fails if the data does not have exactly the given shape.
+/// Calls `leaf` with the elements in C order. Fails if the data does not have the given shape.
 fn walk<'a>(
     data: YamlNode<'a>,
     shape: &[u64],
@@ -156,7 +156,7 @@ fn is_complex(node: YamlNode<'_>) -> bool {
     node.core_name() == Some("complex")
 }
 
-/// Appends one element. Returns `false` if it is null or contains a null.
+/// Appends one element. Returns `false` if the element is null or contains a null.
 fn push(
     node: YamlNode<'_>,
     datatype: &Datatype,
@@ -235,7 +235,7 @@ fn push_scalar(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Res
     Ok(true)
 }
 
-/// Appends the numbers of a list. Nodes are only created for error messages.
+/// Appends the numbers of a list. Nodes are only created to report an error.
 fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
     if !matches!(scalar.kind(), ScalarKind::Bytes | ScalarKind::Unicode) {
         let size = usize::try_from(scalar.size()).unwrap_or(0);
@@ -256,7 +256,7 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
         let number = number_in_list(text);
         let pushed = number.and_then(|number| number::push(number, scalar, out));
         if pushed.is_none() {
-            // Use the general case, which also produces the error message.
+            // Convert the node instead, which supports all notations and reports errors.
             match numbers.list.at(at) {
                 Some(node) => push_scalar(node, scalar, out).map(drop)?,
                 None => {
@@ -271,7 +271,7 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Returns the value of a number in a list of numbers, which only contains simple forms.
+/// Returns the value of a number in a list of numbers. Such lists only contain simple notations.
 fn number_in_list(text: &str) -> Option<number::Number> {
     Some(match text {
         _ if !text.contains('.') => number::Number::Int(text.parse::<i64>().ok()?.into()),
@@ -291,7 +291,7 @@ pub(crate) fn number_of(node: YamlNode<'_>) -> Option<number::Number> {
         Content::Bool(truth) => Some(number::Number::Bool(truth)),
         Content::Int(integer) => Some(match &integer {
             Integer::Small(value) => number::Number::Int(*value),
-            // No integer type is large enough, but a float is.
+            // No integer type can represent the value, but a float can.
             _ => number::Number::Float(integer.to_f64()),
         }),
         Content::Float(value) => Some(number::Number::Float(value)),
@@ -443,7 +443,7 @@ mod tests {
         }
     }
 
-    /// A comment among the numbers causes the tree to create a node for each of them.
+    /// If there is a comment among the numbers, the tree has a node for each number.
     #[test]
     fn a_list_of_numbers_reads_the_same_with_and_without_nodes() {
         for numbers in
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shape_does_not_extend_into_records() {
+    fn the_shape_of_an_inline_array_does_not_extend_into_records() {
         let datatype = "[{name: a, datatype: int8}, {name: b, datatype: uint16, byteorder: big}]";
         let (inferred, data) = reads(&format!("{{data: [[1, 2], [3, 4]], datatype: {datatype}}}"));
         assert_eq!(inferred.shape, [2]);

@@ -1,4 +1,4 @@
-//! Access to the items of a collection and the variants of an enum, as required by serde.
+//! Access to the items and entries of collections and to the variants of enums, as required by serde.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -119,10 +119,10 @@ where
     }
 }
 
-/// An enum variant: its name, with its content if it has any.
+/// An enum variant: its name and, if it has any, its content.
 pub(super) struct Variant<'w, 'a> {
     pub(super) name: &'a str,
-    /// The node of the name, or the one that contains it.
+    /// The node that is the name, or the mapping that contains it.
     pub(super) node: NodeDeserializer<'w, 'a>,
     pub(super) content: Option<NodeDeserializer<'w, 'a>>,
 }

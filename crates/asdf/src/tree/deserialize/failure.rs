@@ -1,4 +1,4 @@
-//! Errors from visitors, to which the position is added on the way up.
+//! Errors from visitors. Their positions are added while the errors are passed on.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de;
 use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
-/// Maximum number of characters in a message, which may contain the text of a node.
+/// Maximum length of a message in characters. A message may contain the text of a node.
 const MAX_MESSAGE: usize = 300;
 
 /// Maximum length in bytes of a pointer in an error.
@@ -15,7 +15,7 @@ const MAX_POINTER: usize = 1 << 10;
 
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A message without a position, which a caller will add.
+    /// A message without a position. A caller will add the position.
     Unplaced(String),
     Placed(Error),
 }
@@ -33,7 +33,7 @@ impl Failure {
         }
     }
 
-    /// Like [`Self::at`], but for a key, which has the same pointer as its value.
+    /// Like [`Self::at`], but for a key. A key has the same pointer as its value.
     pub(super) fn at_key(self, mapping: YamlNode<'_>, key: YamlNode<'_>) -> Self {
         let Self::Unplaced(message) = self else { return self };
         let pointer = mapping.to_pointer().zip(key.to_key().ok()).map(|(mut pointer, key)| {

@@ -1,10 +1,10 @@
 //! Converting nodes to Rust types through `serde::Deserialize` (feature `serde`).
 //!
-//! | node | what the type sees |
+//! | node | deserialized as |
 //! |---|---|
 //! | null | unit, `None` |
-//! | boolean, float, string | the same; strings are borrowed from the document |
-//! | integer | an integer up to 128 bits, a string of digits beyond that; a float if the type requires one |
+//! | boolean, float, string | the same type; strings are borrowed from the document |
+//! | integer | an integer of up to 128 bits, or a string of digits for larger values; a float if the type requires one |
 //! | date, date-time | a string: `2001-12-14`, `2001-12-14T21:59:43.100000-05:00` |
 //! | `!!binary` | bytes, or a sequence of them |
 //! | sequence | sequence, tuple |
@@ -21,9 +21,9 @@
 //! not a boolean. Arrays are deserialized as the mapping or sequence in the tree; use
 //! [`Node::ndarray`](super::Node::ndarray) to read their elements.
 //!
-//! Aliases are followed. An error with the position of the node is returned if a node contains itself, if
-//! nodes are nested too deep, or if aliases expand to much more than the document contains. Nodes that a type
-//! ignores are never visited.
+//! Aliases are followed. Deserializing fails with the position of the node if a node contains itself, if nodes
+//! are nested too deep, or if aliases expand to much more than the document contains. Nodes that a type ignores
+//! are never visited.
 
 mod access;
 mod failure;
@@ -51,9 +51,9 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 binio::limits! {
     /// Limits for deserialization.
     pub struct DeserializeLimits {
-        /// Maximum nesting depth; each level uses stack space. Default: 128.
+        /// Maximum nesting depth. Each level uses stack space. Default: 128.
         max_depth: u32 = 128;
-        /// Maximum number of nodes that aliases and merge keys may add to those of the document. Default: 1
+        /// Maximum number of nodes that aliases and merge keys may add to the nodes of the document. Default: 1
         /// million.
         max_expanded: u64 = 1_000_000;
         /// Maximum number of bytes of text that aliases and merge keys may add. Default: 32 MiB.
@@ -161,7 +161,7 @@ fn deserialize<'a, T: Deserialize<'a>>(
     T::deserialize(root).map_err(|failure| failure.into_error(node))
 }
 
-/// State that is shared by all nodes in a call.
+/// State that is shared by all nodes of one call.
 struct Walk<'a> {
     /// The file that contains the nodes, if there is one.
     files: Option<Files<'a>>,
@@ -189,7 +189,7 @@ impl Walk<'_> {
         Err(Failure::at_node(node, format!("aliases and merge keys expand to more than {what}")))
     }
 
-    /// Returns the key and value of a mapping with one entry.
+    /// Returns the key and value of a mapping that must have exactly one entry.
     fn only_entry<'a>(&self, node: YamlNode<'a>) -> Result<(YamlNode<'a>, YamlNode<'a>), Failure> {
         let mut entries = node.entries();
         let found = match (entries.len(), node.kind()) {
@@ -206,7 +206,7 @@ impl Walk<'_> {
     }
 }
 
-/// The chain of collections through which a node was reached.
+/// The collections that contain a node, from the innermost to the outermost.
 struct Path<'p> {
     id: NodeId,
     depth: u32,
@@ -231,7 +231,8 @@ struct NodeDeserializer<'w, 'a> {
 }
 
 impl<'w, 'a> NodeDeserializer<'w, 'a> {
-    /// Returns the path to the inside of a collection. Fails if it is nested too deep or contains itself.
+    /// Returns the path of the children of a collection. Fails if the collection is nested too deep or contains
+    /// itself.
     fn enter(&self) -> Result<Path<'w>, Failure> {
         let id = self.node.id();
         let depth = self.path.map_or(0, |path| path.depth) + 1;
@@ -282,7 +283,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if self.node.kind() == NodeKind::Mapping {
             return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
         }
-        // The items are pairs.
+        // Otherwise, the node is a sequence of pairs.
         let entries = self.node.items().map(|item| self.walk.only_entry(item));
         Entries::visit(entries, &path, self, visitor)
     }
@@ -310,7 +311,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Items::visit(parts.into_iter(), self, visitor)
     }
 
-    /// Returns the integer, if the node is one.
+    /// Returns the value if the node is an integer, otherwise `None`.
     fn integer(&self) -> Result<Option<Number>, Failure> {
         if self.node.kind() == NodeKind::Int {
             return match self.value()? {
@@ -352,7 +353,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         self.visit(visited)
     }
 
-    /// Returns both parts of a complex number, if the node is one.
+    /// Returns the real and imaginary parts if the node is a complex number, otherwise `None`.
     fn complex(&self) -> Result<Option<[f64; 2]>, Failure> {
         let Some(text) = self.node.text().filter(|_| self.is_tagged("complex")) else {
             return Ok(None);
@@ -379,7 +380,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         if let Some(parts) = self.complex()? {
             return self.visit(visitor.visit_seq(SeqDeserializer::new(parts.into_iter())));
         }
-        // Ignore the tag, which may be one that YAML defines for other nodes.
+        // Ignore any other tag, even one that YAML defines for another kind of node.
         match self.value()? {
             Content::Sequence => self.sequence(visitor),
             Content::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
