@@ -1,4 +1,4 @@
-//! Writing a block: its data, and a header whose sizes and checksum are filled in once they are known.
+//! Writing a block: its data, and a header that receives its sizes and checksum once they are known.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -16,7 +16,7 @@ use crate::layout::BlockHeader;
 
 /// Length in bytes of the pieces in which stored bytes are copied.
 const PIECE: usize = 1 << 20;
-/// The largest data size in bytes at which a block counts as small and is encoded entirely in memory.
+/// Maximum data size in bytes of a small block, which is encoded entirely in memory.
 pub(super) const SMALL: u64 = 1 << 20;
 
 /// The data of an array that will be written as a block.
@@ -64,14 +64,14 @@ pub(super) struct Encoded {
     digest: Option<Digest>,
 }
 
-/// Checksums that other threads compute while data is being written.
+/// Sends the checksums that other threads compute while data is being written.
 pub(super) struct Checksums<'a> {
     pub(super) spawn: &'a dyn Fn(Task),
-    /// Receives each digest with the file offset where it belongs.
+    /// Receives each digest with the file offset of the checksum field.
     pub(super) computed: Sender<(u64, Digest)>,
 }
 
-/// The sizes and the checksum of a block after writing it.
+/// The sizes and the checksum of the data that has been written.
 struct Written {
     stored_size: u64,
     data_size: u64,
@@ -79,7 +79,7 @@ struct Written {
 }
 
 impl Content<'_> {
-    /// Encodes a small array. Returns `None` for larger arrays and for any other content.
+    /// Encodes the data of a small array. Returns `None` for larger arrays and for any other content.
     pub(super) fn encode_small(&self, options: BlockOptions) -> Result<Option<Encoded>> {
         let Self::Array(ArrayData { data, compression, itemsize }) = self else { return Ok(None) };
         let data_size = data.len();
@@ -144,7 +144,7 @@ impl Content<'_> {
         }
     }
 
-    /// Writes the data in pieces, hashing it on the way if blocks have checksums.
+    /// Writes the data in pieces. Computes its digest at the same time if blocks have checksums.
     fn write_data<S: Sink>(&self, out: &mut Output<S>, options: BlockOptions) -> Result<Written> {
         let start = out.position();
         let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());
@@ -177,7 +177,8 @@ impl Content<'_> {
         };
         let digest = hasher.map(Hasher::finish);
         if let Self::Stored(block) = self {
-            // Check the source's own checksum, because the new checksum would match even damaged data.
+            // Verify the checksum of the original block, because the new checksum would match even damaged
+            // data.
             block.check_stored(digest)?;
         }
         Ok(Written { stored_size: out.position() - start, data_size, digest })
@@ -205,7 +206,7 @@ impl Checksums<'_> {
         let (hashed, computed) = (stored.clone(), self.computed.clone());
         let offset = header.offset + BlockHeader::CHECKSUM_OFFSET;
         (self.spawn)(Box::new(move || {
-            // If writing has failed, the receiver is gone and the digest is not needed.
+            // If writing has failed, there is no receiver, and the digest is not needed.
             let _ = computed.send((offset, Algorithm::Md5.digest(&hashed)));
         }));
         out.put(&stored)

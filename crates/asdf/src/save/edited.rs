@@ -1,5 +1,5 @@
-//! The result of edits: the new tree text, the new blocks, and the plan that derives the edited file from the
-//! existing one.
+//! The result of edits: the new tree text, the new blocks, and the plan by which the edited file is derived
+//! from the existing one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,19 +17,19 @@ use crate::layout::BlockHeader;
 use crate::value::edit::TreeText;
 use crate::yaml::YamlNode;
 
-/// Number of bytes that a file system usually writes as a unit.
+/// The number of bytes that a file system usually writes as a unit.
 pub(super) const PAGE: u64 = 4096;
 /// The largest data alignment that an edit preserves, in bytes.
 const MAX_ALIGN: u64 = 4096;
 /// Data alignment in bytes for a file that has no blocks yet.
 const ALIGN: u64 = 64;
 
-/// An existing file together with all edits made to it.
+/// An existing file together with all edits that have been made to it.
 pub(super) struct EditedFile<'a> {
     pub(super) file: &'a Asdf,
     /// The edited tree.
     pub(super) edited: &'a TreeText,
-    /// The edited tree with rewritten sources, if the change in the number of blocks requires it.
+    /// The edited tree with rewritten sources, if the edits change the number of blocks.
     pub(super) resolved: Option<TreeText>,
     /// The tree text in the existing file.
     pub(super) before: &'a str,
@@ -41,7 +41,8 @@ pub(super) struct EditedFile<'a> {
     pub(super) in_place: bool,
 }
 
-/// The tree in the existing file, with the space up to the first block or the end of the file.
+/// The range of the tree in the existing file, and the end of the space after it: the first block or the end of
+/// the file.
 pub(super) struct TreeSpace {
     pub(super) tree: Range<u64>,
     pub(super) end: u64,
@@ -71,8 +72,8 @@ impl EditedFile<'_> {
         !self.blocks.is_empty() || !self.dropped.is_empty()
     }
 
-    /// Returns the number of blocks after the edits if there are `count` blocks now. Dropped blocks at the
-    /// end are omitted; any other dropped block becomes an empty block.
+    /// Returns the number of blocks after the edits. `count` is the number before. Dropped blocks at the end
+    /// are omitted; any other dropped block becomes an empty block.
     pub(super) fn block_count(&self, count: usize) -> usize {
         let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
         let is_kept = |number: &usize| !self.dropped.contains(number);
@@ -96,7 +97,8 @@ impl EditedFile<'_> {
         Ok(TreeSpace { tree, end, padding })
     }
 
-    /// Plans the edited file. An in-place change fails if the tree does not fit before the first block.
+    /// Plans the edited file. Planning an in-place change fails if the tree does not fit before the first
+    /// block.
     pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
         let space = self.space()?;
         if self.changes_blocks() {
@@ -106,7 +108,7 @@ impl EditedFile<'_> {
         }
     }
 
-    /// Adds everything before the first block. The offset of the first block stays the same modulo `align`.
+    /// Adds everything before the first block. If the first block moves, it moves by a multiple of `align`.
     fn head<'p>(&'p self, plan: &mut FilePlan<'p>, space: &TreeSpace, align: u64) -> Result<()> {
         let layout = self.file.layout();
         plan.copy(0..space.tree.start);
@@ -150,14 +152,14 @@ impl EditedFile<'_> {
         Ok(())
     }
 
-    /// Returns `true` if blocks should keep their offsets when the tree fits before them. In a new file,
-    /// blocks move if the edited tree is more than a page shorter, rather than leave that much padding.
+    /// Returns `true` if blocks should keep their offsets, provided that the tree fits before them. In a new
+    /// file, blocks move if the edited tree is more than a page shorter, in order to avoid that much padding.
     fn fits(&self, space: &TreeSpace) -> bool {
         let old_len = space.tree.end - space.tree.start;
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE
     }
 
-    /// Plans a file whose blocks are copied unchanged after the new tree. If they move, the index is
+    /// Plans a file whose blocks are copied unchanged after the new tree. If the blocks move, the index is
     /// rewritten.
     fn with_same_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
         let layout = self.file.layout();
@@ -217,8 +219,8 @@ impl EditedFile<'_> {
         Ok(plan)
     }
 
-    /// Copies a block. If the block extends past the end of the file, the copied header claims only the bytes
-    /// that exist.
+    /// Copies a block. If the block extends past the end of the file, the allocated size in the copied header
+    /// is reduced to the bytes that exist.
     fn copy_block(&self, plan: &mut FilePlan<'_>, old: &BlockHeader) -> Result<()> {
         let file_len = self.file.layout().file_len;
         let end = old.next_offset().unwrap_or(file_len);
@@ -293,8 +295,8 @@ impl TreeSpace {
     }
 }
 
-/// Returns the alignment of a block's data in bytes: the largest power of two that divides its offset, but no
-/// more than a page.
+/// Returns the alignment of a block's data in bytes: the largest power of two that divides the offset of the
+/// data, but no more than a page.
 fn alignment_of(header: &BlockHeader) -> u64 {
     const { assert!(MAX_ALIGN.is_power_of_two()) };
     1 << header.data_start().trailing_zeros().min(MAX_ALIGN.trailing_zeros())

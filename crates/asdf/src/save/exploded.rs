@@ -1,4 +1,4 @@
-//! The block files of an exploded file: finding those in use, and removing those left over.
+//! The block files of an exploded file: finding those in use, and removing obsolete ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::ndarray::source::Source;
 use crate::value::relocate::to_uri;
 
-/// Returns the URIs of the external files that the arrays of an existing file refer to. The set is empty if
-/// the file cannot be read.
+/// Returns the URIs of the external files that the arrays of an existing file refer to, or an empty set if the
+/// file cannot be read.
 pub(super) fn sources(path: &Path) -> BTreeSet<String> {
     let Ok(file) = Asdf::open(path) else { return BTreeSet::new() };
     let Ok(document) = file.document() else { return BTreeSet::new() };
@@ -24,12 +24,12 @@ pub(super) fn sources(path: &Path) -> BTreeSet<String> {
     sources.filter_map(uri).collect()
 }
 
-/// Returns the block files that become obsolete when a new tree replaces the existing file: those that the
-/// existing tree refers to, that are named like exploded block files, and that the new tree does not use.
+/// Returns the block files that become obsolete when a new tree replaces the existing one. These are named like
+/// exploded block files, and the existing tree refers to them, but the new tree does not.
 pub(super) fn only_old(path: &Path, new: &BTreeSet<String>) -> Vec<PathBuf> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = |uri: &String| {
-        // A URI needs no escapes for digits, so the number can be read directly.
+        // Digits are never escaped in a URI, so the number can be read directly.
         let number = uri.strip_prefix(&to_uri(&stem))?.strip_suffix(".asdf")?;
         let is_number = number.len() >= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| path.with_file_name(format!("{stem}{number}.asdf")))
@@ -37,7 +37,7 @@ pub(super) fn only_old(path: &Path, new: &BTreeSet<String>) -> Vec<PathBuf> {
     sources(path).difference(new).filter_map(name).filter(|file| !is_special(file)).collect()
 }
 
-/// Removes files. Files that cannot be removed are harmless, so errors are ignored.
+/// Removes files. Errors are ignored, because a file that remains is harmless.
 pub(super) fn remove(files: &[PathBuf]) {
     for file in files {
         let _ = fs::remove_file(file);
@@ -49,19 +49,19 @@ pub(super) fn is_special(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// New block files that exist before the tree that refers to them. They are removed on drop.
+/// New block files, written before the tree that refers to them. They are removed on drop.
 #[derive(Default)]
 pub(super) struct NewFiles(Vec<PathBuf>);
 
 impl NewFiles {
     pub(super) fn commit(&mut self, files: Vec<AtomicFile>) -> Result<()> {
-        // Do not register a file that replaces an existing one: removing it would lose both.
+        // Do not register a file that replaces an existing one, because removing it would lose both.
         let new = files.iter().map(AtomicFile::target);
         self.0.extend(new.filter(|path| fs::symlink_metadata(path).is_err()).map(Path::to_owned));
         Ok(AtomicFile::commit_all(files)?)
     }
 
-    /// Keeps the files, because the tree that refers to them is complete.
+    /// Keeps the files, because the tree that refers to them will be written.
     pub(super) fn keep(mut self) {
         mem::take(&mut self.0);
     }

@@ -1,7 +1,7 @@
 //! Changing an existing file in place, under a journal.
 //!
-//! As long as the journal exists, readers that use this crate see the old content through it. If the change
-//! is interrupted, the next command that opens the file for writing rolls it back.
+//! While the journal exists, readers that use this crate reconstruct the old content from it. If the change is
+//! interrupted, the next command that opens the file for writing rolls it back.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -15,20 +15,20 @@ use super::output::Sink;
 use super::plan::{FilePlan, Part, Written};
 use crate::error::{Error, Result};
 
-/// The maximum length in bytes of the changed part of the file that is used to identify it.
+/// Maximum number of changed bytes that the journal uses to identify the file.
 const MAX_MARKER: u64 = 4096;
 
-/// A plan for changing a file in place: ranges that keep their position, and new bytes between them.
+/// A plan for changing a file in place: some ranges are kept, and new bytes are written between them.
 pub(super) struct InPlace<'a> {
     plan: FilePlan<'a>,
-    /// The ranges of the old file that are overwritten with bytes known in advance, and these bytes.
+    /// The ranges of the old file that are overwritten with bytes known in advance, together with these bytes.
     overwritten: Vec<(Range<u64>, Vec<u8>)>,
-    /// The offset from which everything is overwritten.
+    /// The offset after which the entire file is overwritten.
     rest: u64,
 }
 
 impl<'a> InPlace<'a> {
-    /// Compares a plan with the existing file.
+    /// Creates a plan by comparing the plan of the new file with the existing file.
     pub(super) fn new(file: FilePlan<'a>, source: &dyn ReadAt) -> Result<Self> {
         let plan = FilePlan::new(file.block_options);
         let mut in_place = Self { plan, overwritten: Vec::new(), rest: 0 };
@@ -58,7 +58,7 @@ impl<'a> InPlace<'a> {
         Ok(in_place)
     }
 
-    /// Adds bytes. Only the part that differs from the existing bytes will be written.
+    /// Adds bytes of the new file. Only bytes that differ from the existing ones will be written.
     fn bytes(&mut self, bytes: &[u8], source: &dyn ReadAt) -> Result<()> {
         let start = self.rest;
         self.rest += bytes.len() as u64;
@@ -80,7 +80,7 @@ impl<'a> InPlace<'a> {
         Ok(())
     }
 
-    /// Returns the ranges that the journal saves, together with the bytes that identify the file: the longest
+    /// Returns the ranges that the journal saves, and the bytes by which the file is identified: the longest
     /// range that is kept, and the beginning of the first range that changes.
     fn change(&self, old_len: u64) -> ChangePlan {
         let kept = self.plan.parts.iter().filter_map(|part| match part {
@@ -117,14 +117,14 @@ fn needs_new_file() -> Error {
     Error::unwritable("the change cannot be made in place: write a new file instead")
 }
 
-/// A sink that writes to a target from `position` on.
+/// A sink that writes to a target, starting at `position`.
 struct Cursor<'t> {
     target: &'t mut dyn WriteAt,
     position: u64,
 }
 
 impl Sink for Cursor<'_> {
-    /// Skips a range that is already at its final offset.
+    /// Skips a range instead of copying it, because it is already at its final offset.
     fn copy(&mut self, range: Range<u64>) -> Result<()> {
         if range.start != self.position {
             return Err(needs_new_file());

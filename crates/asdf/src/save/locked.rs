@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Number of tree bytes that are compared at a time.
 const PIECE: usize = 256 << 10;
 
-/// A locked file, opened for reading.
+/// A locked file that is open for reading.
 #[derive(Debug)]
 pub(super) struct LockedFile {
     lock: FileLock,
@@ -26,12 +26,12 @@ pub(super) struct LockedFile {
     pub(super) rolled_back: bool,
 }
 
-/// Properties that show whether a file has been replaced or changed.
+/// Properties that change if a file is replaced or changed.
 #[derive(Debug, PartialEq, Eq)]
 struct State {
     len: u64,
     modified: Option<SystemTime>,
-    /// Device and inode, on systems that have them.
+    /// The device and inode numbers, on systems that have them.
     identity: Option<(u64, u64)>,
 }
 
@@ -62,13 +62,13 @@ impl LockedFile {
         Ok(FileSource::new(self.handle.try_clone()?)?)
     }
 
-    /// Returns the file and its journal, for an in-place change.
+    /// Returns a storage with the file and its journal, for an in-place change.
     pub(super) fn storage(&self) -> Result<FileStorage<'_>> {
         Ok(FileStorage::open(&self.lock)?)
     }
 
     /// Fails if the file has changed since it was opened as `file`. A program that ignores the lock may have
-    /// changed it, for example while someone was editing the tree text.
+    /// changed it, for example while someone was editing the text of the tree.
     pub(super) fn check_unchanged(&self, file: &Asdf) -> Result<()> {
         let is_same = fs::metadata(self.path())
             .is_ok_and(|metadata| State::of(&metadata) == self.state)
@@ -79,8 +79,8 @@ impl LockedFile {
         Err(Error::unwritable("another program has changed the file since it was opened"))
     }
 
-    /// Compares the tree on disk with the text that was read, because a program may have restored the
-    /// modification time after a change.
+    /// Returns `true` if the tree on disk is still the text that was read. The modification time alone does not
+    /// prove this, because a program may have restored it after a change.
     fn has_same_tree(&self, file: &Asdf) -> Result<bool> {
         let Some(range) = &file.layout().tree else { return Ok(true) };
         let mut same = true;
@@ -117,7 +117,7 @@ pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref();
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        // Opening a pipe for writing would wait for its reader.
+        // Do not open a pipe for writing, because this would wait for a reader.
         let message = "only regular files can be changed";
         return Err(io::Error::new(io::ErrorKind::Unsupported, message));
     }

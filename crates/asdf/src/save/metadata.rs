@@ -9,8 +9,8 @@ use crate::value::{Mapping, Sequence, Value};
 /// The first version of the standard whose history lists extensions.
 pub(super) const EXTENSIONS: Version = Version::new(1, 2, 0);
 
-/// Sets `asdf_library` and `history`. In a copy of a file, existing entries keep their position; otherwise
-/// the entries come first.
+/// Sets `asdf_library` and `history`. In a copy of a file, existing entries keep their positions. Otherwise,
+/// both entries are moved to the beginning.
 pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
     let old = root.get("history").cloned();
     put(root, "history", history(old, options), is_copy);
@@ -62,7 +62,7 @@ fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
     (!history.is_empty()).then(|| history.into())
 }
 
-/// Appends items to a list, creating it if it is null.
+/// Appends items to a list. If the list is null, it is created.
 fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     if more.len() == 0 {
         return;
@@ -75,7 +75,7 @@ fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     }
 }
 
-/// Tags a mapping as version 1.0.0 of a core type. Numbering the tree later changes the version to that of
+/// Tags a mapping as version 1.0.0 of a core type. When the tree is numbered, the version is changed to that of
 /// the standard.
 fn tagged(mapping: Mapping, name: &str) -> Value {
     Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))

@@ -25,15 +25,15 @@ use crate::yaml::{Integer, YamlNode};
 /// The version of the standard that introduced `float16` and restricted the types of keys.
 const FLOAT16: Version = Version::new(1, 6, 0);
 
-/// A tree whose arrays have block numbers, together with the blocks.
+/// A tree in which each array has a block number, together with the blocks.
 pub(crate) struct NumberedTree<'a> {
     tree: Tree,
     pub(super) blocks: Vec<Content<'a>>,
     /// Block numbers, by the address of the array data.
     numbers: HashMap<usize, usize>,
-    /// URIs of the files that hold the blocks, if the file is exploded.
+    /// The URIs of the files that contain the blocks, if the file is exploded.
     names: Option<Vec<String>>,
-    /// The number of each block in the file, if it differs from the index in `blocks`.
+    /// The number of each block in the file, if it differs from the index of the block in `blocks`.
     numbering: Option<Vec<usize>>,
     ndarray_tag: String,
     inline_below: u64,
@@ -48,7 +48,7 @@ pub(super) struct Origin<'a> {
 }
 
 impl<'a> NumberedTree<'a> {
-    /// Prepares an entire tree. With `streamed`, the source -1 refers to one more block, which is appended
+    /// Prepares an entire tree. If `streamed` is set, the source -1 refers to one more block, which is appended
     /// later.
     pub(super) fn new(
         tree: &Tree,
@@ -98,8 +98,8 @@ impl<'a> NumberedTree<'a> {
         })
     }
 
-    /// Prepares a part of a file's tree. Its block numbers refer to blocks of the file. The blocks of new
-    /// arrays are numbered from `next` on, except that the first one gets `reused`, if given.
+    /// Prepares part of a file's tree. Its block numbers refer to the blocks of the file. The first new array
+    /// gets the block number `reused`, if given; all others are numbered from `next` on.
     #[cfg(any(unix, windows))]
     pub(crate) fn of_part(
         part: &Tree,
@@ -124,7 +124,7 @@ impl<'a> NumberedTree<'a> {
         Ok(numbered)
     }
 
-    /// Returns the arrays that need blocks, with their block numbers.
+    /// Returns the arrays to be stored in new blocks, with their block numbers.
     #[cfg(any(unix, windows))]
     pub(crate) fn into_arrays(self) -> Vec<(usize, ArrayData)> {
         let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
@@ -136,7 +136,7 @@ impl<'a> NumberedTree<'a> {
         arrays.collect()
     }
 
-    /// Returns the tree, with the tags of the standard.
+    /// Returns the prepared tree.
     #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
@@ -149,8 +149,8 @@ impl<'a> NumberedTree<'a> {
         self.blocks.iter().any(is_array) || self.tree.values().any(in_block)
     }
 
-    /// Returns the tree text with as much of an old text as possible, or `None` if they cannot be merged; see
-    /// [`TreeText::merged`].
+    /// Returns the text of the tree, keeping as much of an old text as possible. Returns `None` if the texts
+    /// cannot be merged; see [`TreeText::merged`].
     pub(super) fn merged_into(&self, old: &TreeText) -> Result<Option<TreeText>> {
         old.merged(&self.tree, self)
     }
@@ -176,7 +176,7 @@ impl<'a> NumberedTree<'a> {
         Ok(())
     }
 
-    /// Replaces block numbers by the URIs of files that hold the blocks.
+    /// Replaces block numbers with the URIs of the files that contain the blocks.
     #[cfg(any(unix, windows))]
     pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
         self.tree.walk_mut(Visit::WithoutElements, &mut |value| {
@@ -196,7 +196,7 @@ impl<'a> NumberedTree<'a> {
         match array.storage {
             ArrayStorage::Inline => true,
             ArrayStorage::Block => false,
-            // An array that cannot be written inline is stored in a block.
+            // If the array cannot be written inline, store it in a block.
             ArrayStorage::Automatic => {
                 array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
             }
@@ -227,8 +227,8 @@ fn address(array: &Array) -> usize {
     Arc::as_ptr(&array.data).cast::<u8>().addr()
 }
 
-/// Returns the content for copying a block from another file. A block is recompressed if the options set a
-/// compression level, because its header does not record the level.
+/// Returns the content for copying a block from another file. The block is recompressed if the options set a
+/// different compression or one with a level, because the header of the block does not record the level.
 fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
     let code = block.header()?.compression;
     Ok(match options.compression {
@@ -252,20 +252,21 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     }
 }
 
-/// Returns the `source` entry of an array node that refers to existing data.
+/// Returns the `source` entry if the value is the node of an array in a file.
 fn source_of(value: &mut Value) -> Option<&mut Value> {
     let is_array = value.is_ndarray();
     value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
 }
 
-/// Returns the numbers of the blocks to keep: all except those whose arrays are no longer in the tree. Blocks
-/// that no array refers to are kept, because other nodes may refer to them by number.
+/// Returns the numbers of the blocks to keep. A block is omitted if arrays of the original file refer to it,
+/// but none of the tree does. Blocks to which no array of the original file refers are kept, because other
+/// nodes may refer to them by number.
 fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
     let blocks = origin.file.blocks();
     let mut used = BTreeSet::new();
     for value in tree.values() {
         match value.source() {
-            // This is the block that will be appended.
+            // The source refers to the block that will be appended.
             Some(Source::Block(BlockRef::LAST)) if streamed => {}
             Some(Source::Block(block)) => {
                 used.insert(blocks.by_source(block)?.index());
@@ -286,12 +287,12 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
 struct Places<'p, 'a> {
     numbered: &'p mut NumberedTree<'a>,
     origin: Option<Origin<'a>>,
-    /// New block numbers, by the number in the original file.
+    /// The new number of each block, by its number in the original file.
     sources: HashMap<usize, usize>,
-    /// External files, with the new numbers of their first blocks.
+    /// The external files whose first blocks are copied, with the new numbers of these blocks.
     external: Vec<(*const Asdf, usize)>,
     options: &'p WriteOptions,
-    /// Whether -1 refers to a block that is appended later.
+    /// Whether the source -1 refers to a block that is appended later.
     streamed: bool,
 }
 
@@ -318,7 +319,7 @@ impl Places<'_, '_> {
             if uri.is_known_core() {
                 match core_tag(uri.name, standard) {
                     Ok(tag) => tagged.tag = tag,
-                    // A copy keeps the tag; reading the original has already reported it.
+                    // In a copy, keep the tag. It has already been reported when the original was read.
                     Err(_) if self.origin.is_some() => {}
                     Err(error) => return Err(error),
                 }
@@ -350,7 +351,7 @@ impl Places<'_, '_> {
         }
     }
 
-    /// Fails if an existing array has the datatype `float16` and the standard lacks it.
+    /// Fails if an existing array has the datatype `float16`, but the standard does not define it.
     fn check_datatype(&self, value: &Value) -> Result<()> {
         let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
         if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
@@ -359,7 +360,7 @@ impl Places<'_, '_> {
         Ok(())
     }
 
-    /// Returns the new number of the block that the source refers to, or `None` if the source stays as it is.
+    /// Returns the new number of the block that the source refers to, or `None` if the source is not changed.
     fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
         match (source, self.origin) {
             (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),
@@ -387,7 +388,7 @@ impl Places<'_, '_> {
         if !origin.implode {
             return Ok(None);
         }
-        // Unlike the parameter, the field has the lifetime `'a`.
+        // Use the field instead of the parameter, because only the field has the lifetime `'a`.
         let Some(origin) = self.origin else { return Ok(None) };
         let file = open_external(origin.file, uri)?;
         let known = self.external.iter().find(|(known, _)| std::ptr::eq(*known, file));
@@ -400,7 +401,7 @@ impl Places<'_, '_> {
         Ok(Some(number))
     }
 
-    /// Adds blocks for an array and its mask, unless their data already has one.
+    /// Adds blocks for an array and its mask, unless their data already has a block or is written inline.
     fn array(&mut self, array: &Array) -> Result<()> {
         let mut next = Some(array);
         while let Some(array) = next {
@@ -448,7 +449,8 @@ fn is_beyond_literals(integer: &Integer<'_>) -> bool {
     integer.as_i128().is_none_or(|value| !LITERALS.contains(&value))
 }
 
-/// Returns the value for an integer that is too large for a YAML literal: a list of 32-bit words.
+/// Returns the value for an integer that is too large for a YAML literal. It contains the integer as a list of
+/// 32-bit words.
 fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     let Ok(big) = integer.to_big_int() else {
         return Err(Error::unwritable("an integer has too many digits to write"));
@@ -463,7 +465,8 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
 }
 
-/// Fails for types of keys that standard 1.6.0 no longer allows: all but strings, integers and booleans.
+/// Fails if a key has a type that version 1.6.0 of the standard does not allow: anything but strings, integers
+/// and booleans.
 fn check_key(key: &Value) -> Result<()> {
     match key.untagged() {
         Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {

@@ -1,4 +1,4 @@
-//! Edits that need only one write, because all differing bytes lie within one page.
+//! Edits that need only a single write, because all differing bytes are within one page.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::yaml::NodeStyle;
 
 impl EditedFile<'_> {
-    /// Returns the differing bytes and their offset, if they all lie within one page and nothing else moves.
-    /// If the length of the text changes, spaces make up the difference, either after the document or at the
-    /// end of the line.
+    /// Returns the differing bytes and their offset. Returns `None` unless they are all within one page and
+    /// nothing else moves. If the length of the text changes, spaces make up the difference, either after the
+    /// document or at the end of the line.
     pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
         let len = usize::try_from(space.end - space.tree.start).unwrap_or(usize::MAX);
         let old = self.file.source().bytes_at(space.tree.start, len)?;
@@ -19,8 +19,7 @@ impl EditedFile<'_> {
             let new = if self.file.layout().first_block.is_some() {
                 space.fill(text)?
             } else {
-                // Without blocks, nothing limits the space after the tree, so only text of the same length
-                // fits.
+                // Without blocks, the file ends after the tree, so only text of the same length fits.
                 let rest = old.get(self.before.len()..)?;
                 (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())?
             };
@@ -35,9 +34,9 @@ impl EditedFile<'_> {
         Ok(self.of_the_same_length().and_then(|text| fits(&text)))
     }
 
-    /// Returns the edited text at the length of the old text, by adding or removing spaces at the end of the
-    /// line where they differ, or before its comment. Returns `None` if the number of lines changed, or if
-    /// the spaces could be part of a scalar.
+    /// Returns the edited text with the same length as the old text, by adding or removing spaces at the end of
+    /// the changed line or before its comment. Returns `None` if the number of lines changed, or if the spaces
+    /// could be part of a scalar.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text().text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
@@ -68,8 +67,8 @@ impl EditedFile<'_> {
         Some(text)
     }
 
-    /// Returns `true` if spaces before `at` have no meaning: the line has content, and `at` is not inside a
-    /// scalar.
+    /// Returns `true` if spaces before `at` have no meaning, because the line has content and `at` is not
+    /// inside a scalar.
     fn is_between_scalars(&self, at: usize) -> bool {
         let text = self.text();
         let line = text.text().get(..at).and_then(|before| before.rsplit('\n').next());

@@ -13,7 +13,7 @@ use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 /// The maximum amount of padding after a tree, in bytes, both when writing and when editing.
 pub(super) const MAX_PADDING: u64 = 64 << 20;
 
-/// How long to wait for another process that is changing a file.
+/// How long to wait while another process is changing a file.
 #[cfg(any(unix, windows))]
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -71,31 +71,31 @@ impl WriteOptions {
     }
 
     binio::setters! {
-        /// Sets the version of the standard, 1.0.0 to 1.6.0, which determines the versions of tags. Writing
-        /// fails if the tree needs a feature that the version lacks, such as `float16` before 1.6.0.
+        /// Sets the version of the standard, from 1.0.0 to 1.6.0, which determines the versions of tags.
+        /// Writing fails if the tree needs a feature that the version lacks, such as `float16` before 1.6.0.
         standard: Version;
         /// Sets the compression of all blocks whose arrays do not set their own. By default, new blocks are
         /// not compressed and copied blocks keep their compression.
         compression: Compression => Some(compression);
         /// Sets the alignment of block data in bytes: a power of two up to 32,768. Block headers are extended
-        /// to reach it. An alignment of 1 writes the shortest headers, which some old readers expect.
-        /// Default: 64.
+        /// to align the data. With an alignment of 1, headers are as short as possible, which some old readers
+        /// expect. Default: 64.
         align: u64;
-        /// Sets whether blocks have an MD5 checksum of their stored bytes. Default: yes.
+        /// Sets whether blocks have an MD5 checksum of their stored bytes. Default: `true`.
         checksum: bool;
-        /// Sets whether a file with blocks ends with a block index. Default: yes.
+        /// Sets whether a file with blocks ends with a block index. Default: `true`.
         index: bool;
         /// Sets the number of elements below which an array is stored in the tree instead of a block, unless
         /// the array sets its own [storage](crate::value::Array::storage). Default: 0.
         inline_below: u64;
-        /// Sets the amount of padding after the tree, in bytes, so that it can grow in place: at most 64 MiB.
+        /// Sets the number of padding bytes after the tree, at most 64 MiB, so that the tree can grow in place.
         /// Default: 0.
         pad_tree: u64;
         /// Sets `asdf_library`, the software that wrote the file. Default: this crate.
         library: Software => Library::Other(library);
     }
 
-    /// Keeps the `asdf_library` entry of the tree.
+    /// Keeps the `asdf_library` entry of the tree instead of replacing it.
     #[must_use]
     pub fn keep_library(mut self) -> Self {
         self.library = Library::AsInTheTree;
@@ -109,7 +109,7 @@ impl WriteOptions {
         self
     }
 
-    /// Adds an extension to those recorded in the history. Has no effect before standard 1.2.0.
+    /// Adds an extension to the history of the file. Has no effect before version 1.2.0 of the standard.
     #[must_use]
     pub fn extension(mut self, extension: ExtensionMetadata) -> Self {
         self.extensions.push(extension);
@@ -149,16 +149,16 @@ impl EditOptions {
     }
 
     binio::setters! {
-        /// Sets whether to change the existing file, under a journal, instead of replacing it with
-        /// a new one. This is meant for files too large to copy. Other programs may see the file
-        /// while it is being changed. The tree has to fit in the space before the first block, and
-        /// removed blocks keep their space. Default: no.
+        /// Sets whether to change the existing file, under a journal, instead of replacing it with a new one.
+        /// This is meant for files too large to copy. Other programs may read the file while it is being
+        /// changed. The tree has to fit into the space before the first block, and the space of removed blocks
+        /// is not freed. Default: `false`.
         in_place: bool;
-        /// Sets whether read-only files may be edited. Default: no.
+        /// Sets whether read-only files may be edited. Default: `false`.
         read_only: bool;
         /// Sets how long to wait if another process is editing the file. Default: 10 seconds.
         patience: Duration;
-        /// Sets the limits for reading the file and for the edited tree.
+        /// Sets the limits for reading the file, which also apply to the edited tree.
         limits: Limits;
     }
 }

@@ -1,4 +1,4 @@
-//! Outputs for a plan. Besides writing, they can copy bytes from the existing file.
+//! Outputs to which a plan is written. They can also copy bytes from the existing file.
 
 #[cfg(any(unix, windows))]
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(super) trait Sink: Write + Seek {
     fn copy(&mut self, range: Range<u64>) -> Result<()>;
 }
 
-/// Any writer, with an existing file from which bytes are copied piece by piece.
+/// Any writer, with an optional existing file from which bytes are copied piece by piece.
 pub(super) struct Stream<'a, W> {
     pub(super) out: W,
     pub(super) existing: Option<&'a dyn ReadAt>,

@@ -23,7 +23,7 @@ use crate::codec::encode::{beside, map, threads, with_threads};
 use crate::error::Result;
 use crate::layout::{BlockHeader, index};
 
-/// The total size in bytes of the small blocks that are encoded as a batch: per thread, and at most.
+/// The maximum total size in bytes of the small blocks in a batch: for each thread, and overall.
 const BATCH_OF_THREAD: u64 = 1 << 20;
 const MAX_BATCH: u64 = 16 << 20;
 
@@ -94,8 +94,8 @@ impl<'a> FilePlan<'a> {
         self.parts.push(Part::Block { content, next: None });
     }
 
-    /// Returns the total length in bytes of all parts whose length is known before writing, which excludes
-    /// the tree and blocks to encode.
+    /// Returns the total length in bytes of all parts except the tree, the blocks to encode and the index,
+    /// whose lengths are not known before writing.
     pub(super) fn known_len(&self) -> u64 {
         self.parts.iter().filter_map(Part::len).sum()
     }
@@ -159,7 +159,7 @@ impl Part<'_> {
         }
     }
 
-    /// Returns the data length in bytes if the part is a small array block, and 0 otherwise.
+    /// Returns the length of the data in bytes if the part is a small block with a new array, otherwise 0.
     fn small_len(&self) -> u64 {
         match self {
             Self::Block { content: Content::Array(ArrayData { data, .. }), .. } => {
@@ -229,7 +229,7 @@ impl<S: Sink> Writing<S> {
         self.out.put(b"\n")
     }
 
-    /// Pads a block with unused space until the offset is congruent to `next` modulo `align`.
+    /// Extends a block with unused space until the offset is congruent to `next` modulo `align`.
     fn fill_up(&mut self, header: &BlockHeader, next: u64, align: u64) -> Result<()> {
         let missing = next.wrapping_sub(self.out.position()) & (align - 1);
         if missing == 0 {

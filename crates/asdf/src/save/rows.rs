@@ -6,10 +6,10 @@
 //! row, row, ..                   readers see all complete rows
 //! ```
 //!
-//! [`RowWriter::close`] turns the streamed block into an ordinary one. The file is valid at all times,
-//! because the sizes and the checksum are written to the header first, in a single write, and the index is
-//! appended last. The shape remains `'*'`, which is valid in ordinary blocks too; a copy made with
-//! [`Tree::from_file`] has the actual number of rows.
+//! [`RowWriter::close`] turns the streamed block into an ordinary one. The file is valid at all times, because
+//! the sizes and the checksum are written to the header first, in a single write, and the index is appended
+//! last. The shape remains `'*'`, which is also valid in ordinary blocks. A copy made with [`Tree::from_file`]
+//! has the actual number of rows.
 
 use std::path::Path;
 
@@ -67,14 +67,14 @@ pub struct RowWriter {
 }
 
 impl Writer<'_> {
-    /// Writes the file with an empty array at `pointer`, ready for appending rows. Replaces an existing file.
-    /// `row` is the shape of one row; it is empty for a one-dimensional array.
+    /// Writes the file with an empty array at `pointer`, to which rows can then be appended. Replaces an
+    /// existing file. `row` is the shape of one row; it is empty for a one-dimensional array.
     ///
     /// # Errors
     ///
     /// Same as [`write`](Self::write). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable)
-    /// if a row has no bytes or at least 2^63, with [`ErrorKind::Reference`](crate::ErrorKind::Reference) if
-    /// nothing can be set at `pointer`, as described at [`Tree::set`], and with
+    /// if a row has no bytes or at least 2^63 bytes, with [`ErrorKind::Reference`](crate::ErrorKind::Reference)
+    /// if no value can be set at `pointer`, as described at [`Tree::set`], and with
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if another process locks the new file for more than 10 seconds.
     pub fn rows(
         &self,
@@ -111,8 +111,8 @@ impl Writer<'_> {
 }
 
 impl RowWriter {
-    /// Reopens a file to append more rows. An incomplete row at the end, left by a process that was killed,
-    /// is removed.
+    /// Reopens a file to append more rows. Removes an incomplete row at the end, which a killed process may
+    /// have left.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl RowWriter {
         self.removed
     }
 
-    /// Appends rows, given as elements in C order. Their type and byte order must be those of the array.
+    /// Appends rows, given as elements in C order. The elements must have the type and byte order of the array.
     ///
     /// # Errors
     ///
@@ -214,7 +214,8 @@ impl RowWriter {
         Ok(self.file.sync()?)
     }
 
-    /// Turns the rows into an ordinary block with sizes and a checksum, and adds an index of all blocks.
+    /// Turns the streamed block into an ordinary block with sizes and a checksum, and appends an index of all
+    /// blocks.
     ///
     /// # Errors
     ///

@@ -56,7 +56,8 @@ pub struct Writer<'a> {
     pub(super) tree: Tree,
     file: Option<&'a Asdf>,
     implode: bool,
-    /// The folders that relative URIs of external files are resolved against, before and after.
+    /// The folders against which relative URIs of external files are resolved: that of the original file, and
+    /// that of the written one.
     folders: Option<(PathBuf, PathBuf)>,
     pub(super) options: WriteOptions,
 }
@@ -82,8 +83,8 @@ impl<'a> Writer<'a> {
     binio::setters! {
         /// Sets the options for writing the file.
         options: WriteOptions;
-        /// Sets whether to copy the blocks of external files, which arrays refer to by URI, into this file.
-        /// The policy of the file that refers to them determines which files may be opened.
+        /// Sets whether to copy the blocks of external files, to which arrays refer by URI, into this file. The
+        /// policy of the file that refers to them determines which files may be opened.
         implode: bool;
     }
 
@@ -115,16 +116,16 @@ impl<'a> Writer<'a> {
         self
     }
 
-    /// Rewrites the relative URIs of external files, for a tree that was read from a file in the folder `from`
-    /// and will be written to the folder `to`; see [`Tree::relocate`].
+    /// Sets the folders for rewriting the relative URIs of external files: `from` contains the file from which
+    /// the tree was read, and `to` will contain the written file; see [`Tree::relocate`].
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
         self
     }
 
-    /// Writes the file to `path`, replacing an existing file. The file appears there only when it is complete
-    /// and on disk.
+    /// Writes the file to `path`, replacing an existing file. The file appears at `path` only when it is
+    /// complete and on disk.
     ///
     /// ```
     /// use asdf::{Asdf, Tree, Writer};
@@ -155,8 +156,8 @@ impl<'a> Writer<'a> {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if an option has an invalid value, if
-    /// the root of the tree is not a mapping, if a value has no form in the chosen version of the standard, or
-    /// if this build lacks the codec of a compression.
+    /// the root of the tree is not a mapping, if a value cannot be represented in the chosen version of the
+    /// standard, or if this build lacks the codec of a compression.
     ///
     /// If blocks are copied, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if one of them does
     /// not exist or is damaged, with [`ErrorKind::Codec`](crate::ErrorKind::Codec) if it has to be recompressed
@@ -203,7 +204,7 @@ impl<'a> Writer<'a> {
             }
             new.commit(parts)?;
         }
-        // From here on, the tree may be in place even if `commit` fails.
+        // From here on, keep the block files, because the tree may be in place even if `commit` fails.
         out.flush()?;
         new.keep();
         out.commit()?;
@@ -211,8 +212,8 @@ impl<'a> Writer<'a> {
         Ok(WriteReport { files, ..written.into() })
     }
 
-    /// Returns the report that [`Self::explode`] would return: the length of the tree's file, and the paths
-    /// of the block files.
+    /// Returns the report that [`Self::explode`] would return, without writing any files. It contains the
+    /// length of the file with the tree, and the paths of the block files.
     ///
     /// # Errors
     ///
@@ -223,7 +224,8 @@ impl<'a> Writer<'a> {
         Ok(WriteReport { files, ..self.file_plan(&tree)?.write(Discard::default())?.into() })
     }
 
-    /// Returns the tree with the URIs of its block files, the blocks, and the paths of the block files.
+    /// Returns the tree, in which arrays refer to block files by URI, the blocks, and the paths of the block
+    /// files.
     #[cfg(any(unix, windows))]
     fn exploded(&self, path: &Path) -> Result<(NumberedTree<'a>, Vec<Content<'a>>, Vec<PathBuf>)> {
         let mut tree = self.numbered_tree(false)?;
@@ -271,7 +273,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Prepares the tree. With `streamed`, the source -1 refers to one more block, which is appended later.
+    /// Prepares the tree. If `streamed` is set, the source -1 refers to one more block, which is appended
+    /// later.
     pub(super) fn numbered_tree(&self, streamed: bool) -> Result<NumberedTree<'a>> {
         self.check()?;
         let origin = self.file.map(|file| Origin { file, implode: self.implode });
@@ -303,8 +306,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns the tree text of the file whose blocks are copied, changed only where `tree` differs. Returns
-    /// `None` if there is no such file, or if its tree is irregular or too different.
+    /// Returns the tree text of the file from which blocks are copied, changed only where `tree` differs.
+    /// Returns `None` if there is no such file, or if its tree is irregular or too different.
     fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
             return Ok(None);
@@ -322,7 +325,7 @@ impl<'a> Writer<'a> {
         Ok(Some(text.into_bytes()))
     }
 
-    /// Returns the lines before the tree: the header line, and the comments of the copied file.
+    /// Returns the lines before the tree: the header line, and the comments of the original file.
     fn head_text(&self) -> String {
         let mut text = head::to_text(self.options.standard);
         for comment in self.file.iter().flat_map(|file| &file.layout().comments) {

@@ -1,4 +1,4 @@
-//! Writing the edits: choosing the smallest change, and carrying it out.
+//! Committing edits: choosing the smallest change, and writing it.
 
 use std::collections::BTreeSet;
 use std::io::{Seek, Write};
@@ -22,7 +22,7 @@ pub enum Method {
     Patched,
     /// The existing file was changed in place, under a journal.
     InPlace,
-    /// A new file replaced the existing one, or was written somewhere else.
+    /// A new file replaced the existing one or was written elsewhere.
     NewFile,
 }
 
@@ -36,27 +36,28 @@ pub struct EditReport {
     pub len: u64,
     /// Number of blocks in the edited file.
     pub blocks: usize,
-    /// Numbers of the blocks that arrays no longer use, but that keep their space because the change is made
-    /// in place.
+    /// Numbers of the blocks that no array uses any more. They keep their space, because the change is made in
+    /// place.
     pub unused: Vec<usize>,
     /// Whether an interrupted in-place change was rolled back when the file was opened.
     pub rolled_back: bool,
 }
 
 impl Editor {
-    /// Writes the changes to the file. When this returns, they are on disk.
+    /// Writes the changes to the file. They are on disk when this function returns.
     ///
     /// # Errors
     ///
     /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if
     /// another program has changed or replaced the file since it was opened, if the editor was created from an
-    /// open file, or if a change [in place](crate::save::EditOptions::in_place) does not fit. If blocks are added, replaced
-    /// or removed, also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and
-    /// with `Unwritable` if anything but blocks follows the tree. Fails with
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read or written.
+    /// open file, or if the file must be changed [in place](crate::save::EditOptions::in_place), but the change
+    /// does not fit. If blocks are added, replaced or removed, also fails with
+    /// [`ErrorKind::Block`](crate::ErrorKind::Block) if a header is invalid, and with `Unwritable` if anything
+    /// but blocks follows the tree. Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be
+    /// read or written.
     ///
-    /// A failed commit leaves the file unchanged, with one exception: if only the final step fails, which syncs
-    /// the directory, the new file is in place but may not survive a crash.
+    /// A failed commit leaves the file unchanged, with one exception: if only the last step fails, which is
+    /// syncing the folder, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let edited = self.edited()?;
         let change = self.change(&edited)?;
@@ -139,9 +140,9 @@ impl Editor {
     /// Applies the changes to a storage instead of the opened file. This is meant for files outside
     /// the file system, and for simulating interrupted changes.
     ///
-    /// The storage must hold the same bytes as [`Self::file`]. Returns the method that was used. Changes that
-    /// require a new file are rejected, because only [`Self::write_to`] writes one; [`EditOptions::in_place`](crate::save::EditOptions::in_place)
-    /// avoids them wherever possible.
+    /// The storage must contain the same bytes as [`Self::file`]. Returns the method that was used. Changes
+    /// that require a new file are rejected, because only [`Self::write_to`] can write one.
+    /// [`EditOptions::in_place`](crate::save::EditOptions::in_place) avoids such changes if possible.
     ///
     /// ```
     /// use asdf::save::{EditOptions, Method};
@@ -218,7 +219,7 @@ impl Editor {
         Ok(Planned::NewFile(plan))
     }
 
-    /// Returns the report on a change. If no new file was written, the length and the number of blocks are
+    /// Returns a report about a change. If no new file was written, the length and the number of blocks are
     /// those of the existing file.
     fn report(
         &self,

@@ -25,7 +25,7 @@ use crate::value::edit::TreeText;
 use crate::value::{Array, ArrayStorage, Tree};
 use crate::yaml::{ParseOptions, YamlNode};
 
-/// The initial tree of a file that has none.
+/// The initial tree for a file without a tree.
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
 
 impl EditOptions {
@@ -46,8 +46,9 @@ impl EditOptions {
         Ok(editor)
     }
 
-    /// Edits a file that is already open, without locking or changing it: [`Editor::write_to`] and
-    /// [`Editor::commit_to`] write the result elsewhere. The limits are those with which the file was opened.
+    /// Creates an editor for a file that is already open. The file is neither locked nor changed:
+    /// [`Editor::write_to`] and [`Editor::commit_to`] write the result elsewhere. The limits are those with
+    /// which the file was opened.
     pub fn edit(&self, file: Asdf) -> Editor {
         let mut editor = Editor::from_file(file);
         editor.options = self.clone();
@@ -55,13 +56,14 @@ impl EditOptions {
     }
 }
 
-/// Edits a file: its tree and arrays first in memory, then on disk with [`commit`](Self::commit).
+/// An editor for the tree and the arrays of a file. Edits are made in memory; [`commit`](Self::commit) writes
+/// them to disk.
 ///
 /// The file is locked for the lifetime of the editor. Dropping the editor without a commit leaves the file
 /// unchanged.
 ///
 /// By default, readers see either the old file or the new one, never a mixture: a complete new file replaces
-/// the old one or, if all differing bytes lie within one page, a single write changes them.
+/// the old one or, if all differing bytes are within one page, a single write changes them.
 ///
 /// ```
 /// use asdf::save::{EditOptions, Method};
@@ -99,7 +101,7 @@ impl Editor {
         EditOptions::new().open(path)
     }
 
-    /// Edits a file without locking or changing it; the result can be written elsewhere.
+    /// Creates an editor for a file without locking or changing it. The result can be written elsewhere.
     pub fn from_file(file: Asdf) -> Self {
         let options = ParseOptions::default()
             .start(0, file.layout().tree_line)
@@ -112,7 +114,7 @@ impl Editor {
         let text = if has_tree { before.clone() } else { EMPTY_TREE.to_owned() };
         let tree = match TreeText::parse_with(text, &options) {
             Ok(tree) if is_text && file.options().strictness != Strictness::Strict => Ok(tree),
-            // Prefer the error from the file itself, because it has the position in the file.
+            // Prefer the error from the file, because it contains the position in the file.
             tree => file.document().map(drop).and(tree),
         };
         Self {
@@ -145,7 +147,7 @@ impl Editor {
         self.place.as_ref().is_some_and(|place| place.rolled_back)
     }
 
-    /// Sets the value at a JSON Pointer, including its arrays; see [`TreeText::set`].
+    /// Sets the value at a JSON Pointer; see [`TreeText::set`]. Arrays in the value are written as well.
     ///
     /// ```
     /// use asdf::save::Editor;
@@ -164,8 +166,8 @@ impl Editor {
     /// # Errors
     ///
     /// Same as [`tree`](Self::tree) and [`TreeText::set`]. Also fails with
-    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value has no form in the file's version of
-    /// the standard, or if a block has to be appended after a streamed one, and with
+    /// [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if a value cannot be represented in the file's
+    /// version of the standard, or if a block would have to be appended after a streamed one, and with
     /// [`ErrorKind::Block`](crate::ErrorKind::Block) if the value refers to a block that does not exist.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         let released = self.blocks_at(pointer)?;
@@ -173,8 +175,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Sets an array at a JSON Pointer. If this replaces an array whose block nothing else uses, the new
-    /// array replaces that block as well, unless the file is changed in place.
+    /// Sets an array at a JSON Pointer. If there is already an array at the pointer and nothing else uses its
+    /// block, the new array replaces the data of that block, unless the file is changed in place.
     ///
     /// ```
     /// use asdf::save::Editor;
@@ -215,8 +217,8 @@ impl Editor {
         self.set(pointer, &Tree::new(array.storage(ArrayStorage::Inline)))
     }
 
-    /// Removes an entry or item; see [`TreeText::remove`]. A new file does not contain the data of blocks
-    /// that are then unused.
+    /// Removes an entry or item; see [`TreeText::remove`]. If a new file is written, it does not contain the
+    /// data of blocks that are no longer used.
     ///
     /// # Errors
     ///
@@ -308,7 +310,8 @@ impl Editor {
         self.tree.as_mut().map_err(|error| error.clone())
     }
 
-    /// Returns the tree with a new value at `pointer`, and the numbered blocks for the arrays in it.
+    /// Returns the tree with a new value at `pointer`, and the blocks for the arrays in the value, with their
+    /// numbers.
     fn with_part(
         &self,
         pointer: &str,
@@ -337,7 +340,7 @@ impl Editor {
         self.released.extend(released);
     }
 
-    /// Fails if the last block is streamed, so that no block can follow it.
+    /// Fails if the last block is streamed, because no block can follow it.
     fn check_added(&self, count: usize) -> Result<()> {
         let Some(last) = count.checked_sub(1) else { return Ok(()) };
         if self.file.blocks().get(last)?.header()?.is_streamed() {
@@ -348,8 +351,8 @@ impl Editor {
         Ok(())
     }
 
-    /// Rewrites sources that count from the end, so that they still refer to the same blocks after the number
-    /// of blocks changes. Returns `None` if there are no such sources.
+    /// Rewrites sources that count from the end, because they would refer to other blocks after the number of
+    /// blocks changes. Returns `None` if there are no such sources.
     fn with_positive_sources(&self, tree: &TreeText) -> Result<Option<TreeText>> {
         let root = tree.document().root();
         let negative = sources(root).filter(|(_, block)| matches!(block, BlockRef::FromEnd(_)));
@@ -363,13 +366,13 @@ impl Editor {
         Ok(changed)
     }
 
-    /// Returns the number of the next new block.
+    /// Returns the number for the next new block.
     fn next_number(&self) -> Result<usize> {
         let count = self.file.blocks().len()?;
         Ok(self.blocks.keys().next_back().map_or(count, |last| count.max(last + 1)))
     }
 
-    /// Returns the numbers of the blocks used at a pointer and below it.
+    /// Returns the numbers of the blocks that are used by arrays at or below a pointer.
     fn blocks_at(&self, pointer: &str) -> Result<BTreeSet<usize>> {
         let root = self.tree()?.document().root();
         let Ok(place) = root.pointer(pointer) else { return Ok(BTreeSet::new()) };
@@ -392,8 +395,8 @@ impl Editor {
         Ok(sources.filter_map(|(_, block)| block.resolve(count)).collect())
     }
 
-    /// Returns `true` if the block may be overwritten by a new array at `pointer`: the old array there is its
-    /// only user, and the block is neither new nor streamed.
+    /// Returns `true` if a new array at `pointer` may replace the data of the block: only the old array at
+    /// `pointer` uses it, and the block is neither new nor streamed.
     fn is_only_use(&self, pointer: &str, number: usize) -> Result<bool> {
         let root = self.tree()?.document().root();
         let place = root.pointer(pointer)?;
@@ -404,7 +407,7 @@ impl Editor {
                 self.file.blocks().by_source(source).is_ok_and(|it| it.index() == number),
             );
         }
-        // If there is an alias elsewhere, the array is still needed.
+        // The array is still needed if an alias refers to it.
         let is_shared = !place.alias_spans().is_empty();
         let is_new = self.blocks.contains_key(&number);
         let is_streamed = number < self.file.blocks().len()?
@@ -417,7 +420,7 @@ impl Editor {
     }
 }
 
-/// Returns the version of the standard that determines the tags of new nodes.
+/// Returns the version of the standard that determines the tags of new nodes in a file.
 fn standard(file: &Asdf) -> Version {
     let declared = file.layout().standard_version.filter(|version| STANDARDS.contains(version));
     declared.or_else(|| STANDARDS.last().copied()).unwrap_or(Version::new(1, 6, 0))

@@ -1,4 +1,4 @@
-//! Examining one damaged block, and preparing what is intact for the new file.
+//! Examining one damaged block, and preparing its intact part for the new file.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
 use crate::file::locate::numbering::Numbered;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
-/// The outcome for a block in the new file.
+/// The form of a block in the new file.
 pub(super) enum State {
     /// The block is lost and replaced by an empty one.
     Missing,
@@ -25,9 +25,9 @@ pub(super) enum State {
 /// The result of examining a block.
 pub(super) struct Examined {
     pub(super) state: State,
-    /// The reason why the block is lost or damaged, if it is.
+    /// The reason if the block is lost or damaged.
     pub(super) reason: Option<Reason>,
-    /// A note about a repaired mistake.
+    /// A note about a problem that has been repaired.
     pub(super) note: Option<Diagnostic>,
     /// The stored bytes of the block in the old file.
     pub(super) bytes: Range<u64>,
@@ -45,8 +45,8 @@ impl Examined {
     }
 }
 
-/// Examines a block. `end` is the offset of the next block or of the index, where this block ends at the
-/// latest.
+/// Examines a block. `end` is the offset of the next block, of the index or of the end of the file; the block
+/// cannot extend past it.
 pub(super) fn examine(
     file: &Asdf,
     number: usize,
@@ -106,7 +106,8 @@ pub(super) fn examine(
         }
     }
     let note = (checked.verdict == ChecksumVerdict::DecodedLegacy).then(|| {
-        let message = "the checksum was that of the decoded data; now it is that of the stored";
+        let message = "the checksum of the decoded data has been replaced by that of the stored \
+                       data";
         mended(Code::DecodedLegacy, block.offset(), message)
     });
     let is_legacy = checked.verdict == ChecksumVerdict::DecodedLegacy;
@@ -120,7 +121,7 @@ pub(super) fn examine(
         reason = Some(Reason::Block(BlockError::Uncertain));
     }
     let missing = if is_cut && reason.is_some() { missing_len(&header, len) } else { 0 };
-    // Keep unused space after the data if it belongs to this block.
+    // Keep the unused space after the data if it lies before the next block.
     let room = header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
     let copied = start..room.unwrap_or(stored.end);
     header.used_size = len;
@@ -132,8 +133,8 @@ pub(super) fn examine(
     Ok(Examined { state, reason, note, bytes: stored, missing, is_proved })
 }
 
-/// Returns the number of stored bytes that are missing if only `len` bytes of a block are left. The estimate
-/// uses the smallest size in the header, because damaged sizes are usually too large.
+/// Estimates the number of stored bytes that are missing if only `len` bytes of a block are left. Uses the
+/// smallest size in the header, because damaged sizes are usually too large.
 fn missing_len(header: &BlockHeader, len: u64) -> u64 {
     let mut sizes = vec![header.used_size, header.allocated_size];
     if !header.is_compressed() {

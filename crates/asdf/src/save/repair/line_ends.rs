@@ -6,15 +6,15 @@
 //! ```
 //!
 //! The index lists the original offsets of the blocks. Since the index itself may be wrong, a conversion is
-//! only undone where there is proof:
+//! only undone if there is proof of it:
 //!
 //! - If the headers lead from block to block up to the index, there was no conversion.
-//! - If every LF of the file follows a CR, and the offsets in the index are correct once these CRs are
-//!   removed, they were added by the conversion.
-//! - Otherwise, a block is only changed if this gives it the length stated by the index and its header, and
-//!   data that matches its checksum. If it has no checksum, its present header must be implausible. If the
-//!   block has more line ends than were converted, the combinations are tried, unless there are too many.
-//! - The text before the blocks has the same meaning with either line ends. It is changed if blocks are.
+//! - If every LF of the file follows a CR, and the offsets in the index are correct after removing these CRs,
+//!   the conversion added them.
+//! - Otherwise, a block is only changed if the change gives it the length stated by the index and its header,
+//!   and data that matches its checksum. If it has no checksum, its present header must be implausible. If the
+//!   block has more line ends than were converted, all combinations are tried, unless there are too many.
+//! - The text before the blocks has the same meaning with either kind of line end. It is changed if blocks are.
 //!
 //! All other blocks are left unchanged.
 
@@ -36,10 +36,11 @@ use crate::file::locate::{
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
-/// The largest piece for which combinations are tried, and the maximum number of bytes hashed for it.
+/// Maximum size in bytes of a piece for which combinations are tried, and maximum number of bytes hashed for
+/// it.
 const MAX_PIECE: u64 = 16 << 20;
 const MAX_HASHED: u64 = 1 << 30;
-/// The maximum total size in bytes of pieces restored by trying combinations; they are kept in memory.
+/// Maximum total size in bytes of the pieces that are restored by trying combinations. They are kept in memory.
 const MAX_REPLACED: u64 = 64 << 20;
 
 /// A file with its original line ends restored.
@@ -47,7 +48,7 @@ pub(super) struct Undone {
     pub(super) source: Arc<dyn ReadAt>,
     /// A note about the conversion, if one was undone.
     pub(super) note: Option<Diagnostic>,
-    /// Blocks that are still converted, by offset in `source`.
+    /// The blocks whose line ends are still converted, by offset in `source`.
     pub(super) damaged: Vec<(u64, BlockError)>,
 }
 
@@ -101,7 +102,8 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
-/// Returns `true` if the headers lead from the first block to the index, without any conversion.
+/// Returns `true` if the headers lead from the first block to the index even though no conversion has been
+/// undone.
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
@@ -118,7 +120,7 @@ fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     super::mended(Code::IndexDrift, first, message)
 }
 
-/// Undoes the conversion in each piece for which there is proof.
+/// Undoes the conversion in each piece for which there is proof of it.
 fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Result<Undone> {
     let has_drifted = drift.message().is_some();
     // The current and the original offset of each piece.
@@ -165,7 +167,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
         }
     }
     if changed == 0 {
-        // Without any conversion, surplus bytes may simply lie between two blocks.
+        // If nothing was converted, surplus bytes may simply be stray bytes between two blocks.
         let is_shorter =
             |error: &BlockError| matches!(error, BlockError::Drifted { added } if *added < 0);
         damaged.retain(|(_, error)| is_shorter(error));
@@ -187,7 +189,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Resu
     Ok(Undone { source, note, damaged })
 }
 
-/// A range of the file: a block up to the next one, or the text before the blocks.
+/// A range of the file: a block with everything up to the next block, or the text before the blocks.
 struct Piece<'a> {
     source: &'a Arc<dyn ReadAt>,
     range: Range<u64>,
@@ -199,7 +201,7 @@ type Solved = std::result::Result<(View, u64), Unsolved>;
 
 /// A piece whose length is wrong and could not be restored.
 struct Unsolved {
-    /// The number of surplus bytes; negative if bytes are missing.
+    /// The number of surplus bytes, which is negative if bytes are missing.
     added: i64,
     /// Whether the piece has enough line ends to explain the difference.
     is_likely: bool,
@@ -210,8 +212,8 @@ impl Piece<'_> {
         self.range.end - self.range.start
     }
 
-    /// Finds the conversion that restores the piece to `wanted` bytes. `room` is the memory left for replaced
-    /// bytes.
+    /// Finds the conversion that restores the piece to `wanted` bytes. `room` is the number of bytes that
+    /// replaced pieces may still use in memory.
     fn solve(&self, wanted: u64, room: u64) -> Result<Solved> {
         let len = self.len();
         let added = i64::try_from(i128::from(len) - i128::from(wanted)).unwrap_or(i64::MAX);
@@ -227,7 +229,7 @@ impl Piece<'_> {
         }
         let all = if added > 0 { pairs } else { singles };
         let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
-        // For text, there is no need to find the exact line ends.
+        // For text, the exact line ends do not matter.
         if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > room {
             return Ok(Err(unsolved));
         }
@@ -239,7 +241,7 @@ impl Piece<'_> {
     }
 
     /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum. If
-    /// it has no checksum, its present header must be implausible.
+    /// the block has no checksum, its present header must be implausible.
     fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
         if !self.is_block {
             return Ok(true);
@@ -279,11 +281,12 @@ impl Piece<'_> {
                 Err(unsolved) => failed = failed.or(Some(unsolved)),
             }
         }
-        // If no header states a length, leave the checksum to decide whether the block is intact.
+        // If no header states a plausible length, leave the block unchanged; its checksum shows whether it is
+        // intact.
         Ok(failed.map_or(Ok((View::AsStored, self.len())), Err))
     }
 
-    /// Counts the LFs that follow a CR, and those that do not.
+    /// Counts the LFs that follow a CR, and the LFs that do not.
     fn count(&self) -> Result<(u64, u64)> {
         let (mut pairs, mut singles) = (0, 0);
         let mut before = 0;
@@ -305,8 +308,8 @@ fn block_len(bytes: &[u8]) -> Option<u64> {
     header.next_offset()
 }
 
-/// Searches for a combination of line ends whose conversion gives a block of `wanted` bytes with data that
-/// matches its checksum.
+/// Tries combinations of line ends. Returns the bytes after converting them if the result is a block of
+/// `wanted` bytes whose data matches its checksum.
 fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
     let is_place = |at: &usize| {
         let has_cr = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\r');
@@ -376,7 +379,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn combinations_are_enumerated_in_order_until_the_last() {
+    fn combinations_are_enumerated_in_order_up_to_the_last_one() {
         let mut choice = vec![0, 1];
         let mut all = vec![choice.clone()];
         while next_choice(&mut choice, 4) {

@@ -82,9 +82,9 @@ impl RecoverOptions {
         limits: Limits;
     }
 
-    /// Rewrites the relative URIs of external files, for a damaged file in the folder `from` and a new one in
-    /// the folder `to`; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be parsed is left
-    /// unchanged.
+    /// Sets the folders for rewriting the relative URIs of external files: `from` contains the damaged file,
+    /// and `to` will contain the new one; see [`Tree::relocate`](crate::Tree::relocate). A tree that cannot be
+    /// parsed is left unchanged.
     #[must_use]
     pub fn relocate(mut self, from: impl Into<PathBuf>, to: impl Into<PathBuf>) -> Self {
         self.folders = Some((from.into(), to.into()));
@@ -92,7 +92,7 @@ impl RecoverOptions {
     }
 }
 
-/// Something that is missing from the recovered file, or damaged in it.
+/// Part of the file that is missing from the recovered file or damaged in it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Loss {
@@ -100,10 +100,10 @@ pub struct Loss {
     pub block: Option<usize>,
     /// Pointers to the affected arrays.
     pub pointers: Vec<String>,
-    /// The affected bytes of the damaged file. If a line-end conversion was undone, offsets refer to the file
-    /// with its original line ends.
+    /// The affected range of bytes in the damaged file. If a line-end conversion was undone, offsets refer to
+    /// the file with its original line ends.
     pub bytes: Range<u64>,
-    /// Number of stored bytes that are missing from the recovered file: those after a truncation, or all
+    /// Number of stored bytes that are missing from the recovered file: the bytes lost by truncation, or all
     /// known bytes of a lost block. 0 if the bytes were kept, but are damaged.
     pub missing: u64,
     /// The error that describes the damage.
@@ -123,7 +123,7 @@ pub struct RecoverReport {
     pub damaged: u64,
     /// Ranges of the old file that belong to none of its parts and were left out.
     pub removed: Vec<Range<u64>>,
-    /// Losses: first in the tree, then in blocks, then arrays whose blocks do not exist.
+    /// Losses, ordered by kind: losses in the tree, losses in blocks, and arrays whose blocks do not exist.
     pub lost: Vec<Loss>,
     /// Other problems, ordered by offset in the old file.
     pub diagnostics: Vec<Diagnostic>,
@@ -230,21 +230,21 @@ impl Reason {
 /// The blocks of the new file so far.
 struct Kept {
     is_streamed: bool,
-    /// Length in bytes of the intact data of each block; 0 if the block is missing or compressed
-    /// and damaged.
+    /// Length in bytes of the intact data of each block. 0 if the block is missing, or if it is compressed and
+    /// damaged.
     lens: Vec<u64>,
     /// The ranges of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,
 }
 
 impl Kept {
-    /// Starts with the part before the blocks, which ends at `content_end` in the old file.
+    /// Begins with the part before the blocks, which ends at `content_end` in the old file.
     fn new(content_end: u64) -> Self {
         let known = std::iter::once(0..content_end).collect();
         Self { is_streamed: false, lens: Vec::new(), known }
     }
 
-    /// Adds a block. Returns the range of the old file that follows its header.
+    /// Adds a block. Returns the range of the old file to copy after its header.
     fn add(&mut self, state: &State, is_damaged: bool) -> Range<u64> {
         let (copied, len) = match state {
             State::Missing => (0..0, 0),
@@ -254,7 +254,7 @@ impl Kept {
                 let len = if header.is_streamed() {
                     copied.end - copied.start
                 } else if header.is_compressed() && is_damaged {
-                    // The block is damaged, and it is unknown how much of it can be decoded.
+                    // It is unknown how much of a damaged block can be decoded.
                     0
                 } else {
                     header.data_size
@@ -278,7 +278,8 @@ fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -
     Ok(true)
 }
 
-/// Adds the pointers of arrays to the losses of their blocks, and reports arrays that have no block.
+/// Adds pointers to the affected arrays to the losses of their blocks. Reports arrays whose blocks do not exist
+/// or are too small.
 fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport) {
     let count = kept.lens.len();
     for array in arrays {
@@ -296,7 +297,7 @@ fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport)
         let is_outside = needs.as_ref().is_some_and(|needs| needs.end > len);
         let known = report.lost.iter_mut().find(|loss| loss.block.is_some() && loss.block == index);
         if let Some(loss) = known {
-            // In a truncated block, arrays that end before the truncation are intact.
+            // In a truncated block, arrays whose elements all precede the truncation are intact.
             let is_cut = matches!(
                 loss.reason.kind(),
                 ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
@@ -319,7 +320,7 @@ fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport)
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
         }
     }
-    // An array and its mask may be in the same block, so remove duplicates.
+    // Remove duplicates, because an array and its mask may be in the same block.
     for loss in &mut report.lost {
         let mut seen = HashSet::new();
         loss.pointers.retain(|pointer| seen.insert(pointer.clone()));

@@ -1,5 +1,5 @@
-//! Determining the block numbers by which arrays refer to blocks. The index and the sizes of the arrays
-//! provide more information than [reading](crate::file::locate::numbering) uses.
+//! Determining the block numbers by which arrays refer to blocks. This uses more information than
+//! [reading](crate::file::locate::numbering), such as the sizes of the arrays.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) struct ArrayInBlock {
 }
 
 impl ArrayInBlock {
-    /// Returns the pointers to this array and to those that cannot be read without it.
+    /// Returns pointers to this array and to the arrays that cannot be read without it.
     pub(super) fn pointers(&self) -> impl Iterator<Item = String> {
         std::iter::once(&self.pointer).chain(&self.masked).cloned()
     }
@@ -77,9 +77,9 @@ pub(super) fn number_blocks(
     Ok(NumberedBlocks { blocks, starts, index: offset, file_len })
 }
 
-/// Removes blocks that are only chance occurrences of the magic bytes. This requires that there are more
-/// blocks than arrays refer to and that no array counts from the end. Such a block is not in the index, its
-/// header is implausible, and it does not end at a boundary.
+/// Removes blocks whose magic bytes occur by chance. Such a block has an implausible header, its data does not
+/// end at a boundary, and a reliable index does not list it. Does nothing unless exactly as many blocks remain
+/// as arrays refer to, or if an array counts from the end.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
@@ -95,7 +95,7 @@ fn drop_false_magics(
     let reader = HeaderReader { source: ends, limits, reports };
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
-    // If the index is right about all plausible blocks, trust it for the others.
+    // If the index lists all plausible blocks, trust it for the others.
     let plausible = |block: &&FoundBlock| {
         block.header.good().is_some_and(|header| header.is_plausible(ends.len()))
     };
@@ -130,8 +130,7 @@ impl NumberedBlocks {
         self.starts.first().copied()
     }
 
-    /// Returns the offset of the next block, the index or the end of the file after `offset`, whichever comes
-    /// first.
+    /// Returns the first offset after `offset` at which a block or the index begins or the file ends.
     pub(super) fn end_of(&self, offset: u64) -> u64 {
         let next = self.starts.partition_point(|&start| start <= offset);
         let next = self.starts.get(next).copied();
@@ -139,7 +138,7 @@ impl NumberedBlocks {
         next.into_iter().chain(index).fold(self.file_len, u64::min)
     }
 
-    /// Returns the ranges that are neither known nor part of the index.
+    /// Returns the ranges of the old file that are neither known, nor part of the index, nor zeros.
     pub(super) fn removed(
         &self,
         mut known: Vec<Range<u64>>,

@@ -1,12 +1,12 @@
 //! A source that presents a file with its original line ends, piece by piece.
 //!
 //! ```text
-//! stored     | head and tree, CR LF | block 0, CR LF | block 1 as it is | index |
-//! seen       | head and tree, LF    | block 0, LF    | block 1          | index |
+//! stored     | head and tree, CR LF | block 0, CR LF | block 1, unchanged | index |
+//! presented  | head and tree, LF    | block 0, LF    | block 1            | index |
 //! ```
 //!
 //! Converted pieces have a table with an entry for every 64 KiB of stored bytes, so that a read at any offset
-//! only converts the steps that it touches.
+//! only converts the parts that it overlaps.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use bytes::Bytes;
 /// Number of stored bytes per table entry.
 const STEP: u64 = 64 << 10;
 
-/// The view that a piece presents.
+/// The form in which the stored bytes of a piece are presented.
 #[derive(Clone, Debug)]
 pub(super) enum View {
     AsStored,
@@ -35,11 +35,11 @@ struct Piece {
     len: u64,
     stored: Range<u64>,
     view: View,
-    /// The offset in the converted piece for each step of stored bytes.
+    /// For each step of stored bytes, its offset in the converted piece.
     table: Vec<u64>,
 }
 
-/// A source that is presented as a sequence of pieces.
+/// A source that presents another source as a sequence of pieces.
 pub(super) struct Pieces {
     source: Arc<dyn ReadAt>,
     pieces: Vec<Piece>,
@@ -78,7 +78,7 @@ impl Pieces {
     fn converted(&self, piece: &Piece, step: u64) -> binio::Result<Vec<u8>> {
         let start = piece.stored.start + step * STEP;
         let end = piece.stored.end.min(start + STEP);
-        // Include one byte on either side, because it affects the conversion at the ends.
+        // Include one byte on either side, because it affects the conversion of the first and the last byte.
         let from = start.saturating_sub(1).max(piece.stored.start);
         let to = piece.stored.end.min(end + 1);
         let len = usize::try_from(to - from).unwrap_or(usize::MAX);

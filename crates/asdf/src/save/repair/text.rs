@@ -19,22 +19,23 @@ use crate::ndarray::source::Source;
 use crate::value::TreeText;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
-/// The maximum number of attempts to parse a truncated tree, each with one fewer line, and the maximum total
-/// size of these attempts in bytes.
+/// Maximum number of attempts to parse a truncated tree, each with one line fewer, and maximum total size of
+/// these attempts in bytes.
 const MAX_TRIES: usize = 1000;
 const MAX_TRIED: usize = 64 << 20;
 
 const DOCUMENT_END: &[u8] = b"...\n";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The beginning of the recovered file.
+/// The recovered part of the file before the blocks.
 pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
     pub(super) arrays: Vec<ArrayInBlock>,
     pub(super) lost: Option<Loss>,
 }
 
-/// Returns the end of the tree, or of the header if there is no tree.
+/// Returns the end of the tree. If there is no tree, returns the offset of the first block or, without blocks,
+/// the length of the file.
 pub(super) fn content_end(file: &Asdf) -> u64 {
     let layout = file.layout();
     match (&layout.tree, layout.first_block) {
@@ -70,8 +71,8 @@ pub(super) fn recover(file: &Asdf) -> Result<Text> {
     })
 }
 
-/// Returns the header and tree with the URIs of external files rewritten, if the tree can be parsed and
-/// changed.
+/// Returns the header and tree with the URIs of external files rewritten. Returns them unchanged if the tree
+/// cannot be parsed or no URI has to be rewritten.
 pub(super) fn relocated(
     bytes: Vec<u8>,
     from: &Path,
@@ -90,7 +91,7 @@ pub(super) fn relocated(
     Ok(relocated.map(|tree| [head, tree.text().as_bytes()].concat()).unwrap_or(bytes))
 }
 
-/// Returns the first line and the comments.
+/// Returns the first line and the comments of the head.
 fn comments_of(head: &[u8]) -> Vec<u8> {
     let mut kept = Vec::new();
     for (number, line) in head.split_inclusive(|&byte| byte == b'\n').enumerate() {
@@ -105,7 +106,7 @@ fn comments_of(head: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Recovers a tree without the final line `...`, which is missing or lies beyond the end of a truncated file.
+/// Recovers a tree without a final line `...`. Either the line is missing, or the file was truncated before it.
 fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let all = file.tree_text();
     let is_filler = |&byte: &u8| byte == 0 || byte == b' ';
@@ -113,7 +114,7 @@ fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
     let mut text = &all[..all.len() - filler];
     let is_cut = file.layout().first_block.is_none();
     if is_cut && !text.ends_with(b"\n") {
-        // A truncated line cannot be restored.
+        // An incomplete line cannot be restored.
         text = before_last_line(text);
     }
     let (mut tried, mut failed) = (0, None);
@@ -153,7 +154,7 @@ fn before_last_line(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-/// Returns the text with a document end.
+/// Returns the text with a document end line appended.
 fn ended(text: &[u8]) -> Vec<u8> {
     let break_ = if text.is_empty() || text.ends_with(b"\n") { &b""[..] } else { b"\n" };
     [text, break_, DOCUMENT_END].concat()
@@ -167,7 +168,7 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     Document::parse(text, &options, &mut Vec::new())
 }
 
-/// Returns the loss of the tree from the byte `from` to its end.
+/// Describes the loss of the tree from the byte `from` to its end.
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
@@ -176,7 +177,7 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     Loss { block: None, pointers: Vec::new(), bytes, missing, reason: reason.clone() }
 }
 
-/// Lists the arrays that are stored in blocks, each with the arrays that use it as a mask.
+/// Lists the arrays that are stored in blocks. Each has pointers to the arrays that use it as a mask.
 fn arrays(document: &Document) -> Vec<ArrayInBlock> {
     let nodes = || document.nodes().filter(|node| node.is_ndarray());
     let mut masked: HashMap<String, Vec<String>> = HashMap::new();
