@@ -4,7 +4,7 @@ use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
 
-/// Maximum number of tokens in a pattern, each of which corresponds to a bit of [`Progress`].
+/// Maximum number of tokens in a pattern, because each token corresponds to a bit of [`Progress`].
 const MAX_TOKENS: usize = 63;
 
 /// A pattern of JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one; the key
@@ -29,7 +29,7 @@ enum Token {
 }
 
 /// The progress of matching a pattern with a pointer. Bit n is set if the first n tokens of the pattern match
-/// the tokens so far; since there may be several ways to match, several bits may be set.
+/// all tokens so far. Several bits may be set, because there may be several ways to match.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress(u64);
 
@@ -67,7 +67,7 @@ impl Pattern {
         self.closed(1)
     }
 
-    /// Returns the progress after one more token.
+    /// Returns the progress after matching one more token of the pointer.
     pub(super) fn step(&self, from: Progress, token: &str) -> Progress {
         let mut next = 0;
         for (at, expected) in self.0.iter().enumerate() {
@@ -89,7 +89,7 @@ impl Pattern {
         progress.0 >> self.0.len() & 1 == 1
     }
 
-    /// Adds the states that are reached if `**` matches no tokens.
+    /// Adds the states that can be reached because `**` matches no tokens.
     fn closed(&self, mut bits: u64) -> Progress {
         for (at, token) in self.0.iter().enumerate() {
             if matches!(token, Token::Any) && bits >> at & 1 == 1 {
@@ -100,7 +100,7 @@ impl Pattern {
     }
 }
 
-/// The wildcards in a pattern.
+/// The set of wildcards that a pattern may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wildcards {
     /// `*` matches any characters, and `?` matches a single one.
@@ -137,8 +137,8 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
             _ => Piece::Character(character),
         });
     }
-    // `states[i]` is true if piece `i` may match the next character; the last state is the end of the
-    // pattern.
+    // `states[i]` is true if piece `i` may match the next character. The last state means that the whole
+    // pattern has matched.
     let mut states = vec![false; pieces.len() + 1];
     states[0] = true;
     skip_any(&pieces, &mut states);
@@ -161,7 +161,7 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     states[pieces.len()]
 }
 
-/// Adds the states that are reached if `*` matches no characters.
+/// Adds the states that can be reached because `*` matches no characters.
 fn skip_any(pieces: &[Piece], states: &mut [bool]) {
     for (at, piece) in pieces.iter().enumerate() {
         if states[at] && matches!(piece, Piece::AnyBut(_)) {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn matching_a_pattern_of_many_stars_does_not_take_exponential_time() {
+    fn matching_a_pattern_with_many_stars_does_not_take_exponential_time() {
         let text = "a".repeat(10_000);
         assert!(!glob(&("*a".repeat(200) + "b"), &text, Wildcards::Text));
         let pattern = Pattern::parse(&"/**/a".repeat(31)).unwrap();

@@ -14,17 +14,17 @@ use crate::error::Result;
 use crate::ndarray::datatype_name;
 use crate::yaml::{Content, NodeKind, Order, Walk};
 
-/// Maximum number of entries and items that are visited. With merge keys, a small file may have far more of
-/// them than a large one without.
+/// Maximum number of entries and items that are visited. Because of merge keys, a small file may have far more
+/// of them than a large file without merge keys.
 const MAX_VISITED: u64 = 1 << 23;
 
-/// Maximum total length in bytes of the pointers that are found. Each of these may be as long as the tree.
+/// Maximum total length in bytes of the pointers that are found. Each pointer may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
 
-/// The conditions of a search. A node is found if it satisfies all conditions that are set. An array counts
-/// as a single node, whatever it consists of.
+/// The conditions of a search. A node is found if it satisfies all conditions that are set. An array counts as
+/// a single node; its content is not searched.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -68,16 +68,16 @@ pub enum ValueTest<'t> {
     Compare(Relation, Number),
 }
 
-/// The relation of a number to a given one.
+/// A relation between a number in the tree and a given number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// Less than the given number.
     Less,
-    /// Less than the given number, or equal to it.
+    /// Less than or equal to the given number.
     AtMost,
     /// Greater than the given number.
     Greater,
-    /// Greater than the given number, or equal to it.
+    /// Greater than or equal to the given number.
     AtLeast,
 }
 
@@ -92,18 +92,18 @@ impl Relation {
     }
 }
 
-/// A node that was found.
+/// A node found by a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Match<'a> {
-    /// The pointer through which the node was found, which has the smallest number of levels.
+    /// The pointer through which the node was found. No other pointer to the node has fewer levels.
     pub pointer: String,
-    /// The node that was found.
+    /// The node itself.
     pub node: Node<'a>,
 }
 
 impl Match<'_> {
-    /// Describes the value in one short line: a scalar as JSON, the type and shape of an array, or the number
+    /// Describes the value on one short line: a scalar as JSON, the type and shape of an array, or the number
     /// of items in a collection.
     pub fn summary(&self) -> String {
         match self.node.is_ndarray().then(|| self.node.ndarray()) {
@@ -146,10 +146,11 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Only finds nodes of a certain type. The name may be `int`, `float`, `str`, `bool`, `NoneType`, `list`,
-    /// `dict`, `NDArrayType` and so on, as printed by the Python library asdf, with or without the module; or
-    /// `integer`, `string`, `boolean`, `null`, `sequence`, `mapping`, `array`; or a tag or its last parts,
-    /// with or without the version. `*` matches any characters.
+    /// Only finds nodes of a certain type, which can be named in three ways. The name may be that of a Python
+    /// type as printed by the asdf library, with or without the module: `int`, `float`, `str`, `bool`,
+    /// `NoneType`, `list`, `dict`, `NDArrayType` and so on. It may be `integer`, `string`, `boolean`, `null`,
+    /// `sequence`, `mapping` or `array`. Or it may be a tag or the last parts of a tag, with or without the
+    /// version. `*` matches any characters.
     #[must_use]
     pub fn type_name(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -160,8 +161,8 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Only finds nodes with a certain tag: the whole tag or its last parts, with or without the version. `*`
-    /// matches any characters.
+    /// Only finds nodes with a certain tag, given as the whole tag or its last parts, with or without the
+    /// version. `*` matches any characters.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
@@ -187,13 +188,15 @@ impl<'t> Search<'t> {
 }
 
 impl<'a> Node<'a> {
-    /// Calls `found` with the nodes that match a search until it breaks. Nodes on higher levels are found
-    /// first. The items of a collection are searched once, regardless of the number of aliases.
+    /// Calls `found` with each node that matches a search, until it returns `Break`. Nodes on higher levels are
+    /// found first. The items of a collection are searched only once, regardless of the number of aliases to
+    /// it.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large, and with
-    /// [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection.
+    /// Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if merge keys make the tree too large or the
+    /// pointers of the matches become too long, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key
+    /// is a collection.
     pub fn search(
         self,
         search: &Search<'_>,
@@ -249,7 +252,8 @@ impl ValueTest<'_> {
     }
 }
 
-/// Returns `true` if a node is equal to a JSON value. The recursion is limited by the depth of that value.
+/// Returns `true` if a node is equal to a JSON value. The depth of the recursion is limited by that of the JSON
+/// value.
 fn is_equal(node: Node<'_>, json: &Json) -> bool {
     if node.is_ndarray() {
         return false;
@@ -293,7 +297,7 @@ fn scalar_json(node: Node<'_>) -> Option<Json> {
     })
 }
 
-/// Returns `true` if a name is one of the names for a node's type.
+/// Returns `true` if a name, which may contain wildcards, denotes the type of a node.
 fn is_of_type(node: Node<'_>, name: &str) -> bool {
     let of_tag = node.core_name();
     let names: &[&str] = match (of_tag, node.kind()) {
@@ -321,7 +325,8 @@ fn is_of_type(node: Node<'_>, name: &str) -> bool {
         || node.tag().is_some_and(|tag| is_tag(name, tag))
 }
 
-/// Returns `true` if a name is a tag or its last parts, with or without the version.
+/// Returns `true` if a name, which may contain wildcards, matches a tag or its last parts, with or without the
+/// version.
 fn is_tag(name: &str, tag: &str) -> bool {
     let unversioned = tag.rsplit_once('-').map(|(tag, _)| tag);
     [Some(tag), unversioned].into_iter().flatten().any(|tag| {
@@ -446,7 +451,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_by_type_accepts_names_of_python_of_this_crate_and_of_tags() {
+    fn a_search_by_type_accepts_names_from_python_from_this_crate_and_from_tags() {
         let of = |name: &str| found(&Search::new().type_name(name));
         for name in ["int", "integer", "builtins.int"] {
             assert_eq!(of(name), ["/a/x"], "{name}");
@@ -481,7 +486,7 @@ f: !core/complex-1.0.0 1+2j
     }
 
     #[test]
-    fn a_search_ends_at_cycles_and_limits_merge_keys() {
+    fn a_search_ends_at_cycles_and_limits_the_expansion_of_merge_keys() {
         let circle = file("a: &a {b: *a, c: 1}\n");
         let mut pointers = Vec::new();
         let search = Search::new().key(|_| true);

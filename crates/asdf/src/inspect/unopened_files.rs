@@ -1,7 +1,7 @@
 //! Reporting external files that cannot be opened, with one diagnostic for each reason.
 //!
-//! An exploded file may refer to thousands of external files. If they were not copied along with it, a single
-//! message that counts them is more useful than thousands of messages.
+//! An exploded file may refer to thousands of external files. If these were not copied along with it, a single
+//! message with their number is more useful than thousands of messages.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,8 +14,8 @@ use crate::tree::Node;
 /// Maximum number of files named in a message.
 const MAX_NAMED: usize = 3;
 
-/// External files that cannot be opened, grouped by reason. Files that are not found share the reason `None`,
-/// because that error contains the path.
+/// External files that cannot be opened, grouped by reason. Files that were not found share the reason `None`,
+/// because the error for each of them contains its path.
 #[derive(Default)]
 pub(super) struct UnopenedFiles<'a>(HashMap<Option<String>, Group<'a>>);
 
@@ -24,12 +24,13 @@ pub(super) struct UnopenedFiles<'a>(HashMap<Option<String>, Group<'a>>);
 struct Group<'a> {
     /// The arrays in the order of the tree, each with the URI of its file.
     arrays: Vec<(String, Node<'a>)>,
-    /// The complete message about the first array.
+    /// The complete message about the first array, which is used if there is only one.
     message: String,
 }
 
 impl<'a> UnopenedFiles<'a> {
-    /// Adds an array, with the reason why its file cannot be opened and the complete message.
+    /// Adds an array. `reason` is the reason why its file cannot be opened, and `message` is the complete
+    /// message about the array.
     pub(super) fn add(
         &mut self,
         array: Node<'a>,
@@ -45,7 +46,7 @@ impl<'a> UnopenedFiles<'a> {
         self.0.entry(reason).or_insert_with(new).arrays.push((uri.to_owned(), array));
     }
 
-    /// Returns a diagnostic for each reason. Its labels are the arrays.
+    /// Returns one diagnostic per reason. The labels of a diagnostic are the affected arrays.
     pub(super) fn diagnostics(&self) -> impl Iterator<Item = Diagnostic> {
         self.0.values().filter_map(Group::diagnostic)
     }

@@ -10,8 +10,8 @@ use crate::tree::Node;
 
 use super::unopened_files::UnopenedFiles;
 
-/// A function that is called with the stored size in bytes of each block that has been checked, from any
-/// thread.
+/// A function that is called from any thread after a block has been checked. Its argument is the stored size of
+/// the block in bytes.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// Options for checking a file.
@@ -21,12 +21,13 @@ pub struct VerifyOptions<'a> {
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// Creates options with the default values, which do not report progress.
+    /// Creates options with the default values. Progress is not reported.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a function that is called with the stored size in bytes of each block that has been checked.
+    /// Sets a function that is called after each block has been checked, with the stored size of the block in
+    /// bytes.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'a>) -> Self {
         self.progress = Some(progress);
@@ -40,13 +41,13 @@ impl fmt::Debug for VerifyOptions<'_> {
     }
 }
 
-/// The result of a check.
+/// The result of checking a file.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
     /// All errors and irregularities, ordered by offset in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// The blocks in file order, followed by those of external files that arrays use.
+    /// The blocks in file order, followed by the blocks of external files that arrays use.
     pub blocks: Vec<CheckedBlock>,
 }
 
@@ -54,11 +55,11 @@ pub struct VerifyReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
-    /// The path of the file that contains the block, if it is an external file.
+    /// The path of the file that contains the block, or `None` if this is the checked file itself.
     pub path: Option<String>,
     /// Number of the block in its file, counted from 0.
     pub index: usize,
-    /// Size of the stored data in bytes; 0 if the block cannot be read.
+    /// Size of the stored data in bytes, or 0 if the block cannot be read.
     pub stored_len: u64,
     /// The result of verifying the checksum, or `None` if the block cannot be read.
     pub checksum: Option<ChecksumVerdict>,
@@ -79,10 +80,10 @@ impl VerifyReport {
 impl Asdf {
     /// Checks the whole file. Every block is decoded and its checksum verified, in parallel. The tree must be
     /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
-    /// Blocks of external files that arrays use are checked as well. If such files are missing, or the policy
-    /// for external files forbids opening them, the report contains [`Code::NotChecked`] once per reason, and
-    /// its labels are the arrays. Problems in the file are listed in the report; this only fails if the source
-    /// fails while reading block headers.
+    /// Blocks of external files that arrays use are checked as well. If such files are missing, or if the
+    /// policy for external files forbids opening them, the report contains one [`Code::NotChecked`] per reason,
+    /// whose labels are the affected arrays. Problems in the file are listed in the report. The function itself
+    /// only fails if block headers cannot be read from the source.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -107,8 +108,8 @@ impl Asdf {
             let message = "the file contains neither a tree nor blocks; it may have been truncated";
             found.push(Diagnostic::new(Code::NoContent, Place::at(0), message));
         }
-        // Decoding and parsing have added diagnostics to the file. Remove those about bad blocks for which
-        // there is now a more detailed one.
+        // Decoding and parsing have added diagnostics to the file. Remove diagnostics about bad blocks if there
+        // is now a more detailed one.
         let mut diagnostics = self.diagnostics();
         let is_known = |diagnostic: &Diagnostic| {
             diagnostic.code == Code::BadBlock

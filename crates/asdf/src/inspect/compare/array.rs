@@ -19,7 +19,7 @@ use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
 /// Number of bytes of each array that are compared at a time.
 const PIECE: u64 = 4 << 20;
 
-/// Maximum number of elements that are compared if they repeat the same bytes over and over.
+/// Maximum number of elements that are compared if they repeat the same bytes many times.
 const MAX_REPEATED: u64 = 1 << 24;
 
 /// The differences between the elements of two arrays.
@@ -30,11 +30,12 @@ pub struct ElementsDifference {
     pub count: u64,
     /// Total number of elements.
     pub total: u64,
-    /// Index of the first element that differs, in C order: one number per dimension, counted from 0.
+    /// Index of the first element that differs, in C order. It consists of one number per dimension, counted
+    /// from 0.
     pub first: Vec<u64>,
-    /// That element in the first array, or `--` if it is masked.
+    /// The first element that differs, as it is in the first array, or `--` if it is masked there.
     pub from: String,
-    /// That element in the second array, or `--` if it is masked.
+    /// The first element that differs, as it is in the second array, or `--` if it is masked there.
     pub to: String,
     /// The largest absolute difference, or `None` if the elements that differ are masked or not numbers.
     pub largest: Option<f64>,
@@ -54,7 +55,7 @@ impl fmt::Display for ElementsDifference {
 }
 
 impl Run<'_, '_> {
-    /// Compares two nodes of which at least one has the tag of an array.
+    /// Compares two nodes, at least one of which has an ndarray tag.
     pub(super) fn arrays(
         &mut self,
         pointer: &str,
@@ -99,8 +100,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored bytes. Then
-    /// neither block is decoded, which takes half the time when comparing a file with a copy.
+    /// Returns `true` if two arrays are the same view of compressed blocks with identical stored bytes. The
+    /// blocks need not be decoded then, which halves the time for comparing a file with a copy.
     fn is_same_block(&mut self, before: &NdArray<'_>, after: &NdArray<'_>) -> Result<bool> {
         let (Origin::Block(one), Origin::Block(two)) = (before.source(), after.source()) else {
             return Ok(false);
@@ -117,14 +118,14 @@ impl Run<'_, '_> {
             return Ok(is_same);
         }
         let is_same = one.is_stored_like(&two)?;
-        // Without a matching checksum, the data must be decoded to find out whether it is intact.
+        // Only a matching checksum proves without decoding that the data is intact.
         let is_sound = || Ok::<_, Error>(one.verify()?.is_pass() && has_checksum(one.header()?));
         let is_same = is_same && is_sound()?;
         self.same_blocks.insert(key, is_same);
         Ok(is_same)
     }
 
-    /// Compares the fields of records as individual arrays.
+    /// Compares each field of two arrays of records as an array of its own.
     fn fields(
         &mut self,
         pointer: &str,
@@ -152,7 +153,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Compares the elements of two arrays with the same shape and scalar types.
+/// Compares the elements of two arrays that have the same shape and whose elements are scalars.
 fn elements(
     tolerance: super::Tolerance,
     before: &NdArray<'_>,
@@ -161,7 +162,7 @@ fn elements(
     let scalars = [before, after].map(|array| array.datatype().as_scalar());
     let [Some(from), Some(to)] = scalars else { return Ok(None) };
     check_repeated(before, after)?;
-    // Hold the decoded blocks, so that they are not decoded again for each piece.
+    // Keep the decoded blocks, so that they are not decoded again for each piece.
     let (one, two) = join(|| decoded(before), || decoded(after));
     let _decoded = [one?, two?];
     let pieces = Pieces::of(before.shape(), PIECE / from.size().max(to.size()).max(1));
@@ -214,7 +215,7 @@ fn elements(
     Ok(found)
 }
 
-/// Limits the number of elements if these overlap, because there can be vastly more of them than bytes in the
+/// Limits the number of elements if they overlap, because there can be vastly more elements than bytes in the
 /// file.
 fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     let is_repeated = |array: &NdArray<'_>| {
@@ -228,7 +229,7 @@ fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the decoded block of an array, if it is compressed.
+/// Returns the decoded block of an array, if the block is compressed.
 fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     match array.source() {
         Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
@@ -238,7 +239,8 @@ fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
     }
 }
 
-/// Returns `true` if two texts are equal, apart from padding. Other values must have the same bytes.
+/// Returns `true` if two elements of the same kind have the same bytes, apart from trailing zeros, which are
+/// the padding of texts.
 fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
     if from.kind() != to.kind() {
         return false;
@@ -271,14 +273,14 @@ fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
     index
 }
 
-/// An iterator over the parts of a shape in C order, each with a limited number of elements. Yields the
-/// position of the first element of a part, and its slices.
+/// An iterator over the parts of a shape in C order. Each part has a limited number of elements. Yields the
+/// position of the first element of the part, and the slices that select the part.
 struct Pieces<'s> {
     shape: &'s [u64],
-    /// The axis that is split into ranges. Axes before it are split into single elements.
+    /// The axis that is split into ranges. Axes before this one are split into single elements.
     axis: usize,
     rows: u64,
-    /// Number of elements per row of the axis.
+    /// Number of elements in one row, which is one step along the axis.
     row: u64,
     next: u64,
     total: u64,
@@ -288,7 +290,7 @@ impl<'s> Pieces<'s> {
     fn of(shape: &'s [u64], most: u64) -> Self {
         let total = shape.iter().fold(1_u64, |all, &len| all.saturating_mul(len));
         let (mut axis, mut row) = (shape.len(), 1_u64);
-        // Combine as many axes as possible, starting with the last.
+        // Combine as many axes as possible into one row, starting with the last axis.
         while axis > 0 {
             axis -= 1;
             let whole = row.saturating_mul(shape[axis]);

@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use crate::Node;
 use crate::yaml::{NodeId, NodeKind};
 
-/// Nodes that only record which library wrote a file. Each is stored with the collection that contains it,
+/// Nodes that only record which library wrote a file. Each node is stored with the collection that contains it,
 /// because an alias may use the same node elsewhere for another purpose.
 #[derive(Debug, Default)]
 pub(super) struct LibraryRecords(HashSet<(NodeId, NodeId)>);
 
 impl LibraryRecords {
-    /// Finds the records below the roots of two trees. Since each file may contain records of the library
-    /// that wrote the other one, the names of both libraries apply to both trees.
+    /// Finds the records in two trees, given their roots. Since each file may contain records of the library
+    /// that wrote the other file, the names of both libraries apply to both trees.
     pub(super) fn of_both(before: Node<'_>, after: Node<'_>) -> [Self; 2] {
         let names: Vec<&str> = [before, after]
             .into_iter()

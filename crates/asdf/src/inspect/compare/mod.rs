@@ -19,12 +19,12 @@ pub use array::ElementsDifference;
 use library::LibraryRecords;
 pub(super) use value::{shortened, shown};
 
-/// Maximum number of pairs of nodes to compare. With aliases and merge keys, a small tree may have far more
-/// of them than a large one without.
+/// Maximum number of pairs of nodes to compare. Because of aliases and merge keys, a small tree may have far
+/// more of them than a large tree without these.
 const MAX_PAIRS: u64 = 1 << 22;
 
-/// Maximum total length in bytes of the keys of nodes that may differ, and of the pointers to differences.
-/// Each of these may be as long as the tree.
+/// Maximum total length in bytes of the keys of nodes that may differ, and of the pointers to differences. Each
+/// pointer may be as long as the tree.
 const MAX_BYTES: u64 = 1 << 27;
 
 /// Options for comparing two trees: which nodes are ignored, and which numbers are equal.
@@ -80,7 +80,7 @@ struct Tolerance {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The pointer to the node, in the tree that contains it.
+    /// The pointer to the node. If only one of the trees contains the node, it is a pointer in that tree.
     pub pointer: String,
     /// The kind of difference, with details.
     pub kind: DifferenceKind,
@@ -90,9 +90,9 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DifferenceKind {
-    /// Only the second tree contains the node. Its value is abbreviated.
+    /// Only the second tree contains the node, whose value is given in abbreviated form.
     Added(String),
-    /// Only the first tree contains the node. Its value is abbreviated.
+    /// Only the first tree contains the node, whose value is given in abbreviated form.
     Removed(String),
     /// The values or their types differ.
     Value(String, String),
@@ -125,12 +125,12 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A function that receives differences until it breaks.
+/// A function that receives differences until it returns `Break`.
 type Take<'t> = dyn FnMut(Difference) -> ControlFlow<()> + 't;
 
 /// The reason why a comparison ended early.
 enum Stop {
-    /// The function that receives differences has stopped it.
+    /// The function that receives differences has returned `Break`.
     Taken,
     Failed(crate::Error),
 }
@@ -148,7 +148,7 @@ impl From<binio::Error> for Stop {
 }
 
 impl Compare {
-    /// Creates a comparison that includes all nodes and compares numbers by their exact value.
+    /// Creates a comparison that includes all nodes and compares numbers exactly.
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,9 +174,9 @@ impl Compare {
         self
     }
 
-    /// Ignores what the libraries that wrote the files record about themselves: the key `asdf_library`, and
-    /// the extensions in the history whose software is one of these libraries. These records differ whenever
-    /// the same content was written by a different program, or by a different version of it.
+    /// Ignores the records of the libraries that wrote the files: the key `asdf_library`, and the extensions in
+    /// the history whose software is one of these libraries. Such records differ whenever the same content was
+    /// written by a different program, or by a different version of the program.
     #[must_use]
     pub fn ignore_library(mut self) -> Self {
         self.without_library = true;
@@ -184,7 +184,7 @@ impl Compare {
     }
 
     /// Compares two nodes, which may be in different files, and calls `take` with each difference until it
-    /// breaks.
+    /// returns `Break`.
     ///
     /// The order of keys is ignored. Numbers are compared by value: `1` is equal to `1.0`, and NaN is equal
     /// to itself. Arrays are compared by type, shape, mask and elements, regardless of byte order, strides,
@@ -214,9 +214,10 @@ impl Compare {
 /// A comparison in progress.
 struct Run<'r, 't> {
     compare: &'r Compare,
-    /// The records of the libraries in the first and in the second tree.
+    /// The library records in the first and in the second tree.
     records: &'r [LibraryRecords; 2],
-    /// Whether blocks of the two files have the same stored bytes, by their offsets.
+    /// Whether a block of the first file has the same stored bytes as a block of the second file, by the
+    /// offsets of both.
     same_blocks: HashMap<(u64, u64), bool>,
     take: &'r mut Take<'t>,
     pairs: u64,
@@ -276,7 +277,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Compares the keys of two collections. Values that both contain are compared later.
+    /// Compares the keys of two collections. Values whose keys are in both collections are compared later.
     fn collections<'a, 'b>(
         &mut self,
         pair: &Pair<'a, 'b>,
@@ -292,7 +293,7 @@ impl Run<'_, '_> {
         let is_kept =
             |records: &LibraryRecords, container, child| !records.contains(container, child);
         let is_sequence = pair.before.kind() == NodeKind::Sequence;
-        // Advance through the items of the second sequence in step with those of the first.
+        // If the collections are sequences, advance through the items of both at the same time.
         let mut others =
             children(pair.after).filter(|(_, child)| is_kept(after_records, pair.after, *child));
         let mut in_both = 0;

@@ -13,12 +13,12 @@ impl Tolerance {
         if let (Number::Int(_), Number::Int(_), true) = (before, after, self.is_exact()) {
             return false;
         }
-        // With a tolerance, the precision of floats is sufficient.
+        // If there is a tolerance, floats are precise enough.
         let (before, after) = (before.to_complex(), after.to_complex());
         if before.is_nan() || after.is_nan() {
             return before.is_nan() && after.is_nan();
         }
-        // Infinities are only equal to themselves, whatever the tolerance.
+        // An infinity is only equal to itself, regardless of the tolerance.
         before == after || {
             let difference = (before - after).norm();
             difference.is_finite() && difference <= self.atol + self.rtol * after.norm()

@@ -5,11 +5,11 @@ use super::number::Number;
 use crate::Node;
 use crate::yaml::{Content, NodeKind};
 
-/// Maximum number of characters of a value that are displayed.
+/// Maximum number of characters of a value to display.
 const MAX_SHOWN: usize = 60;
 
-/// Returns `true` if two nodes are equal scalars, with numbers compared within the tolerance. Scalars that
-/// are invalid for their tag are equal if their texts are.
+/// Returns `true` if two nodes are equal scalars. Numbers are compared within the tolerance. Scalars that are
+/// invalid for their tags are equal if they have the same text.
 pub(super) fn is_equal(before: Node<'_>, after: Node<'_>, tolerance: Tolerance) -> bool {
     match (number(before), number(after)) {
         (Some(before), Some(after)) => return tolerance.allows(before, after),
@@ -25,7 +25,7 @@ pub(super) fn is_equal(before: Node<'_>, after: Node<'_>, tolerance: Tolerance) 
     }
 }
 
-/// Returns the number that a node represents. Integers beyond 128 bits are not included.
+/// Returns the number that a node represents. Integers beyond 128 bits are converted to floats.
 fn number(node: Node<'_>) -> Option<Number> {
     if let Some(integer) = node.as_i128() {
         return Some(Number::Int(integer));
@@ -33,11 +33,11 @@ fn number(node: Node<'_>) -> Option<Number> {
     if let Some(float) = node.as_f64() {
         return Some(Number::Float(float));
     }
-    // Real numbers have already been handled, so only the tag for complex numbers is left.
+    // Real numbers have been handled above, so this can only be a complex number.
     node.complex().ok().map(Number::Complex)
 }
 
-/// Displays a node briefly: the value of a scalar, or the size of a collection.
+/// Describes a node briefly: the value of a scalar, or the size of a collection.
 pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     let count = |one: &str| match node.len() {
         1 => format!("1 {one}"),
@@ -57,7 +57,7 @@ pub(in crate::inspect) fn shown(node: Node<'_>) -> String {
     }
 }
 
-/// Shortens a long text to its beginning.
+/// Truncates a long text.
 pub(in crate::inspect) fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}..", &text[..end]),

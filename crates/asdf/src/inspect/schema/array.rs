@@ -9,7 +9,8 @@ use crate::ndarray::source::Source;
 use crate::ndarray::{datatype_name, inline};
 use crate::yaml::YamlNode;
 
-/// Returns the reason why an array does not match a keyword. Nodes without the tag of an array always match.
+/// Returns the reason why an array does not match a keyword. Returns `None` if it matches, or if the node has
+/// no ndarray tag.
 pub(super) fn mismatch(
     node: YamlNode<'_>,
     schema: YamlNode<'_>,
@@ -37,7 +38,7 @@ pub(super) fn mismatch(
     (!fits).then(|| format!("expected {most}{wanted}, found {found}"))
 }
 
-/// The declared properties of an array, or those inferred from its elements in the tree.
+/// The declared properties of an array. For inline arrays, missing properties are inferred from the elements.
 struct Declared {
     dimensions: u64,
     datatype: Option<Datatype>,
@@ -86,7 +87,8 @@ fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option
     (!fits).then(|| format!("expected the datatype {how}{wanted}, found {found}"))
 }
 
-/// Returns `true` if one numeric type can be converted to another without loss, like numpy's safe casts.
+/// Returns `true` if one type can be converted to another without loss, as in numpy's safe casts. If `is_exact`
+/// is set, the types must be the same.
 fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
     use ScalarKind::{Bool, Bytes, Complex, Float, Int, Uint, Unicode};
 

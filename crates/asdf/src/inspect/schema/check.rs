@@ -15,46 +15,48 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::yaml::{NodeId, NodeKind, YamlNode};
 
-/// Maximum nesting depth of schemas: far more than any reasonable nesting, and still within a thread's stack.
+/// Maximum nesting depth of schemas. It exceeds any reasonable depth, but does not overflow the stack of a
+/// thread.
 const MAX_DEPTH: usize = 200;
 
-/// Maximum number of pairs of nodes and schemas that are remembered. Further pairs are checked each time they
-/// occur, within the limit on steps.
+/// Maximum number of pairs of nodes and schemas whose results are remembered. Further pairs are checked each
+/// time they occur, within the limit on steps.
 const MAX_KNOWN: usize = 1 << 21;
 
-/// A node together with a schema against which it is checked.
+/// A node and a schema against which it is checked: the id of the node, the number of the schema's document,
+/// and the id of the schema's node.
 type Pair = (NodeId, usize, NodeId);
 
-/// The result of checking a pair, as far as it is known.
+/// The state of checking a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PairState {
-    /// The check is not finished, which means that the node contains itself.
+    /// The check has not finished. If the same pair occurs again, the node contains itself.
     Open,
     Valid,
-    /// The mismatch was reported.
+    /// The pair does not match, and the mismatch was reported.
     Reported,
     Invalid,
 }
 
-/// Checks nodes and remembers the results.
+/// Checks nodes against schemas and remembers the results.
 pub(super) struct Checker<'s> {
     pub(super) schemas: &'s Schemas,
     pub(super) limits: Limits,
     pub(super) found: Vec<Mismatch>,
     known: HashMap<Pair, PairState>,
     patterns: HashMap<String, Option<Regex>>,
-    /// The values of each `enum`, by the number of its document and its node.
+    /// The values of each `enum`, by the number of the document and the id of the node that contain it.
     constants: HashMap<(usize, NodeId), Rc<Constants<'s>>>,
     defaults: Rc<Defaults<'s>>,
     max_steps: u64,
     steps: u64,
     depth: usize,
-    /// Whether mismatches are reported; otherwise, only the result matters.
+    /// Whether mismatches are reported. If not, only the results of checks matter.
     reporting: bool,
 }
 
 impl<'s> Checker<'s> {
-    /// Creates a checker that takes at most `max_steps` steps.
+    /// Creates a checker that performs at most `max_steps` steps.
     pub(super) fn new(schemas: &'s Schemas, limits: Limits, max_steps: u64) -> Self {
         Self {
             schemas,
@@ -71,7 +73,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Treats keys with a default as present.
+    /// Sets the keys with defaults, which count as present even if they are missing.
     pub(super) fn with_defaults(mut self, defaults: Defaults<'s>) -> Self {
         self.defaults = Rc::new(defaults);
         self
@@ -90,12 +92,12 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    /// Returns `true` if a node matches a schema.
+    /// Returns `true` if a node matches a schema. Reports mismatches unless reporting is turned off.
     fn check(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        // Distinguishing an ordered mapping from a sequence requires examining all of its items.
+        // All items of a tagged sequence are examined, in order to find out whether it is an ordered mapping.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
         // A pair can only occur twice if there is an alias to the node or a reference to the schema.
@@ -145,7 +147,7 @@ impl<'s> Checker<'s> {
     }
 
     fn check_keywords(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
-        // Other keys next to `$ref` are ignored.
+        // Ignore other keys next to `$ref`.
         if let Some(reference) = schema.node.get("$ref").and_then(YamlNode::as_str) {
             let uri = uri::join(schema.uri, reference);
             if let Some(target) = self.schemas.find(&uri) {
@@ -195,7 +197,7 @@ impl<'s> Checker<'s> {
                 let message = scalars::none_of(node, value);
                 self.fail(Code::SchemaMismatch, node, schema, keyword, message)
             }
-            // Most alternatives do not match, and their messages would be discarded.
+            // Do not build a message if it would be discarded, because most alternatives do not match.
             "type" if !self.reporting => Ok(scalars::is_of_type(node, schema.node, value)),
             "patternProperties" | "additionalProperties" => {
                 self.other_properties(node, schema, keyword, value)
@@ -232,7 +234,7 @@ impl<'s> Checker<'s> {
     ) -> Result<bool> {
         let mut is_valid = true;
         if node.is_ordered_mapping() {
-            // Finding a member by its key would traverse all of them.
+            // Visit all members, because finding a single one by its key would traverse all of them.
             for (key, child) in node.members() {
                 if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
                     is_valid &= self.check(child, schema.at(below))?;
@@ -325,7 +327,8 @@ impl<'s> Checker<'s> {
         self.fail(Code::SchemaMismatch, node, schema, keyword, message)
     }
 
-    /// Explains why a node matches none of several schemas, with the mismatch for each one if this is short.
+    /// Explains why a node matches none of several schemas. Includes the mismatch with each of them if these
+    /// are short.
     fn none_of(
         &mut self,
         node: YamlNode<'_>,
@@ -345,7 +348,7 @@ impl<'s> Checker<'s> {
             let mut other = Checker::new(self.schemas, self.limits, self.max_steps);
             other.defaults = Rc::clone(&self.defaults);
             (other.steps, other.depth) = (self.steps, self.depth);
-            // Ignore nested values; otherwise, every level would check everything below it again.
+            // Do not check nested values, because every level would then check everything below it again.
             other.check_shallow(node, schema.at(choice))?;
             let first = other.found.into_iter().next();
             reasons.extend(first.map(|found| found.diagnostic.message));
@@ -357,7 +360,7 @@ impl<'s> Checker<'s> {
         Ok(message)
     }
 
-    /// Checks only keywords that do not contain other schemas, after following references.
+    /// Follows references, and then checks only keywords that do not contain other schemas.
     fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {
@@ -375,8 +378,8 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    /// Checks `patternProperties`, or `additionalProperties` for keys that are mentioned in neither
-    /// `properties` nor `patternProperties`.
+    /// Checks `patternProperties` or `additionalProperties`. The latter applies to keys that neither
+    /// `properties` nor `patternProperties` mentions.
     fn other_properties(
         &mut self,
         node: YamlNode<'_>,
@@ -489,7 +492,7 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    /// Returns `true` if a node has a key, or if the key has a default that is filled in.
+    /// Returns `true` if a node has a key, or if the key is missing but has a default that is filled in.
     fn has_key(&self, node: YamlNode<'_>, key: &str) -> bool {
         node.member(key).is_some() || self.defaults.has(node, key)
     }

@@ -5,13 +5,13 @@ use std::collections::HashSet;
 use super::scalars::{is_equal, key};
 use crate::yaml::YamlNode;
 
-/// Number of steps that comparing two collections counts as.
+/// The number of steps that a comparison of two collections counts as.
 const STEPS_PER_COMPARISON: u64 = 8;
 
 /// Number of bytes of a scalar that count as one step when it is looked up.
 const BYTES_PER_STEP: usize = 256;
 
-/// The values of an `enum`. Scalars are looked up by value, so their number does not matter.
+/// The values of an `enum`. Scalars are looked up by value, so there may be any number of them.
 #[derive(Debug)]
 pub(super) struct Constants<'s> {
     scalars: HashSet<(u8, String)>,
@@ -31,7 +31,8 @@ impl<'s> Constants<'s> {
         Self { scalars, others }
     }
 
-    /// Returns whether a node has one of the values, and the number of steps taken.
+    /// Returns a flag that is `true` if the node has one of the values, and the number of steps
+    /// taken.
     pub(super) fn find(&self, node: YamlNode<'_>) -> (bool, u64) {
         if let Some(key) = key(node) {
             let steps = 1 + key.1.len() / BYTES_PER_STEP;

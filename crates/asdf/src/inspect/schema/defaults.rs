@@ -1,8 +1,8 @@
 //! Keys that have a default value in a schema.
 //!
-//! Up to standard 1.5.0, the reference implementation adds such keys to a tree before checking it, so they
-//! never count as missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not through
-//! alternatives.
+//! Up to version 1.5.0 of the standard, the reference implementation adds such keys to a tree before checking
+//! it, so they never count as missing. It finds them through `properties`, `items`, `allOf` and `$ref`, but not
+//! through alternatives.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ const LAST_STANDARD: Version = Version::new(1, 5, 0);
 /// Maximum number of consecutive references that are followed to find a default.
 const MAX_REFERENCES: usize = 16;
 
-/// The keys that are filled in, by the node in which they are missing.
+/// The keys that are filled in, by the id of the node in which they are missing.
 #[derive(Debug, Default)]
 pub(super) struct Defaults<'s> {
     keys: HashMap<NodeId, HashSet<&'s str>>,
@@ -27,8 +27,8 @@ pub(super) struct Defaults<'s> {
 }
 
 impl<'s> Defaults<'s> {
-    /// Finds the defaults for the nodes of a file. There are none in files that follow a later standard.
-    /// Fails if this takes more than `max_steps` steps.
+    /// Finds the missing keys of a file's nodes that have defaults. Finds none if the file follows a later
+    /// version of the standard. Fails if this takes more than `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,
         file: &Asdf,
@@ -101,7 +101,7 @@ impl<'s> Defaults<'s> {
     }
 }
 
-/// Returns `true` if a schema, or the one that it refers to, has a default.
+/// Returns `true` if a schema, or the schema that it refers to, has a default.
 fn has_default(schemas: &Schemas, schema: Place<'_>) -> bool {
     let mut next = Some(schema);
     for _ in 0..MAX_REFERENCES {

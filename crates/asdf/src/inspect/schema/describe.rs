@@ -8,17 +8,17 @@ use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::yaml::{NodeId, NodeKind, Order, Token, Walk, YamlNode};
 
-/// Maximum number of nodes that are described, and of schemas that are considered for one node.
+/// Maximum number of nodes that are described, and maximum number of schemas that are considered for one node.
 const MAX_DESCRIBED: usize = 100_000;
 const MAX_SCHEMAS: usize = 64;
 
-/// The description of a node in a schema.
+/// The description of a node according to its schemas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Description {
     /// The title, on a single line.
     pub title: Option<String>,
-    /// The unit.
+    /// The unit, such as `deg`.
     pub unit: Option<String>,
 }
 
@@ -39,9 +39,9 @@ impl Descriptions {
 }
 
 impl Schemas {
-    /// Finds descriptions of the nodes in a tree, in the schemas for a node's tag and in those of the nodes
-    /// above it. The description of a property in the schema of the node above takes precedence over that of
-    /// the node's tag. At most 100,000 nodes are described.
+    /// Finds descriptions of the nodes in a tree. They come from the schemas for the tag of a node and from the
+    /// schemas of the nodes that contain it. If both describe the node, the description by a containing node
+    /// takes precedence. At most 100,000 nodes are described.
     ///
     /// ```
     /// use asdf::Asdf;
@@ -83,7 +83,7 @@ impl Schemas {
                         descriptions.insert(node.id(), description);
                     }
                     let count = match node.kind() {
-                        // There are no descriptions of the parts of an array.
+                        // The nodes inside an array have no descriptions.
                         _ if node.is_ndarray() => 0,
                         NodeKind::Mapping => usize::MAX,
                         _ => MAX_DESCRIBED,
@@ -99,8 +99,8 @@ impl Schemas {
         Ok(Descriptions(descriptions))
     }
 
-    /// Returns the schemas of a node, including those that they refer to or combine. Alternatives are only
-    /// included if the node matches them.
+    /// Returns the given schemas of a node, and the schemas that they refer to or combine. Alternatives are
+    /// only included if the node matches them.
     fn expanded<'s>(
         &'s self,
         node: YamlNode<'_>,
@@ -139,7 +139,7 @@ fn describe(node: YamlNode<'_>, places: &[Place<'_>]) -> Description {
     Description { title: first("title"), unit }
 }
 
-/// Returns the schema of a child, given that of the collection which contains it.
+/// Returns the schema of a child, given the schema of the collection that contains it.
 fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
     let schema = match token {
         Token::Key(key) => place.node.get("properties")?.get(&key.to_key().ok()?)?,
@@ -151,7 +151,7 @@ fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
     Some(place.at(schema))
 }
 
-/// Returns a text on a single line.
+/// Returns the text of a node on a single line, or `None` if it is empty.
 fn line(node: YamlNode<'_>) -> Option<String> {
     let text = node.text()?.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)

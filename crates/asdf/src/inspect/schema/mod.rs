@@ -1,4 +1,4 @@
-//! Checking trees against schemas, such as those of the standard and of missions.
+//! Checking trees against schemas, such as those of the standard or of a space mission.
 //!
 //! A schema is a YAML document in JSON Schema draft 4 with the extensions of ASDF: `tag`, `ndim`, `max_ndim`,
 //! `datatype`, `exact_datatype`. Manifests specify the schemas for each tag.
@@ -19,10 +19,10 @@
 //! ```
 //!
 //! As in the reference implementation, every node with a tag is checked against the schemas for that tag.
-//! Whatever the reference implementation accepts is also valid here: `format` is only a comment, except that
-//! `type: string` with `format: date-time` allows times, and keys next to `$ref` in a schema are ignored. A
-//! node `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes with
-//! other keys next to `$ref` are checked as usual. Nothing is ever fetched.
+//! Whatever the reference implementation accepts is also valid here: `format` has no effect, except that `type:
+//! string` with `format: date-time` allows times, and keys next to `$ref` in a schema are ignored. A node
+//! `{$ref: URI}` is not checked, because its content is elsewhere; however, the root and nodes with other keys
+//! next to `$ref` are checked as usual. Nothing is ever fetched over a network.
 //!
 //! ```
 //! use asdf::Asdf;
@@ -63,8 +63,8 @@ use store::FileTags;
 pub use describe::{Description, Descriptions};
 pub use store::{FolderReport, Schemas};
 
-/// Maximum number of steps for a check, plus an additional number for each node of the tree. The limit is
-/// necessary because nested alternatives multiply, and a schema may have thousands of them.
+/// Maximum number of steps for a check, and the number of additional steps for each node of the tree. The limit
+/// is necessary because nested alternatives multiply, and a schema may have thousands of them.
 const MAX_STEPS: u64 = 1 << 24;
 const STEPS_PER_NODE: u64 = 64;
 
@@ -78,17 +78,19 @@ fn max_steps(document: &Document) -> u64 {
 pub struct Mismatch {
     /// A description of the mismatch, with the pointer and the line of the node.
     pub diagnostic: Diagnostic,
-    /// The keyword that does not match: the URI of the schema, `#`, and a JSON Pointer.
+    /// The keyword that does not match, identified by the URI of the schema, followed by `#` and a JSON
+    /// Pointer.
     pub schema: String,
 }
 
 impl Asdf {
-    /// Checks all nodes with tags against the schemas for these tags, in the order of the text. If a tag has
-    /// no schema, its nodes are not checked; this is noted once per tag with [`Code::NoSchema`].
+    /// Checks all nodes with tags against the schemas for these tags, in the order of the text. If a tag has no
+    /// schema, its nodes are not checked, which is reported once per tag with [`Code::NoSchema`].
     ///
-    /// In files up to standard 1.5.0, keys with a default count as present, because the reference
-    /// implementation fills them in. If several manifests contain a tag, those of extensions listed in the
-    /// history of the file take precedence, and among these the newest is used.
+    /// In files that follow version 1.5.0 of the standard or an earlier one, keys with a default count as
+    /// present, because the reference implementation fills them in. If several manifests contain a tag, the
+    /// manifests of extensions listed in the history of the file take precedence, and among these the newest is
+    /// used.
     ///
     /// # Errors
     ///

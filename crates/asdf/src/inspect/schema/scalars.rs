@@ -1,14 +1,14 @@
-//! Schema keywords that only concern a single node.
+//! Schema keywords that concern only a single node.
 
 use std::collections::HashSet;
 
 use crate::inspect::pattern::{Wildcards, glob};
 use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 
-/// Maximum number of list items that are compared with each other. Scalars are not included, because they are
+/// Maximum number of list items that are compared with each other. Scalars do not count, because they are
 /// looked up by value.
 const MAX_COMPARED: usize = 1000;
-/// Maximum number of characters that are quoted from a text.
+/// Maximum number of characters of a text that are quoted.
 const MAX_QUOTED: usize = 60;
 
 /// Returns the reason why a node does not match a keyword. Returns `None` if it matches, or if the keyword
@@ -39,7 +39,7 @@ pub(super) fn mismatch(
     }
 }
 
-/// The type of a node in the reference implementation.
+/// The type of a node according to the reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Null,
@@ -75,12 +75,12 @@ pub(super) fn type_of(node: YamlNode<'_>) -> Type {
     }
 }
 
-/// Returns the text of a node that is a string in the reference implementation.
+/// Returns the text of a node if the reference implementation treats it as a string.
 pub(super) fn string(node: YamlNode<'_>) -> Option<&str> {
     if type_of(node) == Type::String { node.text() } else { None }
 }
 
-/// Returns `true` if a node has one of the types that `type` allows.
+/// Returns `true` if a node has one of the types that the keyword `type` allows.
 pub(super) fn is_of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> bool {
     let found = type_of(node);
     let allows_times = schema.get("format").and_then(YamlNode::as_str) == Some("date-time");
@@ -131,7 +131,7 @@ pub(super) fn shown(node: YamlNode<'_>) -> String {
     }
 }
 
-/// Shortens a long text to its beginning.
+/// Truncates a long text.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}..", &text[..end]),
@@ -158,7 +158,7 @@ fn of_tag(node: YamlNode<'_>, pattern: &str) -> Option<String> {
     }
 }
 
-/// Explains that a node has none of the values of an `enum`.
+/// Returns the message for a node that has none of the values of an `enum`.
 pub(super) fn none_of(node: YamlNode<'_>, values: YamlNode<'_>) -> String {
     let allowed = values.items().take(12).map(|item| match item.text() {
         Some(text) if item.kind() == NodeKind::String => format!("{:?}", cut(text)),
@@ -251,7 +251,7 @@ fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, one: &str) -> Optio
     (!fits).then(|| format!("{}, expected at {relation} {bound}", number_of(count, one)))
 }
 
-/// Formats a number of things, such as `1 item`.
+/// Formats a count with its noun, such as `1 item` or `2 items`.
 pub(super) fn number_of(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
@@ -282,8 +282,8 @@ fn repeated(node: YamlNode<'_>) -> Option<String> {
     None
 }
 
-/// Returns a key that is the same for scalars with the same value, or `None` for collections, times and
-/// bytes.
+/// Returns a key for looking up scalars by value. Scalars with the same value have the same key. Returns `None`
+/// for collections, times and bytes.
 pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
     Some(match type_of(node) {
         Type::Null => (0, String::new()),
@@ -291,9 +291,9 @@ pub(super) fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
         Type::Integer | Type::Number => match node.value().ok()? {
             Content::Int(Integer::Small(number)) => (2, number.to_string()),
             Content::Int(large) => (2, large.to_string()),
-            // NaN is not equal to anything, and -0.0 is equal to 0.0.
+            // NaN is not equal to anything, so it has no key.
             Content::Float(number) if number.is_nan() => return None,
-            // The key is that of an integer if the values are equal.
+            // Adding 0.0 turns -0.0 into 0.0. A float with an integer value has the same key as that integer.
             Content::Float(number) => (2, format!("{}", number + 0.0)),
             _ => return None,
         },

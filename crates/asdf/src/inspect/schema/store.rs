@@ -11,17 +11,17 @@ use crate::error::Result;
 use crate::tag::Version;
 use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
-/// Maximum length of a schema in bytes, and maximum number of files and folders that are examined.
+/// Maximum length of a schema in bytes, and maximum number of files and folders to examine.
 #[cfg(any(unix, windows))]
 const MAX_TEXT: u64 = 16 << 20;
 #[cfg(any(unix, windows))]
 const MAX_FILES: usize = 200_000;
 
-/// Schemas, with the manifests that assign them to tags.
+/// Schemas, and the manifests that assign schemas to tags.
 #[derive(Debug, Default)]
 pub struct Schemas {
     documents: Vec<Document>,
-    /// Numbers of documents, by `id`.
+    /// The index of each document, by its `id`.
     by_uri: HashMap<String, usize>,
     /// The schemas for each tag, with one entry for each manifest that contains the tag.
     by_tag: HashMap<String, Vec<TagSchemas>>,
@@ -37,7 +37,7 @@ struct TagSchemas {
     uris: Vec<String>,
 }
 
-/// Finds the schemas for the tags of a file, whose extensions determine the choice between manifests.
+/// Finds the schemas for the tags in a file. The extensions of the file determine which manifests are used.
 #[derive(Debug)]
 pub(super) struct FileTags<'s> {
     schemas: &'s Schemas,
@@ -46,7 +46,7 @@ pub(super) struct FileTags<'s> {
 }
 
 impl<'s> FileTags<'s> {
-    /// Creates the lookup for a file with this root.
+    /// Creates the lookup for a file, given the root of its tree.
     pub(super) fn of(schemas: &'s Schemas, root: YamlNode<'_>) -> Self {
         let list = root.get("history").and_then(|history| history.get("extensions"));
         let uris = list.into_iter().flat_map(YamlNode::items);
@@ -54,15 +54,15 @@ impl<'s> FileTags<'s> {
         Self { schemas, extensions: uris.map(str::to_owned).collect() }
     }
 
-    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest one whose
-    /// extension the file lists is used, or else the newest one. For a tag without a manifest, the URI is
-    /// derived from the tag, as was usual before manifests existed.
+    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest one with an
+    /// extension that the file lists is used or, if there is none, the newest one. For a tag without a
+    /// manifest, the URI is derived from the tag, as was usual before manifests existed.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
             let is_named = |manifest: &TagSchemas| {
                 manifest.extension.as_ref().is_some_and(|uri| self.extensions.contains(uri))
             };
-            // If several are equally new, the one that was read first is used.
+            // If several manifests are equally new, use the one that was read first.
             let newest = manifests.iter().rev().max_by_key(|it| (is_named(it), it.version));
             let uris = newest.into_iter().flat_map(|manifest| &manifest.uris);
             return uris.map(String::as_str).collect();
@@ -82,14 +82,14 @@ impl<'s> FileTags<'s> {
 #[non_exhaustive]
 #[cfg(any(unix, windows))]
 pub struct FolderReport {
-    /// Number of schemas and manifests that were read.
+    /// Number of schemas and manifests that have been read.
     pub read: usize,
     /// YAML files that could not be read, with the errors.
     pub failed: Vec<(PathBuf, Error)>,
 }
 
 impl Schemas {
-    /// Creates an empty collection.
+    /// Creates an empty collection of schemas.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,10 +99,10 @@ impl Schemas {
         self.by_uri.is_empty()
     }
 
-    /// Reads a schema or a manifest, and returns `true` if the text is one. Other YAML texts, which have
-    /// neither `id` nor `tags`, are ignored. If an `id` occurs more than once, the first document is used. If
-    /// several manifests contain the same tag, the newest one whose extension is listed in the history of a
-    /// file is used, or else the newest one.
+    /// Reads a schema or a manifest. Returns `false` if the text is neither, because it has neither `id` nor
+    /// `tags`; such texts are ignored. If an `id` occurs more than once, the first document is used. If several
+    /// manifests contain the same tag, the newest one with an extension that the history of the file lists is
+    /// used or, if there is none, the newest one.
     ///
     /// # Errors
     ///
@@ -139,8 +139,9 @@ impl Schemas {
         Ok(true)
     }
 
-    /// Reads all schemas and manifests in a folder and its subfolders, in the order of their names: all files
-    /// that end in `.yaml` or `.yml`. Such a folder may be an installed Python package that contains schemas.
+    /// Reads all schemas and manifests in a folder and its subfolders, in the order of their paths. These are
+    /// all files whose names end with `.yaml` or `.yml`. The folder can be an installed Python package that
+    /// contains schemas.
     ///
     /// # Errors
     ///
@@ -172,7 +173,7 @@ impl Schemas {
                 }
                 let entry = entry?;
                 let path = entry.path();
-                // A link to a folder could lead to an endless loop.
+                // Do not follow links to folders, because they could lead to an endless loop.
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     left.push(path);
                 } else if is_yaml(&path) && path.is_file() {
@@ -210,13 +211,13 @@ impl Schemas {
 /// A node in a schema.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'s> {
-    /// The number of the document.
+    /// The index of the document.
     pub(super) number: usize,
     /// The URI of the document, against which relative references are resolved.
     pub(super) uri: &'s str,
     pub(super) node: YamlNode<'s>,
-    /// Whether the node was reached through a URI, which may happen more than once, rather than from the
-    /// enclosing schema.
+    /// Whether the node was reached through a URI rather than from the enclosing schema. Only such a node can
+    /// be reached more than once.
     pub(super) is_target: bool,
 }
 
@@ -233,8 +234,9 @@ impl<'s> Place<'s> {
     }
 }
 
-/// Returns the node to which the fragment of a URI leads. As in the reference, a `~` that is not part of an escape
-/// stands for itself, because the schemas of the Roman telescope refer to keys such as `psf_~band~_flux` unescaped.
+/// Returns the node to which the fragment of a URI leads. As in the reference implementation, a `~` that is not
+/// part of an escape stands for itself, because the schemas of the Roman telescope refer to keys such as
+/// `psf_~band~_flux` without escapes.
 fn node_at<'s>(root: YamlNode<'s>, fragment: &str) -> Option<YamlNode<'s>> {
     if fragment.is_empty() {
         return Some(root);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Resolves a reference against a base URI according to RFC 3986, as far as schemas need it. A fragment in
-/// the base is ignored.
+/// Resolves a reference against a base URI. Implements as much of RFC 3986 as schemas need. A fragment in the
+/// base is ignored.
 ///
 /// ```text
 /// http://x.org/schemas/a-1.0.0  +  b-1.0.0        http://x.org/schemas/b-1.0.0
@@ -56,8 +56,8 @@ fn has_scheme(uri: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_scheme)
 }
 
-/// Splits a URI into the part before the fragment and the percent-decoded fragment, which is empty if there
-/// is none.
+/// Splits a URI into the part before the fragment and the percent-decoded fragment, or an empty fragment if
+/// there is none.
 pub(super) fn split(uri: &str) -> (&str, String) {
     match uri.split_once('#') {
         None => (uri, String::new()),
