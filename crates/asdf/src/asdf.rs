@@ -20,7 +20,7 @@ use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
-/// Opening a file only reads its head and its end, and only fails if the file has no readable header line. An
+/// By default, opening a file reads only its head and its end, and succeeds even if other parts are damaged. An
 /// invalid tree is an error of [`Asdf::document`], a damaged block is an error of the functions that use it,
 /// and irregularities are listed in [`Asdf::diagnostics`].
 ///
@@ -283,7 +283,7 @@ impl Asdf {
     }
 
     /// Returns the irregularities found so far, ordered by their offset in the file. Reading more of the file
-    /// may add to them: for example, the defect of an index that is not used is only reported once all blocks
+    /// may reveal others: for example, the defect of an index that is not used is only reported once all blocks
     /// are known.
     ///
     /// ```

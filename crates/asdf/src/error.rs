@@ -52,7 +52,7 @@ pub enum ErrorKind {
     /// The tree is not a YAML 1.1 document, or a node does not fit its tag or the requested type.
     #[error("{}: {message}", place(pointer.as_deref(), "", *line, *column))]
     Yaml {
-        /// What was expected, and what was found.
+        /// The message, which says what was expected and what was found.
         message: String,
         /// JSON Pointer to the node, if the tree could be parsed.
         pointer: Option<String>,
@@ -66,7 +66,7 @@ pub enum ErrorKind {
     Block {
         /// Number of the block, counted from 0.
         index: usize,
-        /// What is wrong with the block.
+        /// The reason why the block cannot be read.
         kind: BlockError,
     },
     /// The data of a block cannot be decoded.
@@ -76,7 +76,7 @@ pub enum ErrorKind {
         index: usize,
         /// The compression code as four raw bytes.
         code: [u8; 4],
-        /// What is wrong with the data.
+        /// The reason why the data cannot be decoded.
         kind: CodecError,
     },
     /// A node is not an array, or its data cannot be read.
@@ -88,7 +88,7 @@ pub enum ErrorKind {
         line: u32,
         /// Column in characters, counted from 1.
         column: u32,
-        /// What is wrong with the array.
+        /// The reason why the array cannot be read.
         kind: ArrayError,
     },
     /// A pointer or reference cannot be followed, or an external file cannot be opened.
@@ -96,7 +96,7 @@ pub enum ErrorKind {
     Reference {
         /// The pointer or URI as written.
         target: String,
-        /// The reason why it cannot be followed.
+        /// The reason why the pointer or URI cannot be followed.
         kind: ReferenceError,
     },
     /// A value or change cannot be written, for example because it cannot be represented in ASDF or in the
@@ -105,7 +105,7 @@ pub enum ErrorKind {
     Unwritable {
         /// JSON Pointer to the value, if known.
         pointer: Option<String>,
-        /// What is wrong with the value or change.
+        /// The reason why the value or change cannot be written.
         message: String,
     },
     /// A limit was exceeded, usually one that the caller has set.
@@ -121,7 +121,7 @@ pub enum ErrorKind {
     /// The machine does not have enough memory for a buffer that the limits allow.
     #[error("cannot allocate {} for {what}", count(*requested, "byte"))]
     OutOfMemory {
-        /// What the buffer is for.
+        /// The purpose of the buffer.
         what: &'static str,
         /// Size of the buffer in bytes.
         requested: u64,
@@ -323,9 +323,9 @@ pub enum CodecError {
     /// The stream is damaged.
     #[error("{message} (near byte {offset} of the stored data)")]
     Corrupt {
-        /// What is wrong.
+        /// A description of the damage.
         message: String,
-        /// Offset in the stored bytes.
+        /// Offset of the damage in the stored bytes.
         offset: u64,
     },
 }
@@ -343,9 +343,9 @@ pub enum ArrayError {
     /// The value of a key is invalid.
     #[error("`{key}`: {message}")]
     Invalid {
-        /// The key.
+        /// The name of the key.
         key: &'static str,
-        /// What was expected and what was found.
+        /// The message, which says what was expected and what was found.
         message: String,
     },
     /// Elements lie outside the block.
@@ -374,7 +374,7 @@ pub enum ArrayError {
     Element {
         /// Index of the element in C order.
         index: u64,
-        /// What is wrong.
+        /// The reason why the element is invalid.
         message: String,
     },
     /// The caller's buffer does not have exactly as many elements as the array.

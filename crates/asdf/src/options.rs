@@ -67,16 +67,16 @@ type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 pub enum External {
     /// No external file may be opened.
     Deny,
-    /// Files in the folder of the file that was opened first, or in its subfolders, after resolving symbolic
-    /// links. URIs with `..`, absolute paths and schemes are rejected.
+    /// Files in the folder of the file that was opened first, or in its subfolders, may be opened. Symbolic
+    /// links are resolved before checking this. URIs with `..`, absolute paths and schemes are rejected.
     #[default]
     SameDir,
     /// Like [`SameDir`](Self::SameDir), but for the given folder.
     Root(PathBuf),
-    /// Any file on this machine, including paths with `..`, absolute paths and `file:` URIs. Only for trusted
-    /// files.
+    /// Any file on this machine may be opened, including paths with `..`, absolute paths and `file:` URIs. Use
+    /// this only for trusted files.
     Any,
-    /// Files opened by a function, which receives the URI as written in the file, but without its fragment.
+    /// Files are opened by a function, which receives the URI as written in the file, but without its fragment.
     Resolver(Arc<OpenUri>),
 }
 

@@ -49,8 +49,8 @@ const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
 /// most 51.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes of a block that are not filled: some that the library leaves unused, and the length of a
-/// run.
+/// Number of bytes at the end of a block that are not filled: those that the library never uses, and space for
+/// one run.
 const RESERVE: usize = 24;
 
 pub(super) fn encode(

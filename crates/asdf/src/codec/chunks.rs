@@ -268,7 +268,8 @@ impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
         Ok(())
     }
 
-    /// Returns the total length of the whole chunks that fit into the piece, but at least that of one chunk.
+    /// Returns the total length of the whole chunks that fit into one piece, but at least the length of one
+    /// chunk.
     fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
         if !self.spare.is_empty() {
             return self.spare.len();

@@ -21,8 +21,8 @@ pub(crate) struct Decoder<'a> {
 
 /// Stored bytes with a framing that allows decoding the data in order.
 pub(super) trait FramedDecoder: Send {
-    /// Decodes the next `out.len()` bytes of the data. The caller must not request bytes beyond the wanted
-    /// ones.
+    /// Decodes the next `out.len()` bytes of the data. The caller must not request more than the number of
+    /// bytes to decode.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
     /// Returns the number of bytes to request next, such that they can be decoded without copying and, if

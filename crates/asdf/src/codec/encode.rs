@@ -72,7 +72,7 @@ pub(crate) trait Source {
     /// Returns the number of bytes that remain to be read.
     fn left(&self) -> u64;
 
-    /// Returns the next `len` bytes, or fewer if the data ends before. Returns `None` at the end of the data.
+    /// Returns the next `len` bytes, or fewer if the data ends earlier. Returns `None` at the end of the data.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
 
     /// Passes the rest of the data to a function in pieces.

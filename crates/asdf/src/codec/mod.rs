@@ -183,7 +183,7 @@ impl DecodeJob {
         Codec::find(self.code).is_ok_and(Codec::is_chunked)
     }
 
-    /// Returns the chunks in the order of the stored bytes, or `None` if these form a single stream.
+    /// Returns the chunks in order, or `None` if the stored bytes form a single stream.
     pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
         let size = self.data_size;
         Ok(match Codec::find(self.code)?.framing {

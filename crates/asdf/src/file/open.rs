@@ -2,7 +2,7 @@
 //!
 //! | source | read as |
 //! |---|---|
-//! | a path | small files as a whole, others by position or memory map; always as before any unfinished change |
+//! | a path | small files as a whole, others by position or memory map; always in the state before any unfinished change |
 //! | bytes in memory | shared without copying |
 //! | any other [`ReadAt`] | by position |
 

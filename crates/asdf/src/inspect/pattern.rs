@@ -7,8 +7,8 @@ use crate::error::{Error, ReferenceError, Result};
 /// Maximum number of tokens in a pattern, because each token corresponds to a bit of [`Progress`].
 const MAX_TOKENS: usize = 63;
 
-/// A pattern of JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one; the key
-/// `**` matches any number of keys.
+/// A pattern that matches JSON Pointers. Within a key, `*` matches any characters and `?` matches a single one;
+/// the key `**` matches any number of keys.
 ///
 /// ```
 /// use asdf::inspect::Pattern;

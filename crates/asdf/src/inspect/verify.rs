@@ -83,7 +83,7 @@ impl Asdf {
     /// Blocks of external files that arrays use are checked as well. If such files are missing, or if the
     /// policy for external files forbids opening them, the report contains one [`Code::NotChecked`] per reason,
     /// whose labels are the affected arrays. Problems in the file are listed in the report. The function itself
-    /// only fails if block headers cannot be read from the source.
+    /// only fails if block headers cannot be read from the source, or if there are too many blocks.
     ///
     /// ```
     /// use asdf::Asdf;

@@ -31,7 +31,7 @@ use crate::error::{BlockError, code_name};
 /// byte, but `B` is not one. Therefore, they cannot occur in a valid tree.
 pub const BLOCK_MAGIC: [u8; 4] = [0xd3, 0x42, 0x4c, 0x4b];
 
-/// The minimum length of a block in bytes: from the magic to the end of the checksum.
+/// The minimum length of a block header in bytes, from the magic to the end of the checksum.
 pub const BLOCK_HEADER_LEN: usize = 54;
 
 /// The flag of a block that extends to the end of the file.

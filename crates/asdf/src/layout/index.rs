@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
 }
 
 /// Returns `true` if `text` could be part of an index, because it contains only numbers and the characters that
-/// may surround them. Otherwise, the search for an index need not read further back.
+/// may surround them. Otherwise, no earlier part of the file needs to be searched for an index.
 pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(

@@ -42,8 +42,8 @@ pub(crate) fn is_ndarray_tag(tag: Option<&str>) -> bool {
 
 /// Recognising arrays by the tags of their nodes.
 impl<'a> YamlNode<'a> {
-    /// Returns the name in the tag if the tag belongs to the core schemas and its version is known to this
-    /// crate.
+    /// Returns the name of the tag, without its prefix and version, if it is a tag of the core schemas in a
+    /// version known to this crate.
     pub(crate) fn core_name(self) -> Option<&'a str> {
         self.tag().and_then(tag::core_name)
     }

@@ -64,10 +64,10 @@ pub(super) struct Encoded {
     digest: Option<Digest>,
 }
 
-/// Sends the checksums that other threads compute while data is being written.
+/// Computes checksums on other threads while data is being written.
 pub(super) struct Checksums<'a> {
     pub(super) spawn: &'a dyn Fn(Task),
-    /// Receives each digest with the file offset of the checksum field.
+    /// Receives each digest, together with the file offset of the checksum field.
     pub(super) computed: Sender<(u64, Digest)>,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct EditedFile<'a> {
     pub(super) resolved: Option<TreeText>,
     /// The tree text in the existing file.
     pub(super) before: &'a str,
-    /// New blocks by number.
+    /// The data of new blocks, by block number.
     pub(super) blocks: &'a BTreeMap<usize, ArrayData>,
     /// Numbers of the blocks whose arrays were removed.
     pub(super) dropped: BTreeSet<usize>,

@@ -111,7 +111,7 @@ impl State {
 ///
 /// # Errors
 ///
-/// Fails if the path is not a regular file, or if opening the file fails for any reason but a lack of
+/// Fails if the path is not a regular file, or if opening the file fails for any reason other than a lack of
 /// permission.
 pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref();

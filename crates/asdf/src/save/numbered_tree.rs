@@ -370,8 +370,8 @@ impl Places<'_, '_> {
             }
             (Source::Block(block), None) => {
                 let message = format!(
-                    "`source: {block}` refers to a block of a file, but the tree comes from no \
-                     file: set it with `Writer::blocks_of`"
+                    "`source: {block}` refers to a block of a file, but the tree does not come \
+                     from a file: set the file with `Writer::blocks_of`"
                 );
                 Err(Error::unwritable(message))
             }

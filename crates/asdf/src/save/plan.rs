@@ -181,7 +181,7 @@ fn batch_len(parts: &[Part<'_>]) -> usize {
     parts.iter().take_while(fits).count()
 }
 
-/// The state of writing a file.
+/// The state of a file that is being written.
 struct Writing<S> {
     out: Output<S>,
     blocks: Vec<u64>,

@@ -33,7 +33,7 @@ pub const STANDARDS: &[Version] = {
     stable
 };
 
-/// The number of block files of an exploded file that are open at the same time.
+/// Maximum number of block files of an exploded file that are open at the same time.
 #[cfg(any(unix, windows))]
 const OPEN_FILES: usize = 256;
 
@@ -173,8 +173,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tree to `path`, and each block to its own file next to it: `name0000.asdf` for `name.asdf`.
-    /// Existing files with such names are replaced. A number is skipped if something other than a regular
-    /// file has its name, or if the tree or the existing file at `path` refers to that name.
+    /// Existing files with such names are replaced. A number is skipped if the file with that number exists but
+    /// is not a regular file, or if the tree or the existing file at `path` refers to it.
     ///
     /// All files are completed before they get their names: first the block files, then the tree. Finally,
     /// block files that only the old tree used are removed. An interruption at any point therefore leaves

@@ -5,9 +5,9 @@
 //! other: {$ref: "base.asdf#/data"}                        # a node of that file
 //! ```
 //!
-//! External files are named by relative URIs, which are percent-decoded and resolved against the folder of the
-//! file that contains them. Since an untrusted file may contain such URIs, the policy [`External`] decides
-//! which files may be opened. Nothing is ever fetched over a network.
+//! External files are named by URIs. A relative URI is percent-decoded and resolved against the folder of the
+//! file that contains it. Since an untrusted file may contain any URI, the policy [`External`] decides which
+//! files may be opened. Nothing is ever fetched over a network.
 //!
 //! Only regular files are opened. Each of them is opened once and remains available as long as the file that
 //! was opened first. All files reached from that file, directly or indirectly, share one list of at most

@@ -1,4 +1,4 @@
-//! The tree of a file, with nodes that can be arrays, references, integers and histories.
+//! The tree of a file. Its nodes can be arrays, references, integers of any size, or histories.
 //!
 //! In contrast to [`crate::yaml`], this module knows about files and blocks. Its [`Node`] combines a
 //! [`yaml::YamlNode`](crate::yaml::YamlNode) with the file that contains it.

@@ -141,7 +141,7 @@ impl<'a> Node<'a> {
     /// The declaration and the position of the elements are checked, but the elements are not read unless
     /// they are in the tree.
     ///
-    /// A node with an ndarray tag of unknown version is not accepted; see [`Self::ndarray_forced`].
+    /// A node with an ndarray tag in an unknown version is not accepted; see [`Self::ndarray_forced`].
     ///
     /// ```
     /// use asdf::ErrorKind;
@@ -188,7 +188,7 @@ impl<'a> Node<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`ndarray`](Self::ndarray), apart from the tag.
+    /// Same as [`ndarray`](Self::ndarray), except that the tag does not matter.
     pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
         array::open(self.files, self.yaml)
     }

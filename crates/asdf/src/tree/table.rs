@@ -31,7 +31,7 @@ const BYTES: u64 = 1 << 20;
 
 /// A table: named arrays of the same length.
 ///
-/// See the schemas `core/table` and `core/column` of the ASDF standard, and `table` of astropy.
+/// See the schemas `core/table` and `core/column` of the ASDF standard, and the schema `table` of astropy.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     columns: Vec<Column<'a>>,
@@ -52,7 +52,7 @@ pub struct Column<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns `true` if the tag of the node is that of a table, either from astropy or from the standard.
+    /// Returns `true` if the node has the tag of a table, either that of the standard or that of astropy.
     pub fn is_table(self) -> bool {
         let is_tag = |tag: &str| tag.contains("table/table-") || tag.contains("core/table-");
         self.tag().is_some_and(is_tag) && self.kind() == NodeKind::Mapping

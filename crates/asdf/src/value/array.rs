@@ -74,8 +74,8 @@ impl Array {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if ASDF lacks the datatype (Python
-    /// objects, dates, `float128`), or if it differs from the layout in the size of an element. If records have
-    /// to be copied, also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
+    /// objects, dates, `float128`), or if the datatype and the layout have different element sizes. If records
+    /// have to be copied, also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) or
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if the copy is too large, and with
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the data cannot be read.
     pub fn new(
@@ -278,8 +278,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the datatype and the layout differ
-    /// in the size of an element, which [`new`](Self::new) has already ruled out.
+    /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the datatype and the layout have
+    /// different element sizes, which [`new`](Self::new) has already ruled out.
     pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
         let (data, datatype) = (Arc::clone(&self.data), self.datatype.clone());
         array::Array::new(data, datatype, self.layout.clone(), self.limits).map_err(invalid)

@@ -28,7 +28,7 @@ impl Tree {
     /// # Errors
     ///
     /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if a key is a collection, and with
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if collections are nested more than 1,000 deep.
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) if collections are nested more than 1,000 levels deep.
     pub fn from_node(node: YamlNode<'_>) -> Result<Self> {
         Self::from_node_with(node, &mut |_| Ok(None))
     }

@@ -59,7 +59,7 @@ impl Sequence {
         &self.items
     }
 
-    /// Returns the items for modification.
+    /// Returns the items, so that they can be modified.
     pub fn items_mut(&mut self) -> &mut Vec<Value> {
         &mut self.items
     }
@@ -101,7 +101,7 @@ impl Mapping {
         self.entries.get(self.position(key)?).map(|(_, value)| value)
     }
 
-    /// Returns the value for a key for modification; see [`Self::get`].
+    /// Returns the value for a key, so that it can be modified; see [`Self::get`].
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let at = self.position(key)?;
         self.entries.get_mut(at).map(|(_, value)| value)

@@ -23,7 +23,8 @@ pub enum Value {
     Null,
     /// A boolean.
     Bool(bool),
-    /// An integer of any size. Those beyond 64-bit signed integers are written as `!core/integer`.
+    /// An integer of any size. Integers outside the range of literals, which have 64 bits, are
+    /// written as `!core/integer`.
     Int(Integer<'static>),
     /// A floating-point number.
     Float(f64),
@@ -108,7 +109,7 @@ impl Value {
         }
     }
 
-    /// Like [`Self::as_mapping`], for modification.
+    /// Like [`Self::as_mapping`], but the mapping can be modified.
     pub fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         match self.untagged_mut() {
             Self::Mapping(mapping) => Some(mapping),
@@ -124,7 +125,7 @@ impl Value {
         }
     }
 
-    /// Like [`Self::as_sequence`], for modification.
+    /// Like [`Self::as_sequence`], but the sequence can be modified.
     pub fn as_sequence_mut(&mut self) -> Option<&mut Sequence> {
         match self.untagged_mut() {
             Self::Sequence(sequence) => Some(sequence),

@@ -50,7 +50,7 @@ const MAX_DEPTH: u32 = 128;
 ///
 /// Fails with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the type reports an error or a key is
 /// a collection, and with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if values are nested more than 128
-/// deep.
+/// levels deep.
 pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
     value.serialize(Serializer { depth: 0 }).map_err(|failure| failure.0)
 }

@@ -250,7 +250,7 @@ fn the_data_of_a_zlib_stream_truncated_in_its_checksum_is_only_returned_when_sal
 }
 
 #[test]
-fn the_error_names_gzip_or_raw_deflate_data_with_the_code_zlib() {
+fn gzip_or_raw_deflate_data_with_the_code_zlib_is_named_in_the_error() {
     let data = sample(1000);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gzip.write_all(&data).unwrap();

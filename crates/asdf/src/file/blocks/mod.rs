@@ -172,7 +172,7 @@ impl<'a> Blocks<'a> {
         Ok(self.store.block(index)?.map(|block| self.block(index, block)))
     }
 
-    /// Returns all blocks in file order, as they were found.
+    /// Returns the offset and the header of every block, in file order.
     pub(crate) fn found(self) -> Result<Vec<FoundBlock>> {
         (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
@@ -275,8 +275,8 @@ impl Block<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Block`] if the header is invalid: without magic bytes ([`BlockError::Magic`]),
-    /// with a size below 48 ([`BlockError::HeaderSize`]), or truncated by the end of the file
+    /// Fails with [`ErrorKind::Block`] if the header has no magic bytes ([`BlockError::Magic`]), if its size is
+    /// below 48 ([`BlockError::HeaderSize`]), or if it is truncated by the end of the file
     /// ([`BlockError::HeaderTruncated`]).
     pub fn header(&self) -> Result<&BlockHeader> {
         self.header.as_ref().map_err(|kind| self.error(kind.clone()))
@@ -568,7 +568,7 @@ impl Block<'_> {
         Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// Returns the job of decoding the block, or `None` if it is not compressed.
+    /// Returns the parameters for decoding the block, or `None` if the block is not compressed.
     fn job(&self) -> Result<Option<DecodeJob>> {
         let header = self.header()?;
         if !header.is_compressed() {

@@ -1,4 +1,5 @@
-//! State that is shared by all blocks of a file: the source, header table, cache and diagnostics.
+//! State that is shared by all blocks of a file: the source, the table of blocks, the cache and the
+//! diagnostics.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -13,8 +13,8 @@ use crate::layout::index::{self, INDEX_HEADER};
 /// Maximum number of bytes at the end of the file that are read for an index; enough for about a million
 /// entries.
 const MAX_TAIL: u64 = 16 << 20;
-/// Number of bytes at the start of the tail in which the first lines of an index may end, if the tail begins
-/// inside an index.
+/// Maximum number of bytes at the start of the tail that may belong to the first lines of an index whose
+/// beginning is before the tail.
 const INDEX_FIRST_LINES: usize = 64;
 
 /// Returns `true` for bytes that writers use as padding between the tree and the first block.
@@ -94,7 +94,8 @@ impl Index {
         };
         let exact = header.allocated_end() == Some(self.offset);
         let header = if exact { reader.without_streamed(header) } else { *header };
-        // If the allocated space extends past the index, the file was truncated to its data, or never extended.
+        // The allocated space may extend past the index if the file was truncated to its data, or if the space
+        // was never written.
         let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {

@@ -35,7 +35,7 @@ pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use header_reader::HeaderReader;
 pub(crate) use index::{Index, is_padding};
 
-/// Maximum length of the head in bytes; the header and the comments must end before it does.
+/// Maximum length of the head in bytes. The header and the comments must fit into it.
 const MAX_HEAD: u64 = 16 << 20;
 
 /// The parts of a file.

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_after_a_gap_are_uncertain_and_numbered_after_those_of_arrays() {
+    fn blocks_after_a_gap_are_uncertain_and_get_numbers_that_no_array_refers_to() {
         assert_eq!(by_arrays(&[]), "1000 2000? 3000?");
         assert_eq!(
             by_arrays(&arrays([(0, 100), (3, 50)])),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_out_of_order_or_for_other_blocks_is_not_used_for_numbering() {
+    fn an_index_that_is_out_of_order_or_lists_other_blocks_is_not_used() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }

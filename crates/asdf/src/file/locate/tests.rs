@@ -262,7 +262,7 @@ fn padding_without_a_block_after_it_is_not_reported() {
 }
 
 #[test]
-fn a_block_magic_at_the_end_of_the_file_is_a_truncated_block() {
+fn a_block_magic_at_the_end_of_the_file_begins_a_truncated_block() {
     for len in 1..54 {
         let part = &block(b"").bytes()[..len];
         let file = open([HEAD, TREE, part].concat());
@@ -493,7 +493,7 @@ fn an_indexed_block_with_a_damaged_magic_does_not_affect_other_blocks() {
 }
 
 #[test]
-fn blocks_after_a_wrong_allocated_size_are_found_even_without_an_index() {
+fn blocks_after_one_with_a_wrong_allocated_size_are_found_even_without_an_index() {
     let (one, three) = (block(b"one").bytes(), block(b"three").bytes());
     for size in [0, 2, 11, 1 << 40, u64::MAX] {
         let two = block(b"two").bytes();

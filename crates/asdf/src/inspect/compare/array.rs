@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pieces_of_a_shape_cover_it_in_order() {
+    fn the_pieces_of_a_shape_cover_the_shape_in_order() {
         for (shape, most) in [
             (&[][..], 1),
             (&[7], 3),

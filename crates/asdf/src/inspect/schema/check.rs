@@ -234,7 +234,7 @@ impl<'s> Checker<'s> {
     ) -> Result<bool> {
         let mut is_valid = true;
         if node.is_ordered_mapping() {
-            // Visit all members, because finding a single one by its key would traverse all of them.
+            // Iterate over the members, because looking up each of them by its key would take quadratic time.
             for (key, child) in node.members() {
                 if let Some(below) = key.to_key().ok().and_then(|key| value.get(&key)) {
                     is_valid &= self.check(child, schema.at(below))?;

@@ -25,7 +25,7 @@ pub(super) enum State {
 /// The result of examining a block.
 pub(super) struct Examined {
     pub(super) state: State,
-    /// The reason if the block is lost or damaged.
+    /// The reason why the block is lost or damaged, or `None` if it is intact.
     pub(super) reason: Option<Reason>,
     /// A note about a problem that has been repaired.
     pub(super) note: Option<Diagnostic>,

@@ -437,7 +437,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Visits text, including the text form of other keys.
+    /// Visits text: either a string, or the text form of a key or a complex number.
     fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let text = match self.form {
             Form::Key => self.node.to_key().map_err(Failure::Placed)?,
@@ -452,7 +452,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     }
 }
 
-/// An integer value.
+/// An integer of any size.
 enum Number {
     Small(i128),
     Unsigned(u128),

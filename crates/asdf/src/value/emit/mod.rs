@@ -25,7 +25,7 @@ pub(crate) use anchor::is_made_up_anchor;
 pub(crate) use elements::{ArrayNode, COMPLEX_TAG, LITERALS};
 pub(crate) use fragment::Fragment;
 
-/// The tag of arrays in the newest standard.
+/// The tag of arrays in the newest version of the standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 const INDENT: usize = 2;
 /// Maximum length in bytes of a key on the same line as its value.
@@ -49,7 +49,7 @@ pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
     elements::Elements::new(array).map(drop)
 }
 
-/// Returns the value of a date and time. Any other text becomes a string.
+/// Converts the text of a date, or of a date and time, to a value. Any other text becomes a string.
 pub(crate) fn time_value(text: &str) -> crate::value::Value {
     use crate::value::{ScalarText, Value};
     use crate::yaml::{NodeKind, ScalarRules, resolve};
