@@ -6,7 +6,7 @@
 //! 4 bytes  adler32 of the decoded data
 //! ```
 //!
-//! Some writers use this code for a gzip member or raw deflate data; the error says so.
+//! Some writers use this code for a gzip member or raw deflate data. The error message names what was found.
 //!
 //! Pieces are deflated independently and in parallel:
 //!

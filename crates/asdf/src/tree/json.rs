@@ -34,8 +34,8 @@ use crate::yaml::{Content, Mention, NodeId, Order, Step, Token, Walk, YamlNode, 
 /// expand to billions.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
-/// Number of bytes that may be written in excess of the size of the document, because a merge key can repeat
-/// keys of any length.
+/// Number of bytes that may be written in addition to 32 times the size of the document. The limit is necessary
+/// because a merge key can repeat keys of any length.
 const EXPANSION_BYTES: u64 = 32 << 20;
 
 /// Number of bytes of a datatype that count as one node, which is about the size of one field.

@@ -81,7 +81,7 @@ pub struct HistoryEntry {
     /// The time of the action: in ISO 8601 format if the file contains a date and time, otherwise the
     /// original text.
     pub time: Option<String>,
-    /// The software used.
+    /// The software that performed the action.
     pub software: Vec<Software>,
 }
 
@@ -121,7 +121,7 @@ impl HistoryEntry {
     binio::setters! {
         /// Sets the time of the action, such as `2026-11-20 23:24:27+00:00`.
         time: String => Some(time);
-        /// Sets the software used.
+        /// Sets the software that performed the action.
         software: Vec<Software>;
     }
 }

@@ -142,7 +142,7 @@ impl Value {
         }
     }
 
-    /// Returns the integer if the value is one and fits.
+    /// Returns the value if it is an integer that fits into 64 bits.
     pub fn as_i64(&self) -> Option<i64> {
         match self.untagged() {
             Self::Int(integer) => integer.as_i128().and_then(|value| value.try_into().ok()),

@@ -27,9 +27,9 @@ impl HeaderReader<'_> {
         Ok(FoundBlock { offset, header: self.source.header(offset)? })
     }
 
-    /// Compares the header of an indexed block with the next entry of the index. Returns the header,
-    /// corrected if necessary, or `None` if the index is wrong: there is no magic, or the header leads to a
-    /// block, an index or the end of the file that is not listed.
+    /// Compares the header of an indexed block with the next entry of the index. Returns the header, corrected
+    /// if necessary, or `None` if the index is wrong, for example because there is no magic, or because the
+    /// header leads to a block, an index or the end of the file that is not listed.
     ///
     /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This is
     /// reported, and later blocks can still be found.
@@ -65,7 +65,8 @@ impl HeaderReader<'_> {
         Ok((next < listed).then(|| header.clone()))
     }
 
-    /// Clears the STREAMED flag of a block that is followed by another block or the index.
+    /// Clears the STREAMED flag of a block that is followed by another block or the index. Reports the flag if
+    /// it was set.
     pub(super) fn without_streamed(&self, header: &BlockHeader) -> BlockHeader {
         if header.is_streamed() {
             let message = "the block is marked as STREAMED, but the index and the sizes in its \

@@ -11,7 +11,7 @@ pub(crate) const HEAD: &[u8] = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n";
 pub(crate) const TREE: &[u8] =
     b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nx: 1\n...\n";
 
-/// A block for test files. All fields that are not set are valid.
+/// A block for test files. Fields that are not set have valid values.
 #[derive(Clone)]
 pub(crate) struct BlockBuilder {
     data: Vec<u8>,

@@ -123,7 +123,8 @@ pub struct RecoverReport {
     pub damaged: u64,
     /// Ranges of the old file that belong to none of its parts and were left out.
     pub removed: Vec<Range<u64>>,
-    /// Losses, ordered by kind: losses in the tree, losses in blocks, and arrays whose blocks do not exist.
+    /// Losses, ordered by kind: losses in the tree, losses in blocks, and arrays whose blocks do not exist or
+    /// are too small.
     pub lost: Vec<Loss>,
     /// Other problems, ordered by offset in the old file.
     pub diagnostics: Vec<Diagnostic>,

@@ -122,7 +122,7 @@ where
 /// An enum variant: its name and, if it has any, its content.
 pub(super) struct Variant<'w, 'a> {
     pub(super) name: &'a str,
-    /// The node that is the name, or the mapping that contains it.
+    /// The node with the name of the variant, or the mapping that contains the name.
     pub(super) node: NodeDeserializer<'w, 'a>,
     pub(super) content: Option<NodeDeserializer<'w, 'a>>,
 }
