@@ -353,7 +353,7 @@ pub enum ArrayError {
     OutsideBlock {
         /// Offset of the lowest byte of any element in the data of the block.
         low: i128,
-        /// Offset of the end of the highest element.
+        /// Offset of the end of the highest byte of any element in the data of the block.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,

@@ -62,7 +62,7 @@ impl Default for Search<'_> {
 pub enum ValueTest<'t> {
     /// Matches scalars whose text or JSON form passes the test.
     Text(Test<'t>),
-    /// Matches nodes that are equal to this value, with numbers compared by value.
+    /// Matches nodes that are equal to this JSON value. Numbers are compared by value.
     Equal(Json),
     /// Matches numbers that have the given relation to this number.
     Compare(Relation, Number),

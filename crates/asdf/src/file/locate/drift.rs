@@ -48,7 +48,7 @@ impl DriftedBlocks {
         for (at, &offset) in listed.iter().enumerate() {
             let reach = offset.saturating_sub(last_listed) / BYTES_PER_LINE;
             let reach = reach.clamp(MIN_REACH, MAX_REACH);
-            // Do not search beyond the middle between two listed offsets, because a block found there belongs
+            // Do not search beyond the midpoint between two listed offsets, because a block found there belongs
             // to the other offset.
             let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
             let neighbours = neighbours.filter_map(|at| listed.get(at));

@@ -1,6 +1,6 @@
 //! Salvaging a valid file from a damaged one.
 //!
-//! | damage | what is kept |
+//! | damage | kept |
 //! |---|---|
 //! | an index that is missing, stale, truncated or not a list | all blocks; the index is rewritten |
 //! | stray bytes between or after the blocks, or before the tree | everything else |

@@ -59,8 +59,8 @@ fn numbers(numbers: &[u64]) -> Value {
     numbers.to_vec().into()
 }
 
-/// Returns the byte order that the reference implementation would write for an array: that of its elements if
-/// they have more than one byte, the native order for integers of one byte, and `big` for everything else.
+/// Returns the byte order that the reference implementation would write for an array: the order of its elements
+/// if these have more than one byte, the native order for integers of one byte, and `big` for everything else.
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
