@@ -45,7 +45,8 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// All errors and irregularities, ordered by offset in the file.
+    /// All errors and irregularities: first those in the file itself, ordered by offset, and then those in
+    /// external files.
     pub diagnostics: Vec<Diagnostic>,
     /// The blocks in file order, followed by the blocks of external files that arrays use.
     pub blocks: Vec<CheckedBlock>,
