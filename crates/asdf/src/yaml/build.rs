@@ -1,7 +1,7 @@
 //! Building the arena from events.
 //!
-//! A loop over the events keeps a stack of open collections. The children of open collections wait
-//! in one list; when a collection ends, its children move to the arena together.
+//! A loop over the events keeps a stack of open collections. Their children are collected in one
+//! list; when a collection ends, its children move to the arena together.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -64,7 +64,7 @@ thread_local! {
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Builds the document from the events of its text.
+/// Builds the document from the events that the parser returns.
 pub(super) fn build(
     text: &str,
     parser: Parser<'_>,
@@ -112,7 +112,7 @@ pub(super) fn build(
 struct Open {
     record: u32,
     is_mapping: bool,
-    /// Index of its first child in `pending`.
+    /// Index in `pending` of the collection's first child.
     children: usize,
 }
 
@@ -122,24 +122,23 @@ struct Builder<'a, 't> {
     options: &'a ParseOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     stack: Vec<Open>,
-    /// Children of all open collections.
+    /// Children of all open collections, in the order of the text.
     pending: Vec<u32>,
     /// Entries of the mapping that is being finished. The buffer is reused for each mapping.
     own: Vec<u32>,
     /// The last node with each anchor.
     anchored: HashMap<&'t str, u32>,
-    /// Tag numbers by the tag as written; 0 for `!`.
+    /// Numbers of tags, by the tag as written. The number of `!` is 0.
     written_tags: HashMap<&'t str, u32>,
-    /// The tag that was looked up last, and its number. Often, many consecutive nodes have the same
-    /// tag.
+    /// The tag that was looked up last, and its number. Often, consecutive nodes have the same tag.
     last_tag: (&'t str, u32),
     tag_numbers: HashMap<Box<str>, u32>,
     /// Total length of the distinct tags in bytes.
     tags_len: u64,
     /// Number of records and elements so far.
     nodes: u64,
-    /// Indices of the diagnostics about nodes, with the node of each. The pointers of these nodes
-    /// are filled in at the end.
+    /// Diagnostics about nodes: the index of the diagnostic and the id of the node. The length and
+    /// the pointer of each node are added at the end.
     reported: Vec<(usize, u32)>,
     document: Document,
 }
@@ -199,7 +198,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Turns an empty document into an empty mapping.
+    /// Gives an empty document an empty mapping as its root.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
@@ -363,7 +362,8 @@ impl Builder<'_, '_> {
             (record.data, record.len, record.end) = (index(start), index(len), end);
         }
         if is_mapping {
-            // The text of a key may still be stored in the scanner.
+            // The document cannot read key texts that are still in the scanner, so move them to the
+            // document while the keys are compared.
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
             self.arrange(record);
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
@@ -438,8 +438,8 @@ impl Builder<'_, '_> {
     }
 
     /// Returns `true` if the value of a merge key can be merged: a mapping, or a sequence that
-    /// contains only mappings. A sequence that is still open counts too, because the mapping being
-    /// built is one of its items.
+    /// contains only mappings. A sequence that is still open contains the mapping being built, and
+    /// is accepted.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));

@@ -16,7 +16,7 @@ pub(super) struct BadCharacter {
 const CHUNK: usize = 64;
 
 /// Returns the text as `str` if it is valid UTF-8 and contains only characters that YAML 1.1
-/// allows.
+/// allows. Otherwise, returns the first bad byte or character.
 pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
     let checked = match std::str::from_utf8(text) {
         Ok(checked) => checked,
@@ -38,8 +38,8 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
 
 fn reject_controls(text: &str) -> Result<(), BadCharacter> {
     for (number, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
-        // Most chunks contain nothing suspect. The fold has no branches, so the compiler tests many
-        // bytes at a time.
+        // Most chunks contain nothing suspect. The fold has no branches, so the compiler can make
+        // it test many bytes at a time.
         if !chunk.iter().fold(false, |found, &byte| found | is_suspect(byte)) {
             continue;
         }

@@ -3,11 +3,11 @@
 //! ```text
 //! %YAML 1.1                          version of YAML
 //! %TAG ! tag:stsci.edu:asdf/         the handle `!` stands for this prefix
-//! %TAG !x! tag:example.com,2026:     and so does `!x!`
+//! %TAG !x! tag:example.com,2026:     the handle `!x!` stands for this prefix
 //! ```
 //!
-//! Each document has its own directives. Without any, `!` stands for local tags, and `!!` for
-//! YAML's own tags.
+//! Each document has its own directives. Unless a directive declares them, `!` stands for local
+//! tags, and `!!` for YAML's own tags.
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ use binio::pointer::percent_decode;
 use super::scan::{Fault, fault};
 use crate::diagnostic::Code;
 
-/// Maximum length of a tag prefix in bytes. It is limited because every tag with its handle repeats
-/// the prefix.
+/// Maximum length of a tag prefix in bytes. Prefixes are limited because each tag that uses the
+/// handle repeats the prefix.
 const MAX_PREFIX: usize = 4096;
 
 /// The directives of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
-    /// Prefixes by handle: `!`, `!!` or `!name!`.
+    /// Prefixes by tag handle, which is `!`, `!!` or `!name!`.
     handles: HashMap<String, String>,
     /// Offset in the text of the `---` after the directives.
     pub(super) content: usize,
@@ -151,14 +151,14 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// Splits off the first word. Also skips the spaces and tabs around it.
+/// Splits a text into its first word and the rest, without the spaces and tabs around the word.
 fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find([' ', '\t']).unwrap_or(text.len());
     (&text[..end], text[end..].trim_start_matches([' ', '\t']))
 }
 
-/// Checks a version `MAJOR.MINOR`. Returns a message if it is irregular but readable.
+/// Checks a version `MAJOR.MINOR`. Fails unless it is YAML 1.x; returns a message if it is not 1.1.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
     let parameters = parameters.trim_start_matches([' ', '\t']);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn undeclared_handles_stand_for_local_tags_or_those_of_yaml() {
+    fn undeclared_handles_stand_for_local_tags_or_tags_of_yaml() {
         let directives = Directives::default();
         let resolve = |tag| directives.resolve(tag).unwrap();
         assert_eq!(resolve("!foo").as_deref(), Some("!foo"));

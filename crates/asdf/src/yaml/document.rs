@@ -1,10 +1,10 @@
 //! The arena: a list of all nodes of a document, together with the text of the tree.
 //!
-//! A node is a 28-byte record. A scalar refers to its text: usually a part of the tree's text, or,
-//! if escapes or folded lines change the text, a part of a separate string. A collection refers to
-//! its range in the list of children (for a mapping: key, value, key, value, ..), and an alias to
-//! its node. A document of any size therefore consists of a handful of allocations, is dropped
-//! without recursion, and may contain cycles.
+//! A node is a 28-byte record. A scalar refers to its text, which is usually a part of the tree's
+//! text. If escapes or folded lines change the text, it is a part of a separate string. A
+//! collection refers to its range in the list of children (for a mapping: key, value, key, value,
+//! ..), and an alias to its node. A document of any size therefore consists of a handful of
+//! allocations, is dropped without recursion, and may contain cycles.
 //!
 //! The items of a flow sequence that contains only numbers, called *elements*, have no records.
 //! Four bytes store where each element begins; everything else is derived from the text on request.
@@ -48,15 +48,15 @@ pub struct NodeId(pub(super) u32);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ParseOptions {
-    /// Offset of the text in the file in bytes, to which all positions are relative. Default: 0.
+    /// Offset of the text in the file in bytes, which is added to all positions. Default: 0.
     pub offset: u64,
     /// Number of the first line of the text in the file, counted from 1. Default: 1.
     pub line: u32,
-    /// Limits, of which `max_depth` and `max_items` apply.
+    /// Limits on the tree. Only `max_depth` and `max_items` apply.
     pub limits: Limits,
     /// Rules that determine the types of plain scalars without a tag.
     pub scalars: ScalarRules,
-    /// Fails if anything but white space and comments follows `...`.
+    /// True if anything but white space and comments after `...` is an error.
     pub(crate) is_whole_text: bool,
 }
 
@@ -102,8 +102,8 @@ impl Default for ParseOptions {
 
 /// A parsed tree.
 ///
-/// See the specification of YAML 1.1. ASDF excludes some of its features: see the ASDF standard, "The tree
-/// in-depth", YAML subset.
+/// The format is YAML 1.1, but ASDF excludes some of its features: see "YAML subset" in the chapter "The tree
+/// in-depth" of the ASDF standard.
 ///
 /// ```
 /// use asdf::yaml::{Document, ParseOptions};
@@ -125,7 +125,7 @@ pub struct Document {
     /// `written`.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,
-    /// Offsets in the text of the elements of number lists.
+    /// Offsets at which the elements of number lists begin in the text.
     pub(super) elements: Vec<u32>,
     /// Lists of numbers, sorted by their first element.
     pub(super) lists: Vec<NumberList>,
@@ -133,16 +133,16 @@ pub struct Document {
     pub(super) tags: Vec<Box<str>>,
     /// Nodes with an anchor and the names of the anchors, in the order of the text.
     pub(super) anchors: Vec<(u32, Box<str>)>,
-    /// Mappings with merge keys or duplicate keys.
+    /// Mappings with merge keys or duplicate keys, by the id of the mapping.
     pub(super) rearranged: HashMap<u32, Rearranged>,
-    /// Key tables of large mappings.
+    /// Key indexes of large mappings, by the id of the mapping.
     pub(super) indexes: HashMap<u32, KeyIndex>,
     pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
     /// The collection that contains each record. Computed when a pointer is first requested.
     pub(super) parents: OnceLock<Vec<u32>>,
-    /// Computed when a position is first requested.
+    /// The index of lines. Computed when a position is first requested.
     pub(super) lines: OnceLock<Lines>,
 }
 
@@ -246,21 +246,21 @@ pub(super) enum Class {
     },
 }
 
-/// A node of the document.
+/// A node of the document, or an alias.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) class: Class,
     pub(super) style: NodeStyle,
-    /// True if a tag determines the type, in which case the text need not fit the type.
+    /// True if a tag determines the type, in which case the text might not fit the type.
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
     /// For a scalar, the start of its text. For a collection, the start of its children. For
-    /// numbers, the start of the elements. For an alias, the id of the node.
+    /// numbers, the start of the elements. For an alias, the id of its target.
     pub(super) data: u32,
     /// For a scalar, the length of its text in bytes. For a collection, the number of children.
     pub(super) len: u32,
-    /// Offset in the text of the tree of the anchor, tag or content, whichever comes first.
+    /// Offset of the node in the tree's text, including its anchor and tag.
     pub(super) start: u32,
     /// Offset of the content.
     pub(super) content: u32,
@@ -292,9 +292,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1, and with [`ErrorKind::Limit`] if the
-    /// text exceeds the [limits](ParseOptions::limits) on depth or number of nodes, or is longer than about 1.7
-    /// GB. Text that does not fit its tag is not an error here, but in [`YamlNode::value`].
+    /// Fails with [`ErrorKind::Yaml`] at the first violation of YAML 1.1. Fails with [`ErrorKind::Limit`] if
+    /// the text is longer than about 1.7 GB, if the tree exceeds the [limits](ParseOptions::limits) on depth or
+    /// on nodes and merged entries, or if its distinct tags exceed 64 MiB. Text that does not fit its tag is
+    /// not an error here, but in [`YamlNode::value`].
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
@@ -311,8 +312,8 @@ impl Document {
         self.node_at(self.root)
     }
 
-    /// Returns the node with an id from this document. An id from another document returns an unrelated node,
-    /// or the root.
+    /// Returns the node with the given id, which must come from this document. An id from another document
+    /// returns an unrelated node, or the root.
     pub fn node(&self, id: NodeId) -> YamlNode<'_> {
         let is_known = match id.0.checked_sub(ELEMENT) {
             Some(element) => (element as usize) < self.elements.len(),
@@ -345,8 +346,8 @@ impl Document {
         })
     }
 
-    /// Returns a measure of the size of the document, for limiting work: the length of its text in
-    /// bytes plus the number of nodes.
+    /// Returns a measure of the document's size, for limiting work: the length of its text in bytes
+    /// plus the number of nodes.
     pub(crate) fn text_len(&self) -> u64 {
         (self.written.len() + self.changed.len() + self.node_count()) as u64
     }
@@ -412,7 +413,7 @@ impl Document {
         match self.record(id).class {
             Class::Node(kind) => kind,
             Class::Numbers { .. } => NodeKind::Sequence,
-            // `resolve` was not called. Show an alias to the reader as a name.
+            // The caller did not resolve the alias, so it counts as a string.
             Class::Alias => NodeKind::String,
         }
     }
@@ -462,8 +463,8 @@ impl Document {
         })
     }
 
-    /// Completes a place that begins at the position of a node: adds the length and the pointer of
-    /// the node.
+    /// Completes a place that begins at the position of a node, by adding the length and the
+    /// pointer of the node.
     pub(super) fn point(&self, id: u32, place: &mut Place) {
         let end = self.options.offset.saturating_add(self.record(id).end.into());
         place.len = place.offset.map(|offset| end.saturating_sub(offset));

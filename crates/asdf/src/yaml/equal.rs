@@ -88,7 +88,7 @@ fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     }
 }
 
-/// Adds the pairs of keys and values that must be equal. Returns `false` if the keys differ.
+/// Appends to `pairs` the keys and values that must be equal. Returns `false` if the keys differ.
 fn match_entries<'a>(
     a: YamlNode<'a>,
     b: YamlNode<'a>,
@@ -120,12 +120,12 @@ fn match_entries<'a>(
     true
 }
 
-/// A node, preceded by `true` if the node belongs to the second document.
+/// The id of a node, preceded by `true` if the node belongs to the second document.
 type Key = (bool, super::NodeId);
 
 /// Sets of nodes that are assumed to be equal until a difference is found. Two nodes in the same
-/// set are not compared again, so comparing cyclic documents ends, after about as many steps as
-/// there are nodes.
+/// set are not compared again, so the comparison of cyclic documents ends, after about as many
+/// steps as there are nodes.
 #[derive(Default)]
 struct EqualSets {
     parents: HashMap<Key, Key>,

@@ -7,12 +7,12 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 use crate::error::{Error, Result};
 
-/// Maximum number of decimal digits of an integer that is written in another base. Converting to
-/// decimal takes quadratic time. The reference implementation applies this limit to decimal
-/// integers too.
+/// Maximum number of decimal digits of an integer that is written in another base. Converting such
+/// an integer to decimal takes quadratic time. The reference implementation applies this limit to
+/// decimal integers too.
 const MAX_CONVERTED_DIGITS: usize = 4300;
 
-/// Maximum number of decimal digits to convert to binary, which also takes quadratic time.
+/// Maximum number of decimal digits that are converted to binary, which also takes quadratic time.
 pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// An integer of any size.
@@ -43,8 +43,7 @@ impl Integer<'_> {
         }
     }
 
-    /// Converts the integer to the nearest floating-point number, which is infinite if the integer is too
-    /// large.
+    /// Converts the integer to the nearest floating-point number, or to infinity if the integer is too large.
     pub fn to_f64(&self) -> f64 {
         match self {
             #[allow(
@@ -53,14 +52,14 @@ impl Integer<'_> {
             )]
             Self::Small(value) => *value as f64,
             Self::Large { negative, digits } => {
-                // The digits are always a valid number, whatever their count.
+                // The digits are a valid number however many there are.
                 let value = digits.parse().unwrap_or(f64::INFINITY);
                 if *negative { -value } else { value }
             }
         }
     }
 
-    /// Converts the integer to a number for arithmetic.
+    /// Converts the integer to a [`BigInt`], for arithmetic.
     ///
     /// ```
     /// use asdf::yaml::{Content, Document, ParseOptions};
@@ -135,8 +134,8 @@ pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
     }
 }
 
-/// Computes a number with Horner's method. Each step multiplies the value by the first number and
-/// adds the second.
+/// Computes an integer with Horner's method. Each step multiplies the value by the first number of
+/// a pair and adds the second.
 ///
 /// Returns `None` if the number has more than [`MAX_CONVERTED_DIGITS`] decimal digits.
 pub(super) fn from_steps(
@@ -152,7 +151,8 @@ pub(super) fn from_steps(
     Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
 }
 
-/// Returns the decimal digits of the number, or `None` if there are too many.
+/// Returns the decimal digits of the integer that the steps compute, or `None` if there are too
+/// many.
 fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     let mut value = BigUint::ZERO;
     for (multiplier, addend) in steps {

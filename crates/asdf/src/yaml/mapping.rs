@@ -4,7 +4,7 @@
 //! base: &base {p: 1, q: 2}
 //! x: {<<: *base, q: 3}               x has p: 1 and q: 3; its own keys take precedence
 //! y: {<<: [*a, *b]}                  the earlier mapping takes precedence
-//! z: {k: 1, k: 2}                    one entry, k: 2, at the position of the first
+//! z: {k: 1, k: 2}                    a single entry k: 2, at the position of the first
 //! ```
 //!
 //! Merged entries are never stored, because a small file could expand to billions of them.
@@ -24,18 +24,18 @@ use crate::{Error, Result};
 /// Mappings with more than this number of entries have an index of their keys.
 pub(super) const INDEX_ABOVE: usize = 8;
 
-/// A mapping whose entries differ from what is written.
+/// A mapping whose entries differ from those written in the text.
 #[derive(Debug, Default)]
 pub(super) struct Rearranged {
-    /// The mapping's own entries without merge keys and duplicates: start and length in the list of
-    /// children.
+    /// The range of the mapping's own entries in the list of children, as start and length. It
+    /// excludes merge keys and duplicates.
     pub(super) own: (u32, u32),
     /// Values of the merge keys in the order of the text: mappings, or sequences of mappings.
     pub(super) merges: Vec<u32>,
 }
 
-/// Finds an own entry of a mapping by the hash of its key's text. The values are the indices of the
-/// entries.
+/// A table that finds a mapping's own entry by the hash of its key's text. The values are the
+/// indices of the entries.
 pub(super) type KeyIndex = HashTable<u32>;
 
 impl Document {
@@ -82,7 +82,8 @@ impl Document {
         self.key_text(a).is_some_and(|text| self.key_text(b) == Some(text))
     }
 
-    /// Returns `true` if a key is a plain `<<`, or has the tag `!!merge`.
+    /// Returns `true` if a key is a merge key: `<<` without quotes and without a tag, or `<<` with
+    /// the tag `!!merge`. YAML 1.2 has no merge keys.
     pub(super) fn is_merge_key(&self, key: u32) -> bool {
         let record = self.record(key);
         let is_short = record.len as usize == "<<".len();
@@ -116,16 +117,16 @@ impl Document {
         self.rearranged.get(&mapping).is_some_and(|rearranged| !rearranged.merges.is_empty())
     }
 
-    /// Iterates over a mapping and the mappings that it merges, in order of precedence. Each
+    /// Iterates over a mapping and all mappings merged into it, in order of precedence. Each
     /// mapping is visited only once, which also ends cycles.
     fn merge_order(&self, mapping: u32) -> MergeOrder<'_> {
         MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
     }
 
-    /// Checks that merging all mappings of the document once stays within the limits. The result of
-    /// a merge is not stored, so the work is repeated on each request, and must be limited here: in
-    /// a chain of ten thousand mappings, each of which merges the one before, merging produces a
-    /// hundred million entries.
+    /// Checks that merging all mappings of the document once stays within the limits. Merged
+    /// entries are not stored, so each request repeats the merge, and the work must be limited
+    /// here: in a chain of ten thousand mappings, each of which merges the one before, merging
+    /// produces tens of millions of entries.
     pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
         let limit = limits.max_items;
         let mut spent = 0;
@@ -200,7 +201,7 @@ impl Document {
     }
 }
 
-/// See [`Document::merge_order`].
+/// The iterator that [`Document::merge_order`] returns.
 struct MergeOrder<'a> {
     document: &'a Document,
     seen: HashSet<u32>,

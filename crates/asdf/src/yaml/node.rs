@@ -11,10 +11,10 @@ use super::{Position, binary, number};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A node of a [`Document`]. It consists of a reference and an id, and is cheap to copy.
+/// A node of a [`Document`], consisting of a reference and an id, so that it is cheap to copy.
 ///
-/// Aliases are followed: an alias in the file is the node that it refers to. A traversal can therefore reach a
-/// node again, even from inside that node; compare [`id`](Self::id)s to detect this.
+/// Aliases are followed: an alias in the file appears as the node that it refers to. A traversal can therefore
+/// reach a node again, even from inside that node; compare [`id`](Self::id)s to detect this.
 #[derive(Clone, Copy)]
 pub struct YamlNode<'a> {
     document: &'a Document,
@@ -62,7 +62,7 @@ impl<'a> Numbers<'a> {
         self.elements.len()
     }
 
-    /// Iterates over the texts of the numbers.
+    /// Iterates over the numbers as written.
     pub(crate) fn texts(self) -> impl Iterator<Item = &'a str> {
         let end = self.list.document.record(self.list.id).end;
         let ends = self.elements.iter().skip(1).copied().chain([end]);
@@ -115,7 +115,8 @@ impl<'a> YamlNode<'a> {
         Self { document, id }
     }
 
-    /// Returns the id of the node. Aliases return the id of the node to which they refer.
+    /// Returns the id of the node. For an alias, this is the id of the node to which the alias
+    /// refers.
     pub fn id(self) -> NodeId {
         NodeId(self.id)
     }
@@ -143,7 +144,7 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Returns the full tag, such as `tag:stsci.edu:asdf/core/ndarray-1.1.0`, or `!foo` for a local tag.
-    /// Returns `None` if there is no tag, and for the tag `!`.
+    /// Returns `None` if the node has no tag, or only the tag `!`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -160,13 +161,13 @@ impl<'a> YamlNode<'a> {
         self.document.tag_of(self.id)
     }
 
-    /// Returns the name of the anchor.
+    /// Returns the name of the node's anchor, or `None` if it has no anchor.
     pub fn anchor(self) -> Option<&'a str> {
         self.document.anchor_of(self.id)
     }
 
-    /// Returns the type of the node. If it has a tag of YAML itself, such as `!!int`, the tag decides, even if
-    /// the text does not fit; in that case, [`value`](Self::value) fails.
+    /// Returns the type of the node. If the node has one of YAML's own tags, such as `!!int`, the tag
+    /// determines the type, even if the text does not fit; in that case, [`value`](Self::value) fails.
     ///
     /// ```
     /// use asdf::yaml::{Document, NodeKind, ParseOptions};
@@ -222,8 +223,8 @@ impl<'a> YamlNode<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text does not fit the tag, or if it is an
-    /// integer in a base other than ten with more than 4,300 decimal digits.
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text or the type of collection does not
+    /// fit the tag, or if the text is an integer in a base other than ten with more than 4,300 decimal digits.
     pub fn value(self) -> Result<Content<'a>> {
         let text = self.document.scalar_text(self.id);
         let rules = self.document.options.scalars;
@@ -283,8 +284,8 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Returns the value of a float, or that of an integer as the nearest float. Returns `None` for a string
-    /// such as `1e3`; see [`coerce_f64`](Self::coerce_f64).
+    /// Returns the value of a float, or the float nearest to an integer. Returns `None` for any other node,
+    /// including a string such as `1e3`; see [`coerce_f64`](Self::coerce_f64).
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -308,7 +309,7 @@ impl<'a> YamlNode<'a> {
         }
     }
 
-    /// Like [`as_f64`](Self::as_f64), but also converts strings that represent numbers: `1e3`, `-.5`, `inf`.
+    /// Like [`as_f64`](Self::as_f64), but also converts strings that look like numbers: `1e3`, `-.5`, `inf`.
     pub fn coerce_f64(self) -> Option<f64> {
         self.as_f64().or_else(|| number::lenient_float(self.as_str()?))
     }
@@ -318,7 +319,7 @@ impl<'a> YamlNode<'a> {
         self.kind() == NodeKind::Null
     }
 
-    /// Returns the number of items of a sequence or of entries of a mapping, and 0 for a scalar. If the mapping
+    /// Returns the number of items in a sequence or of entries in a mapping, and 0 for a scalar. If the mapping
     /// has merge keys, this takes time linear in the number of its entries.
     pub fn len(self) -> usize {
         match self.kind() {
@@ -332,8 +333,8 @@ impl<'a> YamlNode<'a> {
         self.len() == 0
     }
 
-    /// Returns the value for a key of a mapping, with merge keys applied. Keys that are not strings are
-    /// identified by their JSON form: `7`, `true`, `null`.
+    /// Returns the value for a key of a mapping, with merge keys applied, or `None` if there is no such
+    /// key. Keys that are not strings are identified by their JSON form: `7`, `true`, `null`.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -351,7 +352,7 @@ impl<'a> YamlNode<'a> {
         Some(self.document.node_at(value))
     }
 
-    /// Returns an item of a sequence, counted from 0.
+    /// Returns the item of a sequence at an index, counted from 0, or `None` if there is no such item.
     pub fn at(self, index: usize) -> Option<YamlNode<'a>> {
         if self.kind() != NodeKind::Sequence {
             return None;
@@ -387,7 +388,7 @@ impl<'a> YamlNode<'a> {
         self.mentions().map(Mention::node)
     }
 
-    /// Iterates over the entries of a mapping, as keys and values. Other nodes have no entries.
+    /// Iterates over the keys and values of a mapping. Other nodes have no entries.
     ///
     /// Merge keys are applied: merged entries come first, but the mapping's own entries take precedence. A key
     /// that occurs more than once appears at its first position, with its last value.
@@ -424,8 +425,8 @@ impl<'a> YamlNode<'a> {
         self.entry_mentions().map(|(key, _)| key.node())
     }
 
-    /// Iterates over the entries of a mapping as written, including merge keys and duplicates. Aliases are
-    /// followed.
+    /// Iterates over the keys and values of a mapping as written, including merge keys and duplicates. Aliases
+    /// are followed.
     pub fn raw_entries(
         self,
     ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone
@@ -445,7 +446,7 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(entries.into())
     }
 
-    /// Groups alternating keys and values into pairs.
+    /// Groups alternating keys and values into pairs of mentions.
     fn mention_pairs(
         self,
         entries: Cow<'a, [u32]>,
@@ -483,7 +484,7 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(self.document.all_entries(self.id))
     }
 
-    /// Returns the node as a key in JSON and in pointers: `7`, `true`, `null`, or its text.
+    /// Returns the node in the form in which JSON and pointers write a key: `7`, `true`, `null`, or its text.
     ///
     /// # Errors
     ///
@@ -494,13 +495,13 @@ impl<'a> YamlNode<'a> {
             .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
     }
 
-    /// Returns the JSON Pointer to the position where the node is defined. Returns `None` for a node inside a
-    /// key, and for pointers longer than 1 KiB, which would not help in a message.
+    /// Returns the JSON Pointer to the definition of the node. Returns `None` for a node inside a key, and for
+    /// pointers longer than 1 KiB, which would not help in a message.
     pub fn to_pointer(self) -> Option<String> {
         self.document.pointer_of(self.id)
     }
 
-    /// Creates an error about the node, with its pointer, line, column and offset.
+    /// Creates an error about the node that contains its pointer, line, column and offset.
     pub fn error(self, message: impl Into<String>) -> Error {
         let Position { line, column, offset } = self.position();
         let (message, pointer) = (message.into(), self.to_pointer());
@@ -514,7 +515,7 @@ impl<'a> YamlNode<'a> {
         diagnostic
     }
 
-    /// Returns the value if the node is of the given kind and its text fits the kind.
+    /// Returns the value if the node is of the given kind and its text fits that kind.
     fn value_of(self, kind: NodeKind) -> Option<Content<'a>> {
         if self.kind() != kind {
             return None;

@@ -1,4 +1,4 @@
-//! Printing events in the notation of the YAML test suite, which other parsers can print too.
+//! Printing events in the notation of the YAML test suite, which other parsers can also print.
 //!
 //! ```text
 //! +STR
@@ -14,7 +14,8 @@ use super::parse::{Event, NodePlace, Parser};
 use super::scalar::NodeStyle;
 use super::scan::Fault;
 
-/// Returns the events of a text with any number of documents, one per line of the notation.
+/// Returns the events in a text, which may contain any number of documents. Each string is one
+/// event.
 ///
 /// ```
 /// use asdf::yaml::notation::events;
@@ -34,8 +35,7 @@ pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
 
 pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {
     let mut lines = vec!["+STR".to_owned()];
-    // Lines that close the open collections, each with `true` if the collection is a flow
-    // collection.
+    // Lines that end the open collections, and `true` for each flow collection.
     let mut open: Vec<(&str, bool)> = Vec::new();
     let text = |span: super::scan::Span| written.get(span.range()).unwrap_or_default();
     loop {

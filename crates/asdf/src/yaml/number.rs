@@ -12,7 +12,7 @@ use super::integer::{self, Integer};
 use super::scalar::ScalarRules;
 use super::scan::number_end;
 
-/// The type of number that a scalar looks like.
+/// The type of a number, judged by its notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Int,
@@ -21,9 +21,10 @@ pub(super) enum Form {
     NoDigits,
 }
 
-/// Returns the type of number that a scalar looks like, or `None` if it is not a number.
+/// Returns the type of number that a scalar looks like, or `None` if it does not look like a
+/// number.
 pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
-    // Most scalars are words and are recognized by their first character.
+    // Most scalars are words, and their first character shows that they are not numbers.
     let first = *text.as_bytes().first()?;
     if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
         return None;
@@ -97,7 +98,7 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
 }
 
 /// Parses text that is tagged as a float. Also accepts integers, base-60 numbers, exponents without
-/// a sign or point, and `inf` and `nan` without the dot.
+/// a sign, exponents after a number without a point, and `inf` and `nan` without the dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
     let is_word = |word: &str| bare.eq_ignore_ascii_case(word);
@@ -115,7 +116,7 @@ pub(super) fn lenient_float(text: &str) -> Option<f64> {
     is_number.then(|| float_of_digits(text)).flatten()
 }
 
-/// Removes the sign.
+/// Returns a number without its sign.
 fn unsigned(text: &str) -> &str {
     text.strip_prefix(['+', '-']).unwrap_or(text)
 }
@@ -134,13 +135,13 @@ fn python_form(text: &str) -> Option<Form> {
         if special_float(text).is_some() {
             return Some(Form::Float);
         }
-        // With a sign before the leading point, it is a string.
+        // A sign before a leading point makes the text a string.
         return (!is_signed && is_decimal_float(bare, false)).then_some(Form::Float);
     }
     if !first.is_ascii_digit() {
         return None;
     }
-    // The first byte that is neither a digit nor an underscore determines which forms remain
+    // The first character that is neither a digit nor an underscore determines which forms remain
     // possible.
     let end = bare.bytes().position(|b| !is_digit_or_underscore(b)).unwrap_or(bare.len());
     let is_float = match bare.as_bytes().get(end) {
@@ -179,8 +180,8 @@ fn is_digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// Checks that all characters are digits of some base or underscores, and that there is at least
-/// one character.
+/// Returns the form of an integer from the digits after its prefix, among which underscores are
+/// allowed. Returns `None` if there are no characters, or if any is not a digit of the base.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;
@@ -242,7 +243,7 @@ fn special_float(text: &str) -> Option<f64> {
     }
 }
 
-/// Converts digits with a point, an exponent or colons to the nearest float.
+/// Converts digits with a point, an exponent or colons to a float.
 fn float_of_digits(text: &str) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
@@ -250,8 +251,8 @@ fn float_of_digits(text: &str) -> Option<f64> {
     if text.contains('_') {
         return float_of_digits(&text.replace('_', ""));
     }
-    // Add the groups from last to first, as the reference implementation does: the order can change
-    // the last bit.
+    // Add the groups from last to first, as the reference implementation does, because the order
+    // can change the last bit.
     let mut value = 0.0;
     let mut base = 1.0;
     for place in unsigned(text).rsplit(':') {

@@ -64,7 +64,7 @@ pub(super) struct NodePlace {
     pub(super) tag: Span,
 }
 
-/// What the parser expects next.
+/// The state of the parser, which determines what may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The start of a document. Only the first document may omit `---`.
@@ -118,7 +118,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads flow sequences of numbers like any other sequence, for tests.
+    /// Makes the parser read flow sequences of numbers like any other sequence, for tests.
     #[cfg(test)]
     pub(super) fn without_numbers(mut self) -> Self {
         self.scanner.joins_numbers = false;
@@ -135,14 +135,14 @@ impl<'t> Parser<'t> {
         (self.scanner.changed, self.scanner.elements)
     }
 
-    /// Swaps the parts that [`Self::into_parts`] returns with those of the caller. A second call
+    /// Swaps the caller's values with the parts that [`Self::into_parts`] returns. A second call
     /// swaps them back.
     pub(super) fn swap_parts(&mut self, changed: &mut String, elements: &mut Vec<u32>) {
         std::mem::swap(&mut self.scanner.changed, changed);
         std::mem::swap(&mut self.scanner.elements, elements);
     }
 
-    /// Returns the text in a span of an event.
+    /// Returns the text of a span in an event.
     pub(super) fn text(&self, span: Span) -> &str {
         text_of(self.scanner.text(), &self.scanner.changed, span)
     }
@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses a node, and continues in the state `next` after it.
+    /// Parses a node, after which the parser continues in the state `next`.
     fn node_then(
         &mut self,
         next: State,
@@ -214,7 +214,7 @@ impl<'t> Parser<'t> {
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
 
-    /// Returns a node without text.
+    /// Returns an empty scalar after the last token, and continues in the state `next`.
     fn empty(&mut self, next: State) -> Event {
         self.state = next;
         let at = self.last_end;
@@ -490,7 +490,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text in a span, which refers to the written text or, beyond its end, to the changed
+/// Returns the text of a span. Offsets beyond the end of the written text refer to the changed
 /// text.
 pub(super) fn text_of<'t>(written: &'t str, changed: &'t str, span: Span) -> &'t str {
     let range = span.range();

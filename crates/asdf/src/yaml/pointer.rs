@@ -9,14 +9,14 @@ use super::node::YamlNode;
 use super::scalar::NodeKind;
 use crate::error::{Error, ReferenceError, Result};
 
-/// Maximum length in bytes of a pointer that is created. Keys can be a megabyte long.
+/// Maximum length in bytes of a pointer to a node. Keys can be a megabyte long.
 const MAX_POINTER: usize = 1 << 10;
 
-/// Maximum number of keys to compare with an unknown key in order to suggest a similar one.
+/// Maximum number of keys that are compared with an unknown key to suggest a similar one.
 const MAX_SUGGESTED: usize = 1000;
 
 impl<'a> YamlNode<'a> {
-    /// Returns the node at a JSON Pointer relative to this one. Aliases are followed and merge keys are
+    /// Returns the node at a JSON Pointer relative to this node. Aliases are followed and merge keys are
     /// applied.
     ///
     /// ```
@@ -31,9 +31,9 @@ impl<'a> YamlNode<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind
-    /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and of kind
-    /// [`NotFound`](ReferenceError::NotFound) if it leads to no node.
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference). Its kind is
+    /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and
+    /// [`NotFound`](ReferenceError::NotFound) if the pointer leads to no node.
     pub fn pointer(self, pointer: &str) -> Result<YamlNode<'a>> {
         let fail = |kind| Error::reference(pointer, kind);
         let tokens = binio::pointer::tokens(pointer)
@@ -51,7 +51,7 @@ impl<'a> YamlNode<'a> {
         Ok(node)
     }
 
-    /// Returns the child with this key or index, or a description of what is wrong.
+    /// Returns the child with this key or index, or a message that says why there is none.
     pub(crate) fn step(self, name: &str) -> Result<YamlNode<'a>, String> {
         match self.kind() {
             NodeKind::Mapping => self.get(name).ok_or_else(|| {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_lookup_reports_the_last_node_found() {
+    fn a_failed_lookup_reports_the_last_node_that_it_found() {
         let text = "a: [x]\n";
         for (pointer, want) in [
             ("a", "\"a\": expected `/` at the start"),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_appended_to_a_pointer_leads_to_its_key() {
+    fn a_pointer_with_an_appended_token_leads_to_the_key() {
         let mut pointer = String::new();
         binio::pointer::push(&mut pointer, "c/d~e");
         assert_eq!(find("'c/d~e': z", &pointer).as_deref(), Ok("z"));

@@ -1,8 +1,8 @@
 //! Converting an offset to a line and column.
 //!
 //! Nodes store only offsets. The lines are indexed when a position is first requested. If the text
-//! is not ASCII, the characters are also counted once per block, so that a position in a document
-//! with a single long line costs no more than in any other.
+//! is not ASCII, the number of characters before each block is stored too, so that finding a column
+//! in a very long line is as fast as in a short one.
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
@@ -36,7 +36,7 @@ impl Position {
 /// Size in bytes of the blocks whose characters are counted.
 const BLOCK: usize = 256;
 
-/// The lines of a text shorter than 4 GiB.
+/// An index of the lines of a text shorter than 4 GiB.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Offsets at which the lines begin.
@@ -68,8 +68,7 @@ impl Lines {
                 _ => {}
             }
         }
-        // The last entry is needed for the end of the text, which may coincide with the end of a
-        // block.
+        // The last element is for the end of the text, which may coincide with the end of a block.
         let mut characters = vec![0];
         let mut before = 0;
         for block in bytes.chunks(BLOCK) {
@@ -79,7 +78,7 @@ impl Lines {
         Self { starts, characters }
     }
 
-    /// Returns the line and the column of an offset, both counted from 0. The column is in
+    /// Returns the line and the column of an offset, both counted from 0. The column counts
     /// characters.
     pub(super) fn line_and_column(&self, text: &str, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1);
@@ -97,7 +96,7 @@ impl Lines {
     }
 }
 
-/// Counts the characters that begin in a slice of UTF-8.
+/// Returns the number of characters that begin in a slice of UTF-8.
 fn characters_in(bytes: &[u8]) -> u32 {
     let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
     u32::try_from(starts).unwrap_or(u32::MAX)

@@ -48,9 +48,9 @@ pub enum NodeKind {
     DateTime,
     /// Bytes, written in Base64.
     Binary,
-    /// A list of nodes, the items.
+    /// A list of nodes.
     Sequence,
-    /// Pairs of nodes, the keys and values.
+    /// A list of entries, each a key and a value.
     Mapping,
 }
 
@@ -70,17 +70,17 @@ pub enum NodeStyle {
     SingleQuoted,
     /// A scalar in `"` quotes.
     DoubleQuoted,
-    /// A scalar after `|`.
+    /// A block scalar after `|`, which keeps its line breaks.
     Literal,
-    /// A scalar after `>`.
+    /// A block scalar after `>`, whose lines are joined with spaces.
     Folded,
-    /// A collection written by indentation, or a single pair without braces in a flow sequence.
+    /// A collection written with indentation, or a single pair without braces in a flow sequence.
     Block,
     /// A collection in brackets, `[]` or `{}`.
     Flow,
 }
 
-/// Returns the type of an untagged plain scalar, and the code of any irregularity.
+/// Returns the type of an untagged plain scalar, and the code of its irregularity, if any.
 pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {
@@ -129,7 +129,7 @@ pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     }
 }
 
-/// Returns the value of text that is tagged as a boolean, ignoring case.
+/// Returns the value of text that is tagged as a boolean. Ignores case.
 pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
     boolean(&text.to_ascii_lowercase(), ScalarRules::Python)
 }

@@ -9,9 +9,8 @@
 //!      anchor                     the span of the node is from here to the end of the content
 //! ```
 //!
-//! Only three offsets per node are stored; everything else is found by searching the text between
-//! them. All spans are byte ranges in the file. They nest in the same way as the nodes, and follow the order of
-//! the text.
+//! Only three offsets per node are stored; everything else is found by searching the text between them. All
+//! spans are byte ranges in the file. They nest in the same way as the nodes, and follow the order of the text.
 
 use std::ops::Range;
 
@@ -36,8 +35,8 @@ pub struct NodeComment<'a> {
 pub struct Comments<'a> {
     /// The comments on the lines directly above the key, dash or value.
     pub before: Vec<NodeComment<'a>>,
-    /// The comment at the end of the line on which the node ends or, for a block collection or block scalar,
-    /// on which it begins.
+    /// The comment at the end of the line on which the node ends. For a block scalar, this is the comment after
+    /// its header; for a block collection, the comment on the line of its key.
     pub after: Option<NodeComment<'a>>,
 }
 
@@ -47,8 +46,8 @@ impl<'a> YamlNode<'a> {
     ///
     /// Quotes and brackets are included. A block collection begins at its first key, `?` or dash, and ends with
     /// its last node. A block scalar begins at `|` or `>`, and ends with its last line of text or, for `|+`,
-    /// with its last line break. A node without text has an empty range after the indicator or property that
-    /// requires it.
+    /// with its last line break. The content of a node without text is empty, and follows the indicator, anchor
+    /// or tag that requires the node.
     pub fn span(self) -> Range<u64> {
         self.mention().span()
     }
@@ -59,24 +58,26 @@ impl<'a> YamlNode<'a> {
         self.document().in_file(record.content as usize, record.end as usize)
     }
 
-    /// Returns the range of the key whose value the node is, in bytes of the file, at the position where the
-    /// node is defined. Returns `None` for items, keys and the root.
+    /// Returns the range in the file, in bytes, of the key whose value is this node. If the node has aliases,
+    /// the key is the one at its definition. Returns `None` for items, keys and the root.
     pub fn key_span(self) -> Option<Range<u64>> {
         self.mention().key_span()
     }
 
-    /// Returns the range of the anchor in the file, in bytes, including the `&`.
+    /// Returns the range of the anchor in the file, in bytes, including the `&`. Returns `None` if
+    /// the node has no anchor.
     pub fn anchor_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '&')
     }
 
-    /// Returns the range of the tag as written, in bytes of the file, including the `!`.
+    /// Returns the range of the tag in the file, in bytes, including the `!`. Returns `None` if the
+    /// node has no tag.
     pub fn tag_span(self) -> Option<Range<u64>> {
         self.document().property_span(self.id().0, '!')
     }
 
-    /// Returns the ranges of the aliases of the node, in bytes of the file, including the `*`, in the order of
-    /// the text. This visits all nodes of the document.
+    /// Returns the ranges in the file, in bytes, of all aliases of the node, including the `*`. They are in the
+    /// order of the text. This visits all nodes of the document.
     pub fn alias_spans(self) -> Vec<Range<u64>> {
         let document = self.document();
         let records = document.records.iter();
@@ -85,7 +86,8 @@ impl<'a> YamlNode<'a> {
         aliases.map(|record| document.in_file(record.start as usize, record.end as usize)).collect()
     }
 
-    /// Returns the comments that belong to the node, at the position where it is defined.
+    /// Returns the comments that belong to the node. If the node has aliases, these are the
+    /// comments at its definition.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -103,13 +105,13 @@ impl<'a> YamlNode<'a> {
 }
 
 impl<'a> Mention<'a> {
-    /// See [`YamlNode::span`]. For an alias, this is the range of `*name`.
+    /// Like [`YamlNode::span`]. The range of an alias is that of `*name`.
     pub(crate) fn span(self) -> Range<u64> {
         let record = self.document().record(self.record());
         self.document().in_file(record.start as usize, record.end as usize)
     }
 
-    /// See [`YamlNode::key_span`].
+    /// Like [`YamlNode::key_span`], but returns the key of an alias instead of that of its target.
     pub(crate) fn key_span(self) -> Option<Range<u64>> {
         let (document, id) = (self.document(), self.record());
         let (parent, place) = document.place_in_parent(id)?;
@@ -126,7 +128,8 @@ impl<'a> Mention<'a> {
         Some((YamlNode::new(self.document(), parent), place))
     }
 
-    /// See [`YamlNode::comments`].
+    /// Like [`YamlNode::comments`], but returns the comments of an alias instead of those of its
+    /// target.
     pub(crate) fn comments(self) -> Comments<'a> {
         let (document, id) = (self.document(), self.record());
         Comments { before: document.comments_before(id), after: document.comment_after(id) }
@@ -153,7 +156,7 @@ impl Document {
     }
 
     /// Returns the collection that contains a record, and the index of the record among its
-    /// children.
+    /// children. Returns `None` for the root.
     fn place_in_parent(&self, id: u32) -> Option<(u32, usize)> {
         if id == self.root {
             return None;
@@ -191,9 +194,9 @@ impl Document {
         Some(NodeComment { text, span: self.in_file(start, end) })
     }
 
-    /// Returns the offset at which the gap before a child begins: the text between the end of the
-    /// previous node and the start of the child. The gap contains only indicators, anchors, tags
-    /// and comments.
+    /// Returns the offset at which the gap before a node begins. The gap extends from the end of
+    /// the previous node, or from the bracket that opens the collection, to the start of the node.
+    /// It contains only indicators, anchors, tags and comments.
     fn gap_start(&self, id: u32) -> usize {
         let mut id = id;
         loop {
@@ -244,7 +247,7 @@ impl Document {
         comments
     }
 
-    /// Returns the comment at the end of a node's line.
+    /// Returns the comment that is on the same line as a node; see [`Comments::after`].
     fn comment_after(&self, id: u32) -> Option<NodeComment<'_>> {
         let record = self.record(id);
         let (start, end) = (record.start as usize, record.end as usize);
@@ -253,7 +256,7 @@ impl Document {
             _ => false,
         };
         let at = match record.style {
-            // Only the header of a block scalar comes before its comment.
+            // The comment of a block scalar follows its header.
             NodeStyle::Literal | NodeStyle::Folded => record.content as usize,
             _ if is_block => {
                 let place = self.place_in_parent(id);

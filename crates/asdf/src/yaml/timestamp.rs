@@ -3,7 +3,7 @@
 //! ```text
 //! 2001-12-14                         date
 //! 2001-12-14t21:59:43.10-05:00       date-time: `T`, `t` or white space before the time; fraction; time zone
-//! 2001-1-2 3:04:05                   one-digit fields are allowed in a date-time, but not in a date
+//! 2001-1-2 3:04:05                   only a date-time may have one-digit months, days and hours
 //! ```
 
 use std::fmt;
@@ -31,14 +31,15 @@ pub struct DateTime {
     pub minute: u8,
     /// The second, 0 to 59.
     pub second: u8,
-    /// The microsecond, 0 to 999,999. Further digits are truncated.
+    /// The microsecond, 0 to 999,999. Finer fractions of a second are truncated.
     pub microsecond: u32,
-    /// The time zone in minutes east of UTC, if there is one.
+    /// The time zone, in minutes east of UTC, if the text contains one.
     pub offset_minutes: Option<i16>,
 }
 
 impl DateTime {
-    /// Converts a moment to UTC, in whole seconds. Returns `None` before 1970 and after 9999.
+    /// Converts a system time to UTC, and drops fractions of a second. Returns `None` for times
+    /// before 1970 or after 9999.
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
         let seconds = time.duration_since(UNIX_EPOCH).ok()?.as_secs();
         let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -55,10 +56,10 @@ impl DateTime {
 }
 
 impl Date {
-    /// Returns the date that is `days` days after 1970-01-01. Returns `None` if it is after the
-    /// year 9999.
+    /// Returns the date that is `days` days after 1970-01-01, or `None` if this is after the year
+    /// 9999.
     fn from_days(days: u64) -> Option<Self> {
-        // Let years begin in March, so that the leap day is the last day of its year. There are
+        // Let years begin in March, so that a leap day is the last day of its year. There are
         // 719,468 days between 0000-03-01 and 1970-01-01, and 146,097 days in 400 years.
         let days = days.checked_add(719_468)?;
         let (era, day) = (days / 146_097, days % 146_097);
@@ -81,7 +82,7 @@ impl fmt::Display for Date {
 }
 
 impl fmt::Display for DateTime {
-    /// Writes the time in ISO 8601 format. Microseconds are omitted if they are zero; the time zone, if there
+    /// Writes the time in ISO 8601 format. Microseconds are omitted if they are zero. The time zone, if there
     /// is one, is written as hours and minutes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}T{:02}:{:02}:{:02}", self.date, self.hour, self.minute, self.second)?;
@@ -143,7 +144,7 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     Some(Timestamp::DateTime(DateTime { date, hour, minute, second, microsecond, offset_minutes }))
 }
 
-/// Returns the date if it exists.
+/// Returns the date, or `None` if there is no such day.
 fn date(year: u16, month: u16, day: u16) -> Option<Date> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days = match month {
@@ -159,18 +160,18 @@ fn date(year: u16, month: u16, day: u16) -> Option<Date> {
     Some(Date { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? })
 }
 
-/// The rest of the text.
+/// The text that has not been parsed yet.
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
-    /// Consumes one byte if it is in the set.
+    /// Consumes the next byte if it is in the set.
     fn byte(&mut self, set: &[u8]) -> Option<u8> {
         let (&first, rest) = self.0.split_first().filter(|(first, _)| set.contains(first))?;
         self.0 = rest;
         Some(first)
     }
 
-    /// Parses a number of `min` to `max` digits. `max` must not exceed 4.
+    /// Parses a number with at least `min` and at most `max` digits. `max` must not exceed 4.
     fn number(&mut self, min: usize, max: usize) -> Option<u16> {
         let digits = self.0.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
         if digits < min {
@@ -198,8 +199,8 @@ impl Cursor<'_> {
         microsecond
     }
 
-    /// Parses the time zone, if any, up to the end of the text. Returns `None` if the rest is
-    /// anything else.
+    /// Parses the time zone, if any, which must extend to the end of the text. Returns `None` if
+    /// the rest of the text is anything else.
     fn zone(&mut self) -> Option<Zone> {
         if self.0.is_empty() {
             return Some(Zone::Absent);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_without_two_digits_for_month_and_day_is_rejected() {
+    fn a_date_without_two_digit_month_and_day_is_rejected() {
         assert_eq!(iso("2001-12-14").as_deref(), Some("2001-12-14"));
         assert_eq!(iso("2024-02-29").as_deref(), Some("2024-02-29"));
         for string in ["2001-1-14", "2001-12-1", "2001-1-2", "01-12-14", "2001-12-14 ", "2001-"] {

@@ -1,8 +1,9 @@
 //! Walking through a tree without recursion.
 //!
-//! A [`Walk`] returns the children of the collections that its user opens, one by one, and the end
-//! of each collection. It remembers which collections were opened, so that cycles of aliases end,
-//! and the path to each collection, so that it can compute a pointer to every child.
+//! A [`Walk`] returns the children of each collection that the caller opens, and then the end of
+//! the collection. It remembers the collections already opened, so that the walk ends even if
+//! aliases form cycles. It also remembers the path to each collection, so that it can compute a
+//! pointer to every child.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -45,7 +46,7 @@ impl<'a> YamlNode<'a> {
     }
 }
 
-/// The order in which open collections are visited.
+/// The order in which a walk visits the open collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Breadth-first: visits the collection that was opened first, so nodes near the root come
@@ -56,7 +57,7 @@ pub(crate) enum Order {
     Depth,
 }
 
-/// A step of a walk.
+/// A step in a walk through a tree.
 pub(crate) enum Step<'a, N, T> {
     /// A child of an open collection.
     Child(Token<'a>, N),
@@ -72,8 +73,8 @@ pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,
     open: VecDeque<Open<C, T>>,
-    /// The path to each opened collection: the number of the parent's step, and the token that
-    /// leads to it.
+    /// The step that leads to each opened collection: the number of the previous step on the path,
+    /// and the token that follows it.
     steps: Vec<(usize, Token<'a>)>,
     /// The step to the child that was returned last; `None` before the first.
     last: Option<(usize, Token<'a>)>,
@@ -103,15 +104,15 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.remove(collection);
     }
 
-    /// Prepares for walking another root.
+    /// Prepares for walking from another root. The collections already opened are not forgotten.
     #[cfg(feature = "schema")]
     pub(crate) fn restart(&mut self) {
         self.last = None;
         self.steps.clear();
     }
 
-    /// Opens the child that was returned last, or the root if there is none, so that its children
-    /// are returned.
+    /// Opens the child that was returned last, or the root if no child was returned yet. The walk
+    /// will return its `children`, and its `data` at the end.
     pub(crate) fn open(&mut self, children: C, data: T) {
         self.steps.extend(self.last);
         let step = self.last.map_or(0, |_| self.steps.len());
@@ -130,7 +131,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open_mut().map(|open| &mut open.data)
     }
 
-    /// Returns the number of collections that are open.
+    /// Returns the number of open collections.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
@@ -174,7 +175,7 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
             Order::Levels => self.open.pop_front()?,
             Order::Depth => {
                 let ended = self.open.pop_back()?;
-                // No further child has this step in its pointer.
+                // The pointers to later children do not contain this step.
                 self.steps.truncate(ended.step.saturating_sub(1));
                 ended
             }
@@ -215,7 +216,7 @@ mod tests {
     use super::*;
     use crate::yaml::{Document, ParseOptions};
 
-    /// Returns the pointers of a walk that opens each collection once.
+    /// Returns the pointers that a walk visits if it opens each collection once.
     fn pointers(text: &str, order: Order) -> Vec<String> {
         let document =
             Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new()).unwrap();
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_first_walk_returns_the_descendants_of_a_node_next() {
+    fn a_depth_first_walk_returns_descendants_before_siblings() {
         let expected = "/a /a/b /a/b/0 /a/b/1 /a/b/1/c /a/d /7 /7/0 /7/0/0 /7/1 /e~1f";
         assert_eq!(pointers(TREE, Order::Depth).join(" "), expected);
     }

@@ -1,4 +1,4 @@
-//! Verifying that an edit changed what it should and nothing else: the old and the new tree are
+//! Verifying that an edit made the intended change and no other. The old and the new tree are
 //! walked in parallel, following aliases, and each old node must correspond to exactly one new
 //! node.
 
@@ -15,7 +15,8 @@ pub(crate) struct Expectation<'a> {
     pub(crate) children: Vec<YamlNode<'a>>,
 }
 
-/// Returns the children of a collection. Follows aliases.
+/// Returns the children of a collection as written, with aliases followed. For a mapping, keys and
+/// values alternate.
 pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     match container.kind() {
         NodeKind::Mapping => {
@@ -25,7 +26,8 @@ pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     }
 }
 
-/// Returns `true` if the new tree equals the old one, except for the children of one collection.
+/// Returns `true` if the new tree equals the old tree, except that one collection has the expected
+/// children.
 pub(crate) fn is_as_expected(
     old: YamlNode<'_>,
     new: YamlNode<'_>,
@@ -34,8 +36,8 @@ pub(crate) fn is_as_expected(
     is_equal_but_for(old, new, Some(expected))
 }
 
-/// Returns `true` if two trees have the same nodes in the same order, with the same tags and anchors in the
-/// same places.
+/// Returns `true` if two trees have the same nodes in the same order, with the same tags, and share nodes in
+/// the same places. The names of anchors may differ.
 pub(crate) fn is_equal(old: YamlNode<'_>, new: YamlNode<'_>) -> bool {
     is_equal_but_for(old, new, None)
 }
@@ -89,7 +91,7 @@ fn is_equal_but_for(
 }
 
 /// Returns `true` if two nodes of the same kind have the same text. Base64 may be split into lines
-/// differently, and a null without text needs a text inside brackets.
+/// differently, and null may be spelled differently, because it cannot be empty inside brackets.
 pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     want.text() == found.text()
         || match want.kind() {
@@ -101,8 +103,8 @@ pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
         }
 }
 
-/// Returns `true` if two nodes have the same tag. A date-time inside brackets may be written with
-/// an explicit `!!timestamp` tag.
+/// Returns `true` if two nodes have the same tag. An explicit `!!timestamp` tag on a date-time is
+/// ignored, because a date-time inside brackets may need one.
 pub(crate) fn is_same_tag(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     let tag = |node: YamlNode<'_>| {
         let tag = node.tag().map(str::to_owned);

@@ -1,11 +1,11 @@
-//! Locating the children of a collection in the text: the indicator, the key and the value of each,
-//! and the constraints on text that is inserted there.
+//! Locating the children of a collection in the text: the indicator, key and value of each, and the
+//! context that new text must fit.
 
 use std::ops::Range;
 
 use crate::yaml::{Mention, NodeKind, NodeStyle, YamlNode};
 
-/// A child of a collection in the text: an item, or a key and its value.
+/// A child of a collection as written in the text: an item, or a key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenChild<'a> {
     pub(crate) container: YamlNode<'a>,
@@ -26,17 +26,18 @@ pub(crate) struct WrittenChild<'a> {
     pub(crate) around: Surroundings,
 }
 
-/// The surroundings of the children of a collection.
+/// The context of the children of a collection, which new text must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     /// True if the children are inside brackets.
     pub(crate) in_flow: bool,
-    /// Column of the innermost block collection.
+    /// Column of the innermost block collection that is not inside brackets, if there is one.
     pub(crate) indent: Option<usize>,
 }
 
 impl<'a> WrittenChild<'a> {
-    /// Locates the item or entry with an index. Returns `None` if the text is not as expected.
+    /// Locates the item or entry with an index. Returns `None` if the collection has no such child,
+    /// or if the text does not have the expected indicator.
     pub(crate) fn new(text: &str, container: YamlNode<'a>, index: usize) -> Option<Self> {
         let children = children(container);
         let is_mapping = container.kind() == NodeKind::Mapping;
@@ -106,7 +107,7 @@ impl<'a> WrittenChild<'a> {
     }
 }
 
-/// Returns `true` if a node has block style, which uses lines instead of brackets or quotes.
+/// Returns `true` for a block collection or a block scalar, and `false` for an alias.
 pub(crate) fn is_block(mention: Mention<'_>) -> bool {
     !mention.is_alias()
         && matches!(
@@ -116,7 +117,7 @@ pub(crate) fn is_block(mention: Mention<'_>) -> bool {
 }
 
 impl Surroundings {
-    /// Determines the surroundings of the children of a collection.
+    /// Determines the context of the children of a collection.
     pub(crate) fn of(text: &str, container: YamlNode<'_>) -> Self {
         let mut chain = vec![container];
         let mut mention = container.mention();
@@ -165,7 +166,8 @@ pub(crate) fn rest(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or_default()
 }
 
-/// Skips white space, line breaks and comments.
+/// Returns the offset of the next character that is not part of white space, a line break or a
+/// comment.
 pub(crate) fn skip(text: &str, at: usize) -> usize {
     let mut at = at;
     loop {
@@ -179,20 +181,20 @@ pub(crate) fn skip(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the offset of the start of a line.
+/// Returns the start of the line that contains an offset.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let last = before.char_indices().rev().find(|(_, c)| is_break(*c));
     last.map_or(0, |(at, c)| at + c.len_utf8())
 }
 
-/// Returns the offset of the end of a line, before its line break.
+/// Returns the end of the line that contains an offset, before its line break.
 pub(crate) fn line_end(text: &str, at: usize) -> usize {
     let after = rest(text, at);
     at + after.find(is_break).unwrap_or(after.len())
 }
 
-/// Skips the line break at an offset, if there is one.
+/// Returns the offset after a line break, or `at` itself if there is no line break at that offset.
 pub(crate) fn after_break(text: &str, at: usize) -> usize {
     let after = rest(text, at);
     if after.starts_with("\r\n") {

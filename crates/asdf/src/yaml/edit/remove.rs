@@ -9,12 +9,12 @@ use super::place::{
 use super::splices::Splices;
 use crate::yaml::{NodeKind, NodeStyle, YamlNode};
 
-/// Removes all children of a collection, which becomes `{}` or `[]`.
+/// Removes all children of a collection, so that it becomes `{}` or `[]`.
 pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     let empty = if container.kind() == NodeKind::Mapping { "{}" } else { "[]" };
     let content = range(container.content_span());
     if container.style() == NodeStyle::Flow {
-        // Keep other comments inside the brackets.
+        // Keep the comments before the first child and after the last one.
         let count = WrittenChild::new(source, container, 0)?.count();
         let first = WrittenChild::new(source, container, 0)?;
         let last = WrittenChild::new(source, container, count.checked_sub(1)?)?;
@@ -26,7 +26,7 @@ pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
     let first = children(container).first().copied()?;
     let above = first.comments().before.first().map(|comment| range(comment.span.clone()).start);
     let start = above.map_or(content.start, |above| above.min(content.start));
-    // Write the brackets on the line of the key, the dash or the properties.
+    // Write the brackets on the line of the key or dash, after any anchor and tag.
     let properties = [container.anchor_span(), container.tag_span()];
     let properties = properties.into_iter().flatten().map(|span| range(span).end).max();
     let after =

@@ -3,25 +3,26 @@
 use crate::error::{Error, ReferenceError, Result};
 use crate::yaml::{NodeKind, NodeStyle, ScalarRules, YamlNode};
 
-/// The target of a pointer.
+/// The target of a pointer in a document.
 pub(crate) struct Target<'a> {
-    /// The collection to which the last token of the pointer refers. Aliases on the path are
-    /// followed, so this node is shared by all its aliases.
+    /// The collection that contains the target or, if the target is new, the innermost collection
+    /// that exists. Aliases on the path are followed, so a change affects every alias of the
+    /// collection.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
-    /// If the pointer refers to an entry of an ordered mapping: that mapping, and the index of the
-    /// item that contains the entry and is the `container`.
+    /// For an entry of an ordered mapping, that mapping and the index of the item with the entry.
+    /// The item is the `container`.
     pub(crate) member_of: Option<(YamlNode<'a>, usize)>,
 }
 
 pub(crate) enum Place {
-    /// The entries with one key. There are several if the key is repeated, and the last one is
-    /// used.
+    /// The indices of the entries with one key. There are several if the key is repeated; the last
+    /// one determines the value.
     Entries(Vec<usize>),
     /// An item of a sequence.
     Item(usize),
-    /// A new key, and the remaining tokens of the pointer, whose collections do not exist yet
-    /// either. In an ordered mapping, the key becomes a new item.
+    /// A new key, and the remaining tokens of the pointer, which are keys of new mappings inside
+    /// its value. In an ordered mapping, the key becomes a new item.
     NewKey(String, Vec<String>),
     /// The position after the last item of a sequence.
     NewItem,
@@ -85,7 +86,8 @@ impl<'a> Target<'a> {
         Ok(Self { container, place, member_of: None })
     }
 
-    /// Finds an entry of an ordered mapping, or the position of a new one.
+    /// Finds the entry of an ordered mapping with this key, or the item with this index. Otherwise,
+    /// the key is new.
     fn member(mapping: YamlNode<'a>, key: &str) -> Self {
         let mut items = mapping.items().enumerate();
         if let Some((index, item)) = items.find(|(_, item)| item.get(key).is_some()) {
@@ -128,7 +130,8 @@ fn is_mapping(node: YamlNode<'_>) -> bool {
     node.kind() == NodeKind::Mapping || node.is_ordered_mapping()
 }
 
-/// Returns the indices of the entries with this key, without entries from merge keys.
+/// Returns the indices of the entries with this key, without merge keys. If keys of different types
+/// match, only entries whose key has the type of the first are returned.
 pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;

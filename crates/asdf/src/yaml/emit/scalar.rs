@@ -1,11 +1,11 @@
-//! Choosing the quotes of a scalar, and formatting numbers like `PyYAML`.
+//! Choosing the style of scalars, and formatting numbers like `PyYAML`.
 
 use crate::yaml::{NodeKind, NodeStyle, ScalarRules, resolve};
 
 /// The context in which a scalar is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// True inside brackets.
+    /// True if the scalar is inside brackets.
     pub(crate) in_flow: bool,
     /// True if the scalar is the key of a mapping, on the same line as its value.
     pub(crate) is_key: bool,
@@ -13,9 +13,8 @@ pub(crate) struct Place {
     pub(crate) is_tagged: bool,
 }
 
-/// The styles in which a scalar can be written. The rules are those of libyaml, which writes the
-/// files of the reference implementation. LS, PS, NEL and characters outside the basic multilingual
-/// plane are always escaped.
+/// The styles in which a scalar can be written, according to the rules of libyaml. LS, PS, NEL and
+/// characters outside the basic multilingual plane are always escaped.
 #[derive(Clone, Copy, Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -113,7 +112,7 @@ pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// Returns the style that a text needs. `resolves` tells whether the plain text would be read as
+/// Returns the style that a text needs. `resolves` is true if the plain text would be read as
 /// another type.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
@@ -125,7 +124,7 @@ fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     NodeStyle::SingleQuoted
 }
 
-/// Returns the given style if the context allows it, or otherwise a quoted style.
+/// Returns the given style if the context allows it. Otherwise, returns a quoted style.
 pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     // A number or a date contains no characters with a special meaning.
@@ -141,15 +140,15 @@ pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> Node
     }
 }
 
-/// Returns `true` if any supported rules would read the text without quotes as anything but a
-/// string.
+/// Returns `true` if the text without quotes would be read as anything but an ordinary string under
+/// any of the supported rules.
 fn resolves(text: &str) -> bool {
     let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
     rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))
 }
 
 /// Formats a float for YAML 1.1: the shortest text that reads back as the same number, with a point
-/// and with a signed exponent.
+/// and, if it has an exponent, a sign before the exponent.
 pub(crate) fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
@@ -179,8 +178,7 @@ pub(crate) fn repr(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// Formats a number without an exponent, with the point at the position that the exponent
-/// determines.
+/// Formats a number without an exponent. The exponent determines the position of the point.
 fn positional(mantissa: &str, exponent: i32) -> String {
     let unsigned = mantissa.strip_prefix('-');
     let mut text = String::with_capacity(24);
@@ -251,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_quoted_where_they_contain_indicators() {
+    fn indicators_are_quoted_only_where_they_have_a_meaning() {
         for text in [
             "- a", "a: b", "a #b", "#a", "'a", "*a", "&a", "[a", "@a", "a:", "? a", " a", "a ",
             "---", "...x",
@@ -300,7 +298,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_without_an_exponent_are_written_as_in_rust(large in -1e16..1e16_f64, small: f32) {
+        fn a_number_without_an_exponent_is_written_as_in_rust(large in -1e16..1e16_f64, small: f32) {
             for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
                 if value.is_finite() && !repr(value).contains('e') {
                     prop_assert_eq!(repr(value), value.to_string());

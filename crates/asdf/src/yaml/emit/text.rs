@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use super::scalar::{Place, is_printable};
 use crate::yaml::NodeStyle;
 
-/// The column after which a line is broken at the next opportunity.
+/// The column after which lines are broken at the next opportunity.
 pub(crate) const WIDTH: usize = 80;
 
 /// The text of a document, or a part of it, while it is being written.
 #[derive(Debug, Default)]
 pub(crate) struct TextBuilder {
-    /// Text that was written and not yet removed by the caller.
+    /// The text written so far, without the parts that the caller has already removed.
     pub(crate) buffer: String,
     pub(crate) column: usize,
     /// True if the last character was a space or a line break.
@@ -23,7 +23,7 @@ pub(crate) struct TextBuilder {
 }
 
 impl TextBuilder {
-    /// Writes a scalar in a style, which its context must allow.
+    /// Writes a scalar in a style that its context allows.
     pub(crate) fn scalar(&mut self, text: &str, style: NodeStyle, place: Place) {
         let may_break = !place.is_key;
         match style {
@@ -66,8 +66,8 @@ impl TextBuilder {
         self.put("'");
     }
 
-    /// Writes a line of text, and breaks it at single spaces after the maximum width. Characters
-    /// for which `is_doubled` returns `true` are written twice.
+    /// Writes a line of text, breaking it at single spaces once it exceeds the maximum width.
+    /// Characters for which `is_doubled` returns `true` are written twice.
     fn words(&mut self, text: &str, may_break: bool, is_doubled: fn(char) -> bool) {
         let breaks = may_break && self.column.saturating_add(text.len()) > WIDTH;
         if !breaks && !text.contains(is_doubled) {

@@ -10,7 +10,7 @@
 use super::{Fault, Scanner, fault};
 use crate::yaml::scalar::NodeStyle;
 
-/// What to do with the line breaks at the end.
+/// The treatment of the line breaks at the end of a block scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chomping {
     Strip,
@@ -79,7 +79,7 @@ impl Scanner<'_> {
     }
 
     /// Parses the indicators after `|` or `>`, in any order. Returns the chomping, and the
-    /// indentation or 0.
+    /// indentation, which is 0 if there is no indentation indicator.
     fn block_header(&mut self) -> Result<(Chomping, usize), Fault> {
         let (mut chomping, mut increment) = (None, 0);
         loop {
@@ -121,7 +121,8 @@ impl Scanner<'_> {
     }
 
     /// Skips empty lines and the indentation of the next line. If `indent` is 0, sets it to the
-    /// indentation of the first line with text. Returns the offset of the last line break.
+    /// indentation of the first line with text. Returns the offset of the last line break, if there
+    /// was one.
     fn block_breaks(&mut self, indent: &mut usize) -> Result<Option<usize>, Fault> {
         let (mut widest, mut last_break) = (0, None);
         loop {

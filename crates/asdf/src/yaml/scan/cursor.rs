@@ -53,8 +53,8 @@ pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) bytes: &'t [u8],
     pub(super) at: usize,
-    /// Offset of column 0 of the current line. Only ASCII characters matter for the layout, so
-    /// columns count bytes.
+    /// Offset of column 0 of the current line. Columns count bytes, because only ASCII characters
+    /// matter for the layout.
     pub(super) line_start: usize,
     /// [`WIDE`] if the text contains NEL, LS or PS; otherwise 0.
     wide: u8,
@@ -107,7 +107,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Returns the end of the name that begins at an offset.
+    /// Returns the offset of the end of the name that begins at `at`.
     pub(super) fn name_end(&self, at: usize) -> usize {
         let rest = self.bytes.get(at..).unwrap_or_default();
         let is_name = |&&byte: &&u8| CLASSES[usize::from(byte)] & NAME != 0;
@@ -172,7 +172,7 @@ impl<'t> Cursor<'t> {
             && self.is_space(self.at + 3)
     }
 
-    /// Skips a byte order mark at the start of a line. It counts as one column.
+    /// Skips a byte order mark at the start of a line. The mark counts as one column.
     pub(super) fn skip_bom(&mut self) {
         if self.column() == 0 && self.byte() == BOM[0] {
             let rest = self.bytes.get(self.at..).unwrap_or_default();

@@ -70,7 +70,7 @@ pub(super) fn fault<T>(offset: usize, message: impl Into<Cow<'static, str>>) -> 
     Err(Fault { offset, message: message.into() })
 }
 
-/// The type of a token.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A `%` at the start of a line. The rest of the line is not scanned.
@@ -99,7 +99,7 @@ pub(super) enum TokenKind {
     },
 }
 
-/// A token and its position. A token with no characters of its own in the text has an empty span.
+/// A token and its position. A token that is not represented by any characters has an empty span.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -108,13 +108,13 @@ pub(super) struct Token {
     pub(super) text: Span,
 }
 
-/// A node that becomes a key if `:` follows.
+/// A node that becomes a key if a `:` follows.
 #[derive(Clone, Copy, Debug, Default)]
 struct SimpleKey {
     is_possible: bool,
     /// True at a position where only a key is allowed.
     is_required: bool,
-    /// Number of its first token, counted from the start of the text.
+    /// Number of the key's first token, counted from the start of the text.
     token: usize,
     start: usize,
     column: usize,
@@ -128,7 +128,7 @@ pub(super) struct Scanner<'t> {
     pub(super) elements: Vec<u32>,
     /// True if each flow sequence of numbers becomes a single token.
     pub(super) joins_numbers: bool,
-    /// The text that replaces the line breaks skipped last.
+    /// The text that replaces the most recently skipped line breaks.
     breaks: String,
     queue: Queue,
     /// The token at the front of the queue, once it is certain that no key begins before it.
@@ -139,7 +139,7 @@ pub(super) struct Scanner<'t> {
     indent: isize,
     /// Columns of the block collections around the innermost.
     indents: Vec<isize>,
-    /// The last possible key of each level of brackets, starting with level 0.
+    /// The last potential key at each level of brackets, starting with level 0.
     keys: Vec<SimpleKey>,
     /// The lowest level that can have a potential key; all lower levels have none.
     first_key: usize,
@@ -169,7 +169,7 @@ impl<'t> Scanner<'t> {
         self.cursor.text
     }
 
-    /// Continues at the start of a line, outside all collections.
+    /// Continues scanning at `at`, the start of a line, outside all collections.
     pub(super) fn restart(&mut self, at: usize) {
         (self.cursor.at, self.cursor.line_start) = (at, at);
         self.queue.clear();
@@ -203,7 +203,7 @@ impl<'t> Scanner<'t> {
         self.taken += 1;
     }
 
-    /// Returns `true` if the next token may still turn out to be the start of a key.
+    /// Returns `true` if the next token may still turn out to begin a key.
     fn may_begin_key(&mut self) -> bool {
         while let Some(key) = self.keys.get(self.first_key) {
             if key.is_possible && !self.is_too_far(key) {
@@ -214,13 +214,14 @@ impl<'t> Scanner<'t> {
         false
     }
 
-    /// Returns `true` if the position is certainly too far from the start of a key for `:` to
-    /// follow. If not, the characters must still be counted.
+    /// Returns `true` if the cursor is certainly too far from the start of a key for `:` to follow.
+    /// If this returns `false`, the characters must still be counted.
     fn is_too_far(&self, key: &SimpleKey) -> bool {
         key.start < self.cursor.line_start || self.cursor.at - key.start > 4 * MAX_SIMPLE_KEY
     }
 
-    /// Returns `true` if a `:` at the cursor is close enough to the start of a possible key.
+    /// Returns `true` if the cursor is close enough to the start of a possible key for a `:` to end
+    /// the key.
     fn is_in_reach(&self, key: &SimpleKey) -> bool {
         let Some(written) = self.cursor.text.get(key.start..self.cursor.at) else { return false };
         !self.is_too_far(key)
@@ -236,7 +237,7 @@ impl<'t> Scanner<'t> {
         self.queue.push(Token { kind, span, text: Span::default() });
     }
 
-    /// Adds a token for the next `len` bytes.
+    /// Adds a token that consists of the next `len` bytes.
     fn indicator(&mut self, kind: TokenKind, len: usize) {
         let start = self.cursor.at;
         self.cursor.at += len;
@@ -353,7 +354,8 @@ impl<'t> Scanner<'t> {
     }
 
     /// Begins a block collection at a column, if the column is greater than that of the innermost
-    /// collection. `token` is the number of the token before which the collection begins.
+    /// collection. `token` is the number of the first token inside the collection; `None` stands
+    /// for the next token.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {
@@ -379,7 +381,8 @@ impl<'t> Scanner<'t> {
         self.indent = self.indents.pop().unwrap_or(-1);
     }
 
-    /// Adds a token that ends a document, or the text.
+    /// Adds a token that ends all block collections: a directive, `---`, `...`, or the end of the
+    /// text.
     fn document_mark(&mut self, kind: TokenKind, len: usize) -> Result<(), Fault> {
         if !self.is_flow() {
             while self.indent >= 0 {
@@ -387,7 +390,7 @@ impl<'t> Scanner<'t> {
             }
         }
         self.forget_key()?;
-        // A key cannot continue past this token, at any level.
+        // No key continues past this token, at any level.
         self.first_key = self.keys.len();
         self.is_key_allowed = false;
         self.indicator(kind, len);
@@ -468,7 +471,7 @@ impl<'t> Scanner<'t> {
                 if !self.is_key_allowed {
                     return fault(
                         self.cursor.at,
-                        "a `:` where no key can end: a key is on one line and has at most 1024 \
+                        "`:` is not allowed here: a key must be on one line and have at most 1024 \
                          characters",
                     );
                 }

@@ -7,7 +7,7 @@
 //!
 //! Only numbers that all rules read the same way are joined: without leading zeros, without `_`,
 //! not in base 60, and with fewer than 18 digits if they are integers. Any other list, or one with
-//! comments, is scanned as usual, with the same nodes as the result.
+//! comments, is scanned item by item, which results in the same nodes.
 
 use super::{Scanner, Span, Token, TokenKind, offset};
 
@@ -76,8 +76,9 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     // Test eight bytes at a time, since most floats in real files have sixteen digits.
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
-        // The ASCII codes of digits are 30 to 39, so adding 6 does not change the upper half of the
-        // byte. A carry affects only bytes after the first non-digit, whose bits are ignored.
+        // The ASCII codes of digits are hexadecimal 30 to 39, so adding 6 does not change the upper
+        // half of the byte. A carry affects only bytes after the first non-digit, whose bits are
+        // ignored.
         let halves = 0xf0f0_f0f0_f0f0_f0f0;
         let digit = 0x3030_3030_3030_3030;
         let above = eight.wrapping_add(0x0606_0606_0606_0606);
@@ -93,8 +94,8 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the end of the number at an offset, and whether it is a float. Returns `None` if there
-/// is no plain number at the offset.
+/// Returns the end of the number that begins at an offset, and whether it is a float. Returns
+/// `None` if there is no plain number.
 pub(in crate::yaml) fn number_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
     let digits_end = |at| digits_end(bytes, at);
     let is_signed = matches!(bytes.get(start)?, b'+' | b'-');
@@ -178,7 +179,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn a_number_list_produces_the_same_events_with_and_without_joining(
+        fn lists_of_numbers_produce_the_same_events_whether_joined_or_not(
             parts in proptest::collection::vec(
                 prop::sample::select(vec![
                     "1", "-2.5", "+3.0e-7", "0", "01", ".nan", "-.inf", "x", "1e5", "0x1", "~", "1_0",

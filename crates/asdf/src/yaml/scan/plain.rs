@@ -19,7 +19,7 @@ impl Scanner<'_> {
         }
         let mut end = self.plain_line()?;
         if may_be_key && self.cursor.byte() == b':' && self.cursor.at - start <= MAX_SIMPLE_KEY {
-            // The usual form of a key: the colon follows on the same line, so the tokens can be
+            // This is the usual form of a key, with the colon on the same line. Its tokens can be
             // pushed immediately.
             self.open_block(TokenKind::BlockMappingStart, column, start, None);
             self.push(TokenKind::Key, start, start);

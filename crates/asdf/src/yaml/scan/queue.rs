@@ -1,11 +1,11 @@
-//! The queue of tokens that were scanned but not yet taken.
+//! A queue of tokens that were scanned but not yet taken.
 
 use super::Token;
 
 /// Minimum number of taken tokens before they are removed from memory.
 const KEPT: usize = 32;
 
-/// A short queue of tokens, which allows inserting a token before others.
+/// A short queue of tokens into which tokens can be inserted at any index.
 #[derive(Default)]
 pub(super) struct Queue {
     /// All tokens since the queue was last empty or compacted.
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn removing_consumed_tokens_keeps_the_others_in_order() {
         let mut queue = Queue::default();
-        // Always leave one token, so that the list is never simply cleared.
+        // Always leave one token, because an empty queue is cleared instead.
         for number in 0..1000 {
             queue.push(token(3 * number));
             queue.push(token(3 * number + 2));

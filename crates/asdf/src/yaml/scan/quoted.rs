@@ -11,11 +11,11 @@ use super::cursor::{BREAK, DOUBLE, SINGLE};
 use super::{Fault, Scanner, Span, fault};
 use crate::yaml::scalar::NodeStyle;
 
-/// A quoted scalar that is being scanned.
+/// The state of scanning a quoted scalar.
 struct Quoted {
     /// Offset of the opening quote.
     start: usize,
-    /// Offset of the first byte that is not yet copied to `changed`.
+    /// Offset of the first byte that has not been copied to `changed` yet.
     part: usize,
     /// Offset in `changed` at which the text begins, once any of it has been copied.
     changed: Option<usize>,
@@ -108,7 +108,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Adds the character of an escape, and skips the escape.
+    /// Appends the character that an escape stands for, and moves past the escape.
     fn escape(&mut self, at: usize) -> Result<(), Fault> {
         let break_len = self.cursor.break_len(at + 1);
         if break_len > 0 {
