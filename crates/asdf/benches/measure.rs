@@ -1,10 +1,10 @@
-// The clock and the output of the programs in the side-by-side benchmark, shared by ours and the
-// peer's.
+// The clock and the output of the programs in the side-by-side benchmark. Our program and the
+// peer's share this file.
 
 use std::time::{Duration, Instant};
 
-/// How long a short task is repeated before it is timed, so that the processor's clock rate has
-/// risen.
+/// The time for which a short task is repeated before it is measured, so that the processor's clock
+/// rate has risen.
 const WARM_UP: Duration = Duration::from_millis(100);
 
 /// Runs a task several times, and prints the times as JSON. A task that should run once is run
@@ -16,7 +16,7 @@ pub(crate) fn measure(
     measure_and_clean(repetitions, task, || Ok(()))
 }
 
-/// Like `measure`, for a task that writes a file. The file is removed each time; otherwise, the
+/// Like `measure`, but for a task that writes a file. The file is removed each time; otherwise, the
 /// system would begin to write the files to disk, and later tasks would wait for that.
 pub(crate) fn measure_writing(
     repetitions: usize,
@@ -65,8 +65,9 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Returns the memory of the process under the kernel's name: `VmHWM:` for the largest resident set
-/// so far, or `VmRSS:` for the present one. Returns 0 if the system does not report it.
+/// Returns a memory usage of the process in bytes, by the kernel's name for it: `VmHWM:` is the
+/// largest resident set so far, and `VmRSS:` the present one. Returns 0 if the system does not
+/// report it.
 pub(crate) fn status_bytes(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();

@@ -43,8 +43,8 @@ fn main() -> Outcome {
     })
 }
 
-/// Parses a tree of about this many nodes, and first prints a line with the number of bytes of
-/// memory per node.
+/// Parses a tree of about `count` nodes. First prints a line with the number of nodes, and the
+/// number of bytes of memory that the document takes.
 fn nodes(count: usize, repetitions: usize) -> Outcome {
     let text = tree_text(count);
     let options = ParseOptions::default();
@@ -61,8 +61,8 @@ fn nodes(count: usize, repetitions: usize) -> Outcome {
     })
 }
 
-/// Returns the text of a tree like that of the task `tree_10000_nodes`, which has five nodes in
-/// each of the 25 keys of a group.
+/// Returns the text of a tree like that of the task `tree_10000_nodes`: each group contains 25
+/// entries of five nodes.
 fn tree_text(count: usize) -> String {
     let mut text = "%YAML 1.1\n---\n".to_owned();
     for group in 0..count.div_ceil(127) {
@@ -75,12 +75,14 @@ fn tree_text(count: usize) -> String {
     text
 }
 
-/// Options for opening files: without verifying checksums, like the reference implementation.
+/// Returns options for opening files without verifying checksums, like the reference
+/// implementation.
 fn options() -> OpenOptions {
     OpenOptions::new().verify(Verify::Never)
 }
 
-/// Strided reads are timed on an open, memory-mapped file, as for the reference implementation.
+/// Opens the file for strided and complex reads, which are timed on an open, memory-mapped file, as
+/// for the reference implementation. Returns `None` for other tasks.
 fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     if task.starts_with("strided_") || task.starts_with("complex_") {
         let options = options();
@@ -92,8 +94,8 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     }
 }
 
-/// The data to write, with its arrays in memory: the content of a file, with the compression in the
-/// name of the task.
+/// Returns a writer for the content of a file. The arrays are in memory, and the name of the task
+/// determines the compression.
 fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Error> {
     let file = options().open(path)?;
     let mut tree = Tree::from_file(&file, 0)?;

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 use super::{bytes_of, node};
 
-/// Creates a folder with `main.asdf`, whose array `/a` is in the file with the given name.
+/// Creates a folder with the file `main.asdf`, whose array `/a` is in the external file with the
+/// given name.
 fn folder(name: &str) -> TempDir {
     let folder = TempDir::new().unwrap();
     write_main(folder.path(), name);
@@ -37,7 +38,7 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
     node(&file, "/a").ndarray().and_then(|array: NdArray<'_>| array.read::<u8>())
 }
 
-/// Returns the reason why the external file was not opened.
+/// Returns the reason for which the external file was not opened.
 fn refused(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
     let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {
@@ -71,7 +72,7 @@ fn an_array_in_a_file_in_a_subfolder_is_read() {
 }
 
 #[test]
-fn an_empty_uri_as_source_refers_to_the_same_file() {
+fn an_empty_uri_as_source_refers_to_the_file_itself() {
     for name in ["", "#", "main.asdf", "#/x"] {
         let folder = folder(name);
         let file = Asdf::open(folder.path().join("main.asdf")).unwrap();

@@ -45,7 +45,7 @@ fn offsets_and_strides_that_lead_outside_the_block_are_rejected() {
 }
 
 #[test]
-fn an_overlapping_view_is_read_only_within_the_limits() {
+fn reading_an_overlapping_view_respects_the_limits() {
     let tree =
         a("datatype: int8, byteorder: big, shape: [1099511627776, 1048576], strides: [0, 0]");
     let file = file(&tree, &[&[7]]);
@@ -68,7 +68,7 @@ fn an_overlapping_view_is_read_only_within_the_limits() {
 }
 
 #[test]
-fn every_way_of_reading_respects_the_limit_on_buffers() {
+fn reading_respects_the_limit_on_buffers_but_a_view_needs_no_buffer() {
     let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
     let limits = Limits::default().max_alloc(99);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();

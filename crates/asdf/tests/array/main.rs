@@ -1,4 +1,4 @@
-//! Arrays, references and metadata of whole files.
+//! Reading the arrays, references and metadata of whole files.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 #![allow(clippy::format_push_string, reason = "texts of many lines, built once")]
 #![allow(clippy::float_cmp, reason = "the values are stored and read, not computed")]
@@ -45,7 +45,7 @@ fn file(tree: &str, blocks: &[&[u8]]) -> Asdf {
     Asdf::from_bytes(bytes_of(tree, blocks)).unwrap()
 }
 
-/// Opens a file from a source that is not in memory.
+/// Opens a file from a source that is not in memory. Also returns the log of the reads.
 fn unmapped(bytes: Vec<u8>) -> (Asdf, Arc<ReadLog<Bytes>>) {
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (OpenOptions::new().from_source(source.clone()).unwrap(), source)
@@ -59,7 +59,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// Returns the message of the error from reading the array `/a` of a file.
+/// Returns the message of the error that reading the array `/a` causes.
 fn refusal(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),

@@ -1,4 +1,4 @@
-//! Masks.
+//! Masks of arrays.
 
 use super::{a, array, file, refusal};
 
@@ -47,7 +47,7 @@ fn a_complex_mask_value_must_match_in_both_parts() {
 }
 
 #[test]
-fn an_array_as_mask_is_broadcast_and_masks_where_it_is_nonzero() {
+fn an_array_as_mask_is_broadcast_and_masks_elements_where_it_is_nonzero() {
     let keys = "datatype: uint8, byteorder: big, shape: [2, 3]";
     let inline = format!("{keys}, mask: [true, false, true]");
     assert_eq!(mask(&a(&inline), &[0; 6]).unwrap(), [true, false, true, true, false, true]);
@@ -111,7 +111,7 @@ fn a_mask_that_does_not_fit_the_array_is_an_error() {
 }
 
 #[test]
-fn elements_that_are_null_or_selected_by_the_mask_are_both_masked() {
+fn null_elements_and_elements_selected_by_the_mask_are_masked() {
     // Python asdf writes `numpy.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0])` inline like this.
     let keys = "datatype: int64, byteorder: little, shape: [4]";
     let tree = format!(

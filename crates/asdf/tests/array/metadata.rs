@@ -1,4 +1,4 @@
-//! The library that wrote the file, and the history.
+//! Reading the history of a file, and the library that wrote the file.
 
 use asdf::tree::metadata::History;
 

@@ -1,4 +1,4 @@
-//! Slices and fields.
+//! Slices and fields of arrays.
 
 use asdf::ndarray::{ByteOrder, Order, Slice};
 use proptest::prelude::*;
@@ -56,8 +56,8 @@ fn a_field_of_a_record_array_can_be_read_as_an_array() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The bytes of a slice of an array, whatever its source, must equal those of the same slice of
-    /// a copy.
+    /// A slice of an array must have the same bytes as the slice of a copy of its data, both if the
+    /// file is in memory and if it is read from a source.
     #[test]
     fn reading_a_slice_equals_slicing_a_copy_of_the_array(
         shape in proptest::collection::vec(1..7_usize, 1..4),
@@ -76,8 +76,8 @@ proptest! {
             .map(|&(start, stop, step)| Slice::Range { start: Some(start), stop: Some(stop), step })
             .collect();
 
-        // Slices the copy element by element: first determines the indices along each axis, then
-        // combines them.
+        // Slice the copy element by element: determine the indices along each axis, and combine
+        // them.
         let mut elements = vec![0_usize];
         for (&count, &(start, stop, step)) in shape.iter().zip(&ranges) {
             let n = i64::try_from(count).unwrap();

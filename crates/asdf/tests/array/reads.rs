@@ -1,4 +1,4 @@
-//! All ways of reading elements.
+//! All ways of reading the elements of an array.
 
 use asdf::ndarray::ArrayError;
 use asdf::ndarray::{ByteOrder, Order, Origin};
@@ -70,7 +70,7 @@ fn any_nonzero_byte_of_a_boolean_is_true() {
 }
 
 #[test]
-fn reading_as_a_type_other_than_that_of_the_array_is_an_error() {
+fn reading_as_a_type_that_differs_from_that_of_the_array_is_an_error() {
     let file = file(&a("datatype: int16, byteorder: big, shape: [1]"), &[&[0, 1]]);
     let error = array(&file, "/a").read::<i32>().unwrap_err();
     assert!(matches!(
@@ -94,7 +94,7 @@ fn reading_into_a_buffer_of_another_length_is_an_error() {
 }
 
 #[test]
-fn bytes_are_returned_in_the_requested_order_and_byte_order() {
+fn bytes_are_returned_in_the_requested_byte_order() {
     let tree = a("datatype: [{name: n, datatype: uint16}, {name: c, datatype: complex64, \
                   byteorder: big}, {name: u, datatype: [ucs4, 1]}], byteorder: little, shape: [1]");
     let stored: Vec<u8> = (1..=14).collect();
@@ -117,7 +117,7 @@ fn a_view_of_aligned_data_shares_the_memory_of_the_file() {
     let tree = a(&format!("datatype: uint32, byteorder: {native}, shape: [4]"));
     let values = [1_u32, 2, 3, 4].map(u32::to_ne_bytes).concat();
     let mut bytes = bytes_of(&tree, &[&values]);
-    // Spaces in the tree move the data to an aligned offset.
+    // Line feeds at the end of the tree move the data to an aligned offset.
     let padding = (4 - bytes.len() % 4) % 4;
     let end = bytes.windows(4).position(|w| w == b"...\n").unwrap();
     bytes.splice(end..end, std::iter::repeat_n(b'\n', padding));
@@ -129,7 +129,7 @@ fn a_view_of_aligned_data_shares_the_memory_of_the_file() {
     let start = memory.as_ptr() as usize;
     assert!((start..start + memory.len()).contains(&(view.as_ptr() as usize)));
     assert_eq!(view.clone().into_vec(), [1, 2, 3, 4]);
-    // Swapped or strided elements cannot be shared.
+    // Strided elements cannot be shared.
     let part = array(&file, "/a").slice(&asdf::ndarray::Slice::parse("::2").unwrap()).unwrap();
     assert!(!part.view::<u32>().unwrap().is_borrowed());
 }
@@ -144,7 +144,7 @@ fn a_view_of_unaligned_elements_copies_them() {
 }
 
 #[test]
-fn an_array_in_a_compressed_block_reads_the_same() {
+fn an_array_in_a_compressed_block_is_read_like_any_other() {
     let values: Vec<i32> = (0..10_000).collect();
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -276,7 +276,7 @@ fn the_open_dimension_depends_on_the_offset_and_the_stride() {
 }
 
 #[test]
-fn a_tag_with_an_unknown_version_is_an_array_only_on_request() {
+fn a_node_with_an_unknown_tag_is_an_array_only_on_request() {
     let tree = "a: !core/ndarray-9.0.0 {data: [1, 2]}\nb: !foo [1]\nc: {data: [1]}\nd: [1, 2]";
     let file = file(tree, &[]);
     for pointer in ["/a", "/b", "/c"] {
@@ -313,8 +313,8 @@ fn an_array_of_the_ndarray_crate_has_the_same_shape() {
 }
 
 #[test]
-fn an_array_read_by_several_threads_equals_its_parts() {
-    // 100 MiB of big-endian int32, transposed: element (i, j) is j * ROWS + i.
+fn an_array_read_by_several_threads_has_its_elements_in_order() {
+    // 100 MiB of big-endian uint32, transposed: element (i, j) is j * ROWS + i.
     const ROWS: u32 = 5000;
     const COLUMNS: u32 = 5300;
     let data: Vec<u8> = (0..ROWS * COLUMNS).flat_map(u32::to_be_bytes).collect();

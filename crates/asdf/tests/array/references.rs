@@ -1,4 +1,4 @@
-//! `$ref`: the node that a reference leads to.
+//! Resolving references (`$ref`) to nodes.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ fn a_reference_to_a_reference_is_followed() {
 }
 
 #[test]
-fn a_cycle_is_an_error_with_its_path() {
+fn a_cycle_of_references_is_an_error_with_its_path() {
     let ReferenceError::Cycle(path) = failure("r: {$ref: '#/s'}\ns: {$ref: '#/r'}") else {
         panic!("no cycle")
     };
@@ -102,7 +102,7 @@ fn other_keys_next_to_a_reference_are_reported_and_ignored() {
 }
 
 #[test]
-fn a_reference_may_lead_through_external_files_and_back() {
+fn references_are_followed_through_external_files() {
     let folder = TempDir::new().unwrap();
     let array = "!core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [1]}";
     let here =

@@ -11,11 +11,12 @@ use asdf::{Asdf, Error, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{Stream, Window, parse_with_fetch};
 use binio::{Bytes, FileSource, ReadAt};
 
-/// Larger than one read, so that the blocks in the middle must be requested.
+/// Number of elements of an array. The arrays are larger than one read, so that the blocks in the
+/// middle must be requested.
 const LEN: usize = 300_000;
 
-/// Three blocks: a plain array, a compressed one, and text. The last block is referred to by a
-/// negative number.
+/// Returns a file with three blocks: a plain array, a compressed array, and text. The tree refers
+/// to the last block by a negative number.
 fn bytes() -> Vec<u8> {
     let numbers: Vec<u8> =
         (0..LEN).flat_map(|n| [n.to_le_bytes()[0], n.to_le_bytes()[1]]).collect();
@@ -35,7 +36,7 @@ fn bytes() -> Vec<u8> {
     bytes
 }
 
-/// Reads a sample of everything that can be read.
+/// A sample of everything that can be read from the file.
 struct Content {
     plain: Vec<u16>,
     zlib: Vec<u16>,
@@ -69,7 +70,7 @@ fn check(file: &Asdf) {
 }
 
 #[test]
-fn a_file_reads_the_same_from_memory_by_path_mapped_and_from_a_source() {
+fn a_file_reads_the_same_by_path_from_a_memory_map_and_from_any_source() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.asdf");

@@ -11,7 +11,7 @@ use super::{array, block, bytes_of};
 /// A way of reading an array, with its name.
 type Read = (&'static str, fn(&NdArray<'_>) -> Result<()>);
 
-/// Returns all public ways of reading an array of numbers.
+/// All public ways of reading an array of numbers.
 const READS: &[Read] = &[
     ("view", |array| array.view::<u8>().map(drop)),
     ("read", |array| array.read::<u8>().map(drop)),
@@ -32,7 +32,7 @@ const READS: &[Read] = &[
     ("to_ndarray", |array| array.to_ndarray::<u8>().map(drop)),
 ];
 
-/// Returns the ways of reading arrays in [`TREE`] that require another element type or a mask.
+/// Ways of reading the other arrays in [`TREE`], which require another element type or a mask.
 const OTHER_READS: &[(&str, Read)] = &[
     ("/text", ("strings", |array| array.strings().map(drop))),
     ("/masked_by_value", ("mask by a value", |array| array.mask().map(drop))),
@@ -84,8 +84,8 @@ fn is_checksum_error(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
 }
 
-/// Calls a function with a file for each damaged block, both in memory and not. The file is opened
-/// again for each call.
+/// Calls a function for each damaged block, once with a file in memory and once with a file read
+/// from a source. The function can open the file more than once.
 fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     for (compression, block) in damaged_blocks() {
         let bytes = [bytes_of(TREE, &[]), block].concat();
@@ -96,7 +96,8 @@ fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
     }
 }
 
-/// Calls a function with each way of reading each array in the file, as a whole and in part.
+/// Reads the arrays of the file in every way, including slices, and calls a function with the name
+/// and the result of each read.
 fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
     let column = Slice::parse(":, 1").unwrap();
     for (name, read) in READS {

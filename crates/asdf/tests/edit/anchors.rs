@@ -49,7 +49,7 @@ fn a_moved_block_node_keeps_its_comments_and_is_reindented() {
 fn a_block_node_that_moves_into_brackets_is_rewritten() {
     let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
     check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
-    // A null without text in a block collection needs a text inside brackets.
+    // A null without text in a block collection must be written as `null` inside brackets.
     let text = "a:\n- &x\n  k:\n  l: 1\nb: {c: *x}\n";
     check(text, &[(Set("/a", "7"), "a: 7\nb: {c: &x {k: null, l: 1}}\n")]);
 }
@@ -75,7 +75,7 @@ fn renaming_a_key_with_an_anchor_or_alias_keeps_its_other_uses() {
 }
 
 #[test]
-fn a_merge_key_that_merges_nothing_is_edited_like_any_key() {
+fn a_merge_key_that_merges_nothing_is_edited_like_any_other_key() {
     let text = "a: &x [1]\nb:\n  <<: *x\n  c: 2\n";
     check(
         text,
@@ -93,7 +93,7 @@ fn a_merged_key_can_be_overridden_but_not_removed() {
         text,
         &[
             (Set("/x/p", "5"), "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n  p: 5\n"),
-            // Through the merge key, this edits the shared node.
+            // This edits the shared node through the merge key.
             (Set("/x/q/r", "5"), "base: &b {p: 1, q: {r: 5}}\nx:\n  <<: *b\n  s: 3\n"),
             (Remove("/base"), "x:\n  <<: &b {p: 1, q: {r: 2}}\n  s: 3\n"),
         ],

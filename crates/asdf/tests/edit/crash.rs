@@ -1,4 +1,4 @@
-//! A change that is interrupted at any point leaves the old file or the new one.
+//! A change that is interrupted at any point leaves either the old file or the new one.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -16,14 +16,14 @@ use crate::files::sample;
 
 const FILE: &str = "ASDF_EDIT_KILL_TEST_FILE";
 
-/// Creates an editor of a file in memory, which makes changes in place.
+/// Creates an editor that changes a file in memory in place.
 fn editor(bytes: &[u8]) -> Editor {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
     EditOptions::new().in_place(true).edit(file)
 }
 
 #[test]
-fn applying_a_change_that_needs_a_new_file_to_a_storage_is_an_error() {
+fn committing_a_change_that_needs_a_new_file_to_a_storage_is_an_error() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();
@@ -57,7 +57,7 @@ fn edits() -> [(Edit, Method); 4] {
     ]
 }
 
-/// Returns the file after the change.
+/// Returns the changed file, the number of disk operations, and the method of the change.
 fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
     let mut editor = editor(before);
     edit(&mut editor).unwrap();
@@ -72,7 +72,7 @@ fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
 }
 
 #[test]
-fn a_change_that_fails_at_any_disk_operation_leaves_the_old_file() {
+fn a_change_that_fails_at_any_disk_operation_leaves_the_old_or_the_new_file() {
     let before = sample(&WriteOptions::new().pad_tree(12_000));
     for (edit, want) in edits() {
         let (after, operations, method) = changed(&before, edit);
@@ -100,8 +100,8 @@ fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
         editor.commit_to(&mut storage).unwrap();
         for count in 0..=operations {
             for mut left in storage.crashes(count) {
-                // A write within one page is either complete or missing, because disks do not tear
-                // pages.
+                // Skip states in which a write within one page is incomplete, because disks do not
+                // tear pages.
                 let is_torn = method == Method::Patched
                     && left.file_bytes() != before
                     && left.file_bytes() != after;
@@ -124,7 +124,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
                     .to_vec()
                 });
                 assert!(seen == before || seen == after, "{count} of {operations}");
-                // The content after the next command has opened the file.
+                // The content after the next writer has rolled back the change.
                 journal::undo(&mut left).unwrap();
                 assert!(left.file_bytes() == before || left.file_bytes() == after);
             }
@@ -150,7 +150,7 @@ fn a_journaled_change_writes_only_the_differing_bytes() {
     assert!(written < 40_000, "{written} of {}", before.len());
 }
 
-/// This is not a test, but the task of the process to be killed.
+/// This is not a test. It runs in the process that another test kills.
 #[test]
 fn change_until_killed() {
     let Some(path) = env::var_os(FILE) else { return };
@@ -160,7 +160,7 @@ fn change_until_killed() {
         let count = root.get("count").map_or(0, |node| node.as_i64().unwrap()) + 1;
         drop(file);
         // Every third change writes a new file with the longest text, so that the tree has enough
-        // space for the two changes in place after it, wherever the previous process was killed.
+        // space for the next two in-place changes, no matter where the previous process was killed.
         let step = count % 3;
         let mut editor = EditOptions::new().in_place(step != 0).open(&path).unwrap();
         editor.set("/count", &Tree::new(count)).unwrap();
@@ -208,8 +208,8 @@ fn a_process_killed_during_a_change_leaves_a_readable_file() {
             assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
             kills += u32::from(roll_back(&path).unwrap());
         }
-        // The process may have been killed while the new file had its temporary name. The next
-        // writer removes that file.
+        // The process may have been killed while the new file still had its temporary name. The
+        // next writer removes that file.
         let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         let is_temporary = |name: &OsString| name.to_string_lossy().starts_with(".atomic-");
         assert_eq!(names.filter(|name| !is_temporary(name)).count(), 1);

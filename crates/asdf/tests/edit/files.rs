@@ -1,4 +1,4 @@
-//! Editing files: how a change is written, and what is preserved.
+//! Editing files: the way in which a change is written, and the parts that are preserved.
 
 use std::fs;
 use std::io::Cursor;
@@ -42,7 +42,8 @@ fn array(file: &Asdf, pointer: &str) -> Vec<i32> {
     file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
 }
 
-/// Edits a file and checks that all other arrays are unchanged.
+/// Edits a file, checks that the edit was done as planned and that the result is valid, and returns
+/// the report, the new bytes and the folder of the file.
 fn change(
     bytes: &[u8],
     options: &EditOptions,
@@ -154,7 +155,7 @@ fn the_padding_is_kept_if_the_tree_shrinks_by_less_than_a_page() {
 }
 
 #[test]
-fn a_shorter_scalar_is_never_padded_with_spaces_inside_a_scalar() {
+fn padding_a_shorter_scalar_never_inserts_spaces_into_a_scalar() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
@@ -295,7 +296,7 @@ fn a_file_without_a_tree_or_without_blocks_can_be_edited() {
 }
 
 #[test]
-fn copying_a_block_whose_header_ends_past_the_file_is_an_error() {
+fn copying_a_block_whose_header_extends_past_the_file_is_an_error() {
     let mut bytes = sample(&WriteOptions::new());
     let offset = Asdf::from_bytes(bytes.clone()).unwrap().blocks().get(2).unwrap().offset();
     bytes[usize::try_from(offset).unwrap() + 4] = 0xff; // header_size
@@ -323,7 +324,7 @@ fn no_block_can_be_added_after_a_streamed_block() {
     editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
     editor.commit().unwrap();
     assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
-    // After closing, it is an ordinary block to which the tree refers as -1.
+    // After closing, the block is no longer streamed, and the tree refers to it as -1.
     asdf::save::RowWriter::resume(&path).unwrap().close().unwrap();
     let mut editor = Editor::open(&path).unwrap();
     editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();
@@ -389,7 +390,7 @@ fn removing_an_entry_leaves_no_blank_line() {
     assert_eq!(report.method, Method::NewFile);
 }
 
-/// Creates a tree with `/n` and, at `/deep`, lists nested this deep.
+/// Creates a file with a number at `/n` and, at `/deep`, lists nested to this depth.
 fn nested(depth: usize) -> Vec<u8> {
     let (open, close) = ("[".repeat(depth), "]".repeat(depth));
     format!(
@@ -411,7 +412,8 @@ fn an_edit_uses_custom_limits_in_every_step() {
     let mut editor =
         EditOptions::new().limits(Limits::default().max_depth(2000)).open(&path).unwrap();
     editor.set("/n", &yaml("1.5")).unwrap();
-    // The line is padded with a space. The padded text is parsed as well before it is written.
+    // The shorter value is padded with a space, and the padded text is also parsed before it is
+    // written.
     assert_eq!(editor.commit().unwrap().method, Method::Patched);
 }
 
@@ -494,7 +496,7 @@ fn no_change_is_lost_if_several_editors_change_one_file() {
                 }
             });
         }
-        // Each read must see the file in one of its states.
+        // Each read must see the file in the state before or after a whole change.
         let (path, done) = (&path, &done);
         scope.spawn(move || {
             let mut before = 0;
@@ -516,7 +518,7 @@ fn no_change_is_lost_if_several_editors_change_one_file() {
     }
 }
 
-/// The sample, in which the arrays `/a` and `/b` refer to their blocks by negative numbers.
+/// Returns the file of `sample`, but with negative block numbers as the sources of `/a` and `/b`.
 fn sample_with_negative_sources() -> Vec<u8> {
     let bytes = sample(&WriteOptions::new().pad_tree(500));
     let mut editor = Editor::from_file(Asdf::from_bytes(bytes).unwrap());
@@ -528,7 +530,7 @@ fn sample_with_negative_sources() -> Vec<u8> {
 }
 
 #[test]
-fn negative_sources_still_refer_to_their_blocks_after_blocks_are_added() {
+fn negative_sources_refer_to_the_same_blocks_after_the_number_of_blocks_changes() {
     type Edit = fn(&mut Editor, Array) -> asdf::Result<()>;
     let bytes = sample_with_negative_sources();
     let before = Asdf::from_bytes(bytes.clone()).unwrap();
@@ -565,7 +567,7 @@ fn negative_sources_are_unchanged_if_the_number_of_blocks_is() {
 }
 
 #[test]
-fn editing_in_place_keeps_a_header_line_without_a_line_end() {
+fn editing_in_place_adds_a_missing_line_end_to_the_header() {
     for head in ["#ASDF 1.0.0", "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0", "#ASDF 1.0.0\n"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f.asdf");

@@ -81,7 +81,7 @@ impl Text {
         match node {
             Random::Scalar(which) => {
                 let text = SCALARS[which % SCALARS.len()];
-                // An item without any text is not valid everywhere inside brackets.
+                // An empty item is not valid everywhere inside brackets.
                 let text = if text.is_empty() && in_flow { "~" } else { text };
                 if !text.is_empty() {
                     self.out.extend([" ", text]);
@@ -134,7 +134,7 @@ impl Text {
                     }
                 }
                 if *anchored {
-                    // The anchors inside the collection have been numbered as well.
+                    // The anchors inside the collection have already been counted.
                     self.anchors = self.anchors.max(number) + 1;
                     if is_map {
                         self.maps.push(number);
@@ -145,7 +145,7 @@ impl Text {
     }
 }
 
-/// Generates a mapping of random trees as text.
+/// Generates the text of a mapping with random trees as its values.
 fn document() -> impl Strategy<Value = String> {
     (prop::collection::vec(random(), 1..6), 0..20_usize).prop_map(|(nodes, seed)| {
         let mut text = Text::default();
@@ -158,15 +158,15 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// The leaves by pointer, each with its path (the collections, and the key or index in each) and
-/// its value.
+/// Nodes by pointer, each with its path (the collections, and the key or index in each) and its
+/// value.
 type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
-/// Returns all leaves, including those reached through aliases and merge keys, down to a certain
-/// depth. Collections are included with their length.
+/// Returns all nodes down to a certain depth, including nodes reached through aliases and merge
+/// keys. The value of a collection is its kind and tag.
 fn leaves(document: &Document) -> Leaves {
     fn walk(node: YamlNode<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
-        // A null without text gets one if it moves into brackets.
+        // A null without text is written as `null` if it moves into brackets.
         let text =
             node.text().map(|text| if text.is_empty() && node.is_null() { "null" } else { text });
         let shown = format!("{:?} {:?} {text:?}", node.kind(), node.tag());
@@ -191,7 +191,7 @@ fn leaves(document: &Document) -> Leaves {
     found
 }
 
-/// Returns the leaves that are not affected by an edit of a key in a collection.
+/// Returns the nodes that are neither at nor below any of the prefixes.
 fn untouched(all: &Leaves, prefixes: &[String]) -> BTreeMap<String, String> {
     let is_below = |pointer: &str| {
         prefixes.iter().any(|prefix| {
@@ -217,8 +217,7 @@ proptest! {
     #[test]
     fn an_edit_of_a_random_tree_changes_only_its_target(text in document(), which: usize, value: usize, what in 0..4_u8) {
         let before = TreeText::parse(text.as_str());
-        // By chance, aliases may refer to collections that are not complete. PyYAML accepts those
-        // too.
+        // By chance, an alias may refer to an anchor that is not defined. Skip such texts.
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());
@@ -275,7 +274,7 @@ proptest! {
                     .map(|parent| if is_list { format!("{parent}/{len}") } else { format!("{parent}/added") })
                     .collect();
             }
-            // A merge key may reveal entries that were shadowed or overridden.
+            // An edit may reveal merged entries that were overridden.
             if !text.contains("<<") {
                 prop_assert_eq!(untouched(&all, &changed), untouched(&now, &changed), "{}\n->\n{}", text, after.text());
             }
@@ -311,7 +310,7 @@ proptest! {
             let same = text.bytes().zip(after.text().bytes()).take_while(|(a, b)| a == b).count();
             prop_assert!(after.text().ends_with(&text[same..]), "{}\n->\n{}", text, after.text());
         }
-        // Every alias must be defined before it is used.
+        // Every anchor must be defined before its aliases.
         prop_assert!(TreeText::parse(after.text()).is_ok());
     }
 }

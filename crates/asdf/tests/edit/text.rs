@@ -30,7 +30,7 @@ fn a_new_value_keeps_its_notation_unless_it_is_inside_brackets() {
         &[
             (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: {p: {q: 1}} # one")),
             (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: [[1], 2] # one")),
-            // On separate lines, with the comment on the line of the key.
+            // The new value is on separate lines, and the comment on the line of the key.
             (Set("/a", "p: {q: 1}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
             (Set("/a", "- [1]\n- 2"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
             (Set("/b/x", "{p: {q: 1}}"), &text.replace("x: 1", "x: {p: {q: 1}}")),
@@ -44,7 +44,7 @@ fn a_new_value_keeps_its_notation_unless_it_is_inside_brackets() {
 }
 
 #[test]
-fn a_new_key_is_a_string_at_the_end_and_a_dash_appends_an_item() {
+fn a_new_key_is_a_string_added_at_the_end_and_a_dash_appends_an_item() {
     let text =
         "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
     check(

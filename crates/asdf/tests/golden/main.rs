@@ -1,6 +1,6 @@
-//! Golden files: the results of reading must equal the recorded ones. Our own files are always
-//! included, the corpus if it is available, and files of the Python reference if `cargo xtask
-//! interop` has generated them.
+//! Golden files: the results of reading must equal the recorded results. This always covers our own
+//! files, the corpus if it is available, and files of the Python reference if `cargo xtask interop`
+//! has generated them.
 
 mod pairs;
 mod runner;

@@ -1,5 +1,5 @@
-//! Runs the cases of an `expected.json`: opens each file, and compares tree, blocks, arrays,
-//! diagnostics and checksums with what the case requires.
+//! Runs the cases of an `expected.json`: opens each file, and compares its tree, blocks, arrays,
+//! diagnostics and checksums with the expectation.
 
 use std::path::Path;
 
@@ -91,7 +91,7 @@ fn tree_value(file: &Asdf) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("our JSON: {error}"))
 }
 
-/// The metadata about the writer is only compared if the case contains it.
+/// Removes the metadata about the writer, unless the case contains it.
 fn without_library(mut value: Value, expected: &Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         for key in ["asdf_library", "history"] {
@@ -161,7 +161,7 @@ fn little(dtype: &Value) -> Value {
     }
 }
 
-/// Checks that every code of the case is reported.
+/// Checks that every diagnostic code of the case is reported.
 fn check_diagnostics(file: &Asdf, ours: &Value) -> Result<(), String> {
     let Some(expected) = ours["diagnostics"].as_array() else { return Ok(()) };
     let found: Vec<String> =
@@ -185,7 +185,7 @@ fn check_checksums(file: &Asdf, ours: &Value) -> Result<(), String> {
     }
 }
 
-/// Checks the number of blocks found by salvaging, if the case states it.
+/// Checks the number of blocks that salvaging finds, if the case states it.
 fn check_salvage(case: &Case) -> Result<(), String> {
     let Some(expected) = case.ours["salvaged"].as_u64() else { return Ok(()) };
     let file = OpenOptions::new()

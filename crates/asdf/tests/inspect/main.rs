@@ -1,4 +1,4 @@
-//! Comparing files through the public interface.
+//! Comparing and validating files through the public interface.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 #![allow(clippy::format_collect, reason = "small texts, built once")]
@@ -105,7 +105,7 @@ fn records_of_the_writing_library_are_ignored_on_request() {
     assert_eq!(ignoring(&python, &newer), [""; 0]);
     assert_eq!(ignoring(&python, &ours), [""; 0]);
     assert_eq!(ignoring(&ours, &python), [""; 0]);
-    // A history that contains nothing else is not a difference either.
+    // A history that contains only such records is not a difference either.
     let only = format!(
         "{}history: {{extensions: [{}]}}\ngain: 1\n",
         library("asdf"),
@@ -177,8 +177,7 @@ fn a_comparison_of_record_arrays_reports_differences_by_field() {
     assert_eq!(lines[1..], ["- /a/y: a field", "+ /a/z: a field"]);
 }
 
-/// Creates an array of bytes in its own block: the second of two rows, with a stride of `step`
-/// bytes.
+/// Creates a file with this tree, and a single block that contains the data.
 fn blocks(data: &[u8], tree: &str) -> Asdf {
     let mut file = format!(
         "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}\n...\n"
@@ -205,7 +204,7 @@ fn arrays_that_differ_only_in_strides_or_byte_order_are_equal() {
 }
 
 #[test]
-fn differences_in_large_arrays_are_found_piece_by_piece() {
+fn differences_in_large_arrays_are_found_and_counted() {
     let tree =
         "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [3, 4000000]}";
     let mut data = vec![7; 12_000_000];
@@ -220,14 +219,15 @@ fn differences_in_large_arrays_are_found_piece_by_piece() {
 }
 
 #[test]
-fn a_comparison_ends_at_cycles_and_limits_expanding_aliases() {
+fn comparing_cycles_alias_bombs_and_endless_arrays_ends() {
     let circle = "a: &a {b: *a, c: 1}";
     assert_eq!(differences(circle, circle), [""; 0]);
     assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);
-    // A cycle of one node compared with a cycle of two.
+    // Compare a cycle of one node with a cycle of two.
     assert_eq!(differences("a: &a {b: *a}", "a: &a {b: {b: *a}}"), [""; 0]);
 
-    // Each level contains the one below twice: 2^40 paths, but only forty pairs.
+    // Each level contains the level below twice: there are 2^40 paths, but only forty pairs of
+    // nodes.
     let bomb = |last: &str| {
         let level = |level| format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
         format!("l0: &l0 {last}\n{}", (1..40).map(level).collect::<String>())
@@ -273,7 +273,7 @@ fn compressed_blocks_with_equal_stored_bytes_are_not_decoded() {
     others[7] = 1;
     let lines = run(&zeros, &compressed(&others)).unwrap();
     assert_eq!(lines, ["~ /a: 1 of 5000 elements differs, the first at [7]: 0 -> 1"]);
-    // Copies with the same damage do not count as equal, but as an error.
+    // Comparing two copies with the same damage is an error, although their bytes are equal.
     let mut damaged = zeros.clone();
     let magic = damaged.windows(4).position(|four| four == b"\xd3BLK").unwrap();
     let header = usize::from(u16::from_be_bytes([damaged[magic + 4], damaged[magic + 5]]));

@@ -25,12 +25,13 @@ fn file(more: &str) -> Asdf {
 
 fn validate(file: &Asdf) -> Vec<Mismatch> {
     let mut found = file.validate(&schemas()).unwrap();
-    // The schemas of the standard are not available.
+    // The schemas of the standard are not in the folder.
     found.retain(|found| found.diagnostic.code != Code::NoSchema);
     found
 }
 
-/// Returns the mismatches of an observation: the pointers below it, the keywords and the messages.
+/// Returns the mismatches of an observation. Each is the pointer below the observation, the schema
+/// with the keyword, and the message.
 fn wrong(more: &str) -> Vec<(String, String, String)> {
     let found = validate(&file(more));
     let parts = |found: Mismatch| {
@@ -46,7 +47,7 @@ fn valid(more: &str) {
     assert_eq!(wrong(more), [], "{more}");
 }
 
-/// Returns the only mismatch.
+/// Checks that there is only one mismatch, with this pointer, keyword and message.
 #[track_caller]
 fn one(more: &str, pointer: &str, keyword: &str, message: &str) {
     let expected = (pointer.to_owned(), format!("{SCHEMA}#{keyword}"), message.to_owned());
@@ -54,7 +55,7 @@ fn one(more: &str, pointer: &str, keyword: &str, message: &str) {
 }
 
 #[test]
-fn the_schema_type_of_a_node_is_that_of_the_reference_implementation() {
+fn nodes_have_the_same_schema_types_as_in_the_reference_implementation() {
     valid("exposure: 1");
     valid("exposure: 2.5");
     one(
@@ -88,7 +89,7 @@ fn the_schema_type_of_a_node_is_that_of_the_reference_implementation() {
         "/properties/filters/type",
         "expected an array, found an object",
     );
-    // A date-time is a string if the schema requires a date-time, but a date is not.
+    // A date-time counts as a string if the schema requires a date-time, but a date does not.
     valid("start: 2026-11-20 23:24:27\n  exposure: 1");
     one(
         "start: 2026-11-20\n  exposure: 1",
@@ -235,7 +236,7 @@ fn the_values_of_an_enum_are_compared_by_value() {
 }
 
 #[test]
-fn combined_schemas_are_checked_with_all_of_any_of_one_of_and_not() {
+fn a_schema_with_any_of_one_of_or_not_is_checked() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(
@@ -295,7 +296,7 @@ fn the_dimensions_and_datatype_of_an_array_are_checked() {
              shape: {shape}}}"
         )
     };
-    // Like numpy's casts without loss.
+    // numpy casts these types to float32 without loss.
     for datatype in ["float32", "float16", "int16", "uint16", "int8", "bool8"] {
         valid(&array("[2, 3]", datatype));
     }
@@ -379,7 +380,7 @@ fn checking_a_cyclic_or_hostile_tree_ends() {
     let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
     let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();
     assert!(error.to_string().starts_with("depth of schemas: "), "{error}");
-    // Two alternatives at each level, neither of which matches.
+    // Each level has two alternatives, and neither matches.
     let mut schemas = Schemas::new();
     schemas.add("tags: [{tag_uri: '!x', schema_uri: 'asdf://x'}]").unwrap();
     let schema = "{id: 'asdf://x', anyOf: [{items: {$ref: '#'}, maxItems: 1, type: array}, \
@@ -510,7 +511,7 @@ fn constants_of_any_kind_are_compared_by_value() {
 }
 
 #[test]
-fn endlessly_nested_alternatives_exceed_the_limit() {
+fn too_many_alternatives_exceed_the_limit() {
     let choices =
         (0..3000).map(|number| format!("  - {{enum: [k{number}]}}\n")).collect::<Vec<_>>().concat();
     let schemas = schema_of(&format!("items:\n  oneOf:\n{choices}"));
@@ -534,14 +535,15 @@ fn keys_with_a_default_count_as_present_up_to_standard_1_5() {
     let missing = ["the key `direction` is missing", "the key `n` is missing"];
     assert_eq!(messages(&schemas, tagged("1.6.0", content)), missing);
     assert_eq!(messages(&schemas, tagged("1.5.0", " {}")), ["the key `angle` is missing"]);
-    // The reference implementation does not fill in defaults from alternatives.
+    // The reference implementation does not fill in defaults inside alternatives.
     let schemas = schema_of("anyOf: [{properties: {a: {default: 1}}, required: [a]}]");
     assert_eq!(messages(&schemas, tagged("1.5.0", " {}")).len(), 1);
 }
 
 #[test]
 fn a_reference_to_a_key_with_an_unescaped_tilde_leads_to_that_key() {
-    // As in the schemas of source catalogs of the Roman telescope; RFC 6901 requires `~0` and `~1`.
+    // The Roman telescope's schemas for source catalogs contain such references, although RFC 6901
+    // requires `~0` and `~1`.
     let definitions = "definitions: {'a_~band~': {type: array}, 'b~/c': {type: array}}";
     for reference in ["a_~band~", "a_~0band~0", "b~0~1c", "b~~1c"] {
         let schemas = schema_of(&format!("$ref: '#/definitions/{reference}'\n{definitions}"));

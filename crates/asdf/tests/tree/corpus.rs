@@ -1,5 +1,5 @@
-//! Scalars as recorded from the reference implementation, with the results that this crate must
-//! return.
+//! Scalars and line breaks recorded from the reference implementation, with the results that this
+//! crate must return.
 
 use asdf::yaml::{NodeKind, YamlNode};
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn type_of(node: YamlNode<'_>) -> &'static str {
 fn corpus_scalar_cases_resolve_as_recorded() {
     let Some(corpus) = testdata::corpus() else { return };
     let recorded = std::fs::read_to_string(corpus.join("asdf/scalars.json")).unwrap();
-    // Integers of any size are compared as text, because a JSON parser would round them.
+    // Integers of any size are compared as text, because a JSON parser would round large ones.
     let recorded = quote_integers(&recorded);
     let recorded: Value = serde_json::from_str(&recorded).unwrap();
     let cases = recorded["cases"].as_array().unwrap();

@@ -200,7 +200,7 @@ fn integers_of_any_size_are_deserialized() {
 fn floats_dates_and_binary_data_are_deserialized() {
     assert!(read::<f64>(".nan").unwrap().is_nan());
     assert_eq!(read::<Vec<f32>>("[.inf, 1, 1:30.5]").unwrap(), [f32::INFINITY, 1.0, 90.5]);
-    // To the reference implementation, `1e3` is a string.
+    // The reference implementation reads `1e3` as a string.
     assert!(read::<f64>("1e3").is_err());
     let dates = read::<Vec<String>>("[2001-12-14, 2001-12-14t21:59:43.1-05:00]").unwrap();
     assert_eq!(dates, ["2001-12-14", "2001-12-14T21:59:43.100000-05:00"]);
@@ -257,7 +257,6 @@ fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
     );
 }
 
-/// Returns the JSON form without its `$` objects.
 #[test]
 fn deserializing_to_any_value_equals_the_json_form() {
     let text = "a: [1, -2, 1.5, x, ~, true, {b: [], c: {}}]\nd: &d 2001-12-14\ne: *d\n7: !t y\n";
@@ -324,7 +323,7 @@ fn deserializing_aliases_that_expand_too_much_is_an_error() {
     assert!(place(&error).0.contains("bytes of text"), "{error}");
     let limits = DeserializeLimits::default().max_expanded_bytes(1 << 30);
     assert!(bytes.root().deserialize_with::<Value>(&limits).is_ok());
-    // Merged entries count for each alias.
+    // Merged entries count once for each alias.
     let wide: String = (0..1000).map(|n| format!("k{n}: 1, ")).collect();
     let text = format!("- &m {{<<: &w {{{wide}}}}}\n- [{}]\n", "*m, ".repeat(5000));
     let document = parse(text);
@@ -334,7 +333,7 @@ fn deserializing_aliases_that_expand_too_much_is_an_error() {
 }
 
 #[test]
-fn nodes_of_a_file_are_deserialized_with_their_integers_and_arrays() {
+fn integers_complex_numbers_and_arrays_of_a_file_are_deserialized() {
     let file = Asdf::from_bytes(
         &b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
         small: !core/integer-1.1.0 {words: [7], sign: '-'}\n\

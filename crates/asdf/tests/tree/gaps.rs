@@ -49,7 +49,7 @@ fn a_control_character_is_an_error_with_its_offset() {
 }
 
 #[test]
-fn nel_in_a_scalar_becomes_a_line_feed() {
+fn nel_in_a_scalar_is_read_as_a_line_break() {
     assert_eq!(to_json("a: 1\u{85}b: 'x\u{85}  y'\u{85}"), r#"{"a":1,"b":"x y"}"#);
     assert_eq!(to_json("a: |\n  x\u{85}  y\n# c\u{85}b: 2"), "{\"a\":\"x\\ny\\n\",\"b\":2}");
     assert_eq!(fault("a: 1\u{85}\u{85}b: [\n").0, 4, "it ends a line");
@@ -215,7 +215,7 @@ fn rare_notations_of_yaml_1_1_are_parsed() {
     ] {
         assert_eq!(to_json(text), want, "{text:?}");
     }
-    // Spaces beyond the indentation of the text.
+    // A blank line must not be indented more than the first line with text.
     assert!(try_parse("a: |\n\n    \n  x\n").0.is_err());
     let document = parse("a: !x%E2%82%AC 1");
     assert_eq!(document.root().get("a").unwrap().tag(), Some("!x€"));

@@ -21,7 +21,7 @@ fn a_million_opening_brackets_exceed_the_depth_limit() {
     }
     let deep: String = (0..1_200).map(|n| " ".repeat(n) + "a:\n").collect();
     assert_fails(&deep);
-    // This is not nested, but a single long line.
+    // This is a single long line without any nesting.
     assert_fails(&"a:".repeat(MILLION / 2).replace("a:a:", "a: a:"));
 }
 
@@ -67,7 +67,7 @@ fn many_anchors_aliases_and_redefinitions_are_parsed() {
     for n in 0..count {
         let _ = writeln!(text, "- &a{n} [*a{}]", n.max(1) - 1);
     }
-    // The first alias refers to the anchor before it.
+    // The first alias refers to the list that contains it.
     let document = parse(&text);
     assert_eq!(document.root().len(), count);
     let again = "- &a 1\n".repeat(count);

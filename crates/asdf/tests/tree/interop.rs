@@ -15,9 +15,9 @@ use crate::{try_json, try_parse};
 /// The result of `PyYAML` for a text; see `tests/interop/yaml_texts.py`.
 struct Case {
     text: String,
-    /// The reason why the text is rejected.
+    /// The reason for which `PyYAML` rejects the text, if it does.
     refused: Option<String>,
-    /// The reason why no value is created.
+    /// The reason for which `PyYAML` creates no value, if it accepts the text without doing so.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
@@ -33,14 +33,15 @@ impl Case {
         Self { text, refused, unmade, events, json: case["json"].take() }
     }
 
-    /// Returns `true` if `PyYAML` rejects the text, or would reject it when composing the nodes.
+    /// Returns the reason for which `PyYAML` rejects the text, or would reject it when composing
+    /// the nodes.
     fn refusal(&self) -> Option<&str> {
         let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
         self.refused.as_deref().or(undefined)
     }
 }
 
-/// An intended difference: its reason, and the test that recognises it by `PyYAML`'s message, our
+/// An intended difference: its reason, and a test that recognises it by `PyYAML`'s message, our
 /// message, and the codes of our diagnostics.
 struct Allowed {
     reason: &'static str,
@@ -80,7 +81,7 @@ const ALLOWED: &[Allowed] = &[
     },
 ];
 
-/// Returns `true` if `PyYAML` rejects the text with such a message.
+/// Returns `true` if `PyYAML` rejects the text with a message that contains `message`.
 fn says(case: &Case, message: &str) -> bool {
     case.refusal().is_some_and(|why| why.contains(message))
 }
@@ -161,7 +162,8 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         return Ok("the same events, no value in PyYAML");
     }
     let json = json.map_err(|error| format!("no JSON: {error}"))?;
-    // Texts longer than 4 MiB are not generated, and only this crate knows complex numbers.
+    // The JSON is complete, because no text longer than 4 MiB is generated. Only this crate knows
+    // complex numbers.
     let json: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     if json != case.json && !case.text.contains("!core/complex") {
         return Err(format!("ours {json}\n    PyYAML's {}", case.json));
@@ -169,8 +171,8 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
     Ok("the same events and value")
 }
 
-/// Returns `true` if both are a mapping without braces in a list: `[a: 1]`. In `PyYAML`, it has the
-/// style of the list; here, it has block style.
+/// Returns `true` if both events begin a mapping without braces in a list, such as `[a: 1]`.
+/// `PyYAML` reports the flow style of the list, but this crate reports block style.
 fn is_pair(ours: &Value, theirs: &Value) -> bool {
     let without_style = |event: &Value| {
         let mut event = event.clone();
@@ -195,7 +197,8 @@ fn events_of(document: &Document) -> Vec<Value> {
             events.push(json!(["end", null, null, "", ""]));
             continue;
         };
-        // A node that has been visited is an alias, because aliases never come before their anchor.
+        // A node that was visited before is reached through an alias, because anchors come before
+        // their aliases.
         if !seen.insert(node.id()) {
             events.push(json!(["alias", node.anchor(), null, "", ""]));
             continue;

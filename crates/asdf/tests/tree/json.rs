@@ -54,7 +54,8 @@ fn keys_of_any_kind_are_strings_in_json() {
 fn an_ordered_mapping_is_an_object_in_json() {
     assert_eq!(to_json("!!omap\n- b: 1\n- a: [2]\n"), r#"{"b":1,"a":[2]}"#);
     assert_eq!(to_json("!!omap\n- !!omap {b: 1}\n- 7: !!omap []\n"), r#"{"b":1,"7":{}}"#);
-    // Without exactly one entry in each item, or with merge keys, they are written as lists.
+    // If an item does not have exactly one entry, or has a merge key, the node is written as a
+    // list.
     assert_eq!(to_json("!!omap [{a: 1, b: 2}]"), r#"[{"$error":"InvalidPair"}]"#);
     assert_eq!(to_json("[&x {a: 1}, !!omap [<<: *x]]"), r#"[{"a":1},[["a",1]]]"#);
 }
@@ -98,7 +99,7 @@ fn aliases_are_expanded_or_written_as_references_in_json() {
 }
 
 #[test]
-fn a_cycle_is_an_error_with_its_path() {
+fn a_cycle_of_aliases_is_an_error_with_its_path() {
     let document = parse("r: {a: &x [1, {b: *x}]}\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     let ErrorKind::Reference { target, kind: ReferenceError::Cycle(path) } = error.kind() else {
@@ -165,7 +166,7 @@ fn file(tree: &str) -> Asdf {
 }
 
 #[test]
-fn a_collection_as_key_is_a_json_error_at_the_key() {
+fn writing_a_collection_as_a_key_to_json_is_an_error_at_the_key() {
     let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");

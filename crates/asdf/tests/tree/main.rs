@@ -1,4 +1,4 @@
-//! The tree: the result of parsing YAML text, and its diagnostics.
+//! Parsing YAML text to a tree, and converting the tree to JSON and Rust types.
 #![allow(clippy::format_collect, reason = "texts of many lines, built once")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -26,7 +26,7 @@ use asdf::tree::json::Options;
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Error, ErrorKind};
 
-/// Returns the document or the error, with the diagnostics.
+/// Parses a text. Returns the document or the error, and the diagnostics.
 fn try_parse(text: impl AsRef<[u8]>) -> (Result<Document, Error>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let document = Document::parse(text.as_ref(), &ParseOptions::default(), &mut diagnostics);
@@ -46,7 +46,7 @@ fn parse_reported(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
     (document.expect("the text is YAML"), diagnostics.iter().map(|d| d.code).collect())
 }
 
-/// Returns the error for a text that is not YAML: line, column, offset and message.
+/// Returns the error for a text that is not valid YAML: line, column, offset and message.
 fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
     let error = try_parse(text).0.expect_err("the text is not YAML");
     let ErrorKind::Yaml { line, column, message, .. } = error.kind() else {

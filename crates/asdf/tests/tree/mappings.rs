@@ -1,4 +1,4 @@
-//! Keys, duplicates, merge keys, aliases.
+//! Duplicate keys, merge keys and aliases in mappings.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ fn keys_other_than_strings_integers_and_booleans_are_reported() {
 }
 
 #[test]
-fn a_collection_as_key_is_an_error_only_when_the_key_is_requested() {
+fn a_collection_as_a_key_is_an_error_only_when_the_key_is_requested() {
     let (document, codes) = parse_reported("[1, 2]: x\na: y\n? {b: 1}\n: z\n");
     assert_eq!(codes, [Code::KeyType; 2]);
     assert_eq!(document.root().get("a").unwrap().as_str(), Some("y"));
@@ -59,7 +59,7 @@ fn an_alias_may_be_a_key() {
 }
 
 #[test]
-fn own_keys_take_precedence_over_merged_keys_and_earlier_mappings_over_later() {
+fn own_keys_override_merged_keys_and_earlier_mappings_override_later_ones() {
     let text = "a: &a {p: 1, q: 2}\nb: &b {p: 5, r: 6}\n\
                 x: {<<: *a, q: 3}\ny: {<<: [*a, *b], s: 7}\nz: {<<: [*b, *a]}\nw: {<<: {t: 8}}\n";
     let document = parse(text);
@@ -88,7 +88,7 @@ fn merge_keys_inside_merged_mappings_are_applied() {
 }
 
 #[test]
-fn a_mapping_that_merges_itself_has_only_its_own_entries() {
+fn a_mapping_that_merges_itself_gains_no_entries_from_itself() {
     for text in ["a: &a {<<: *a, k: 1}\n", "a: &a {<<: {<<: *a, j: 2}, k: 1}\n"] {
         let document = parse(text);
         let a = document.root().get("a").unwrap();

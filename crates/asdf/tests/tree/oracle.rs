@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use yaml_rust2::parser::{Event, Parser};
 use yaml_rust2::scanner::TScalarStyle;
 
-/// Returns the events without tags and anchors.
+/// Returns the events of `yaml-rust2` without tags and anchors.
 fn theirs(text: &str) -> Vec<String> {
     let mut parser = Parser::new_from_str(text);
     let mut lines = Vec::new();

@@ -62,7 +62,7 @@ fn tree() -> impl Strategy<Value = Tree> {
                 .prop_map(|(items, is_flow)| Tree::Sequence(items, is_flow)),
             (keyed, any::<bool>()).prop_map(|(entries, is_flow)| {
                 let entries = entries.into_iter().enumerate().map(|(at, (key, value))| {
-                    // No key occurs more than once.
+                    // Number the keys, so that no key occurs more than once.
                     let key = match key.strip_suffix(['\'', '"']) {
                         Some(open) => format!("{open}{at}{}", &key[..1]),
                         None => format!("{key}{at}"),
@@ -75,7 +75,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// Returns the text of a random document.
+/// Generates the text of a random document.
 pub(crate) fn document() -> impl Strategy<Value = String> {
     (tree(), any::<bool>()).prop_map(|(tree, has_comments)| {
         let mut out = String::from("---");
@@ -84,7 +84,7 @@ pub(crate) fn document() -> impl Strategy<Value = String> {
     })
 }
 
-/// Writes everything that follows an indicator and, outside brackets, the end of the line.
+/// Writes a tree after an indicator and, outside brackets, ends the line.
 fn write(tree: &Tree, indent: usize, in_flow: bool, has_comments: bool, out: &mut String) {
     let end = if has_comments { " # comment\n" } else { "\n" };
     let pad = " ".repeat(indent);

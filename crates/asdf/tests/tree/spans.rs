@@ -111,7 +111,7 @@ fn a_diagnostic_has_the_span_of_its_node() {
     );
 }
 
-/// Checks that the spans of a document are nested, are in order, and cover the right text.
+/// Checks that the spans of a document are nested and in order, and that they cover the right text.
 pub(crate) fn check(text: &str, document: &Document) {
     let mut last_start = 0;
     let mut open: Vec<Range<u64>> = Vec::new();
@@ -122,7 +122,7 @@ pub(crate) fn check(text: &str, document: &Document) {
         );
         assert!(last_start <= span.start, "in order");
         last_start = span.start;
-        // A node lies either inside the innermost open collection or after it.
+        // A node is either inside the innermost open collection or after it.
         while open.last().is_some_and(|outer| {
             outer.end < span.end || outer.end <= span.start && span.start < span.end
         }) {
@@ -161,8 +161,8 @@ pub(crate) fn check(text: &str, document: &Document) {
     }
 }
 
-/// Converts the text of a node to a separate document. Keeps its column, because indentation
-/// matters.
+/// Returns the text of a node as a separate document. Keeps the column of the node, because
+/// indentation matters.
 fn alone(text: &str, node: YamlNode<'_>) -> String {
     let span = node.span();
     let start = usize::try_from(span.start).unwrap();

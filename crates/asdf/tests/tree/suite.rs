@@ -3,7 +3,7 @@
 use asdf::yaml::notation::events;
 use serde_json::Value;
 
-/// Cases that libyaml rejects, the suite accepts, and we accept too.
+/// Cases that this crate accepts like the suite, although libyaml rejects them, with the reason.
 const ACCEPTED: [(&str, &str); 8] = [
     ("2LFX", "an unknown directive is a diagnostic"),
     ("6LVF", "an unknown directive is a diagnostic"),
@@ -34,7 +34,7 @@ fn corpus_yaml_suite_produces_the_events_of_libyaml() {
         match (strings(&case["libyaml"]["events"]), &ours) {
             (Some(want), Ok(ours)) if *ours == want => {}
             (None, Err(_)) => {}
-            // Compare with the suite's own events if libyaml does not accept the text.
+            // libyaml rejects the text, so compare with the suite's own events.
             (None, Ok(ours)) if case["suite"]["fails"] == false => {
                 accepted.push(id);
                 let want = strings(&case["suite"]["events"]);

@@ -44,7 +44,7 @@ fn records() -> Vec<Datatype> {
     ]
 }
 
-/// Converts bytes to valid elements: ASCII letters for text, 0 and 1 for booleans.
+/// Returns the bytes of `count` valid elements: ASCII letters for text, 0 and 1 for booleans.
 fn elements(datatype: &Datatype, count: usize) -> Vec<u8> {
     (0..count).flat_map(|at| element(datatype, at)).collect()
 }
@@ -105,7 +105,7 @@ fn every_datatype_and_byte_order_reads_back_from_a_block() {
 }
 
 #[test]
-fn array_from_a_vector_or_bytes_uses_their_memory() {
+fn an_array_from_a_vector_or_bytes_uses_their_memory() {
     let numbers = vec![0.5_f64, 1.5, -2.0, 4.0];
     let memory: *const u8 = numbers.as_ptr().cast();
     let array = Array::from_vec(numbers, &[2, 2]).unwrap();
@@ -139,7 +139,7 @@ fn every_datatype_reads_back_from_the_tree() {
             let file = written(tree, WriteOptions::new());
             assert_eq!(file.blocks().len().unwrap(), 0);
             let (found, found_shape, read) = read(&file, "/a");
-            // Numbers in the tree have no byte order.
+            // Arrays in the tree have no byte order, and are read as little-endian.
             assert_eq!(found, datatype.with_byte_order(ByteOrder::Little), "{datatype} {shape:?}");
             assert_eq!((found_shape.as_slice(), read), (shape, expected), "{datatype} {shape:?}");
         }
@@ -198,7 +198,7 @@ fn arrays_created_from_the_same_data_share_a_block() {
     assert_eq!(read("reversed"), (0..48).rev().collect::<Vec<_>>());
     assert_eq!(read("tile"), [9, 11, 13, 25, 27, 29]);
     assert_eq!(read("repeated"), [0, 1, 0, 1, 0, 1]);
-    // An entire array in C order has neither an offset nor strides.
+    // An array that covers its block in C order is written without an offset and strides.
     let base = file.tree().unwrap().get("base").unwrap();
     assert!(base.get("strides").is_none() && base.get("offset").is_none());
 }
@@ -251,14 +251,15 @@ fn arrays_smaller_than_the_limit_are_written_inline() {
     // Bytes that are not text cannot be written in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
-    // Neither can a single element, nor integers beyond the range of literals.
+    // Nor can a single element, or integers beyond the range of literals.
     tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
     tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
     let file = written(tree, WriteOptions::new().inline_below(4));
     let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
     let names = ["three", "four", "one", "bytes", "single", "large"];
     assert_eq!(names.map(has_source), [false, true, true, true, true, true]);
-    // The reference implementation cannot read lists inside records from the tree.
+    // The reference implementation cannot read lists inside records from the tree, so such records
+    // are written to a block.
     let mut tree = Tree::default();
     for (key, datatype) in ["nested", "flat"].into_iter().zip(records()) {
         let bytes = elements(&datatype, 1);
@@ -327,7 +328,7 @@ fn copying_an_array_with_negative_strides_keeps_its_byte_order() {
 }
 
 #[test]
-fn an_array_from_a_npy_file_keeps_its_order() {
+fn an_array_from_an_npy_file_keeps_its_order() {
     let header =
         binio::array::npy::Header::new(Datatype::parse("<u2").unwrap(), Order::F, vec![2, 2]);
     let mut npy = header.unwrap().to_bytes();

@@ -64,7 +64,7 @@ fn blocks_are_written_without_gaps_and_with_an_index() {
     assert_eq!(Asdf::from_bytes(bare).unwrap().layout().index, None);
 }
 
-/// Creates arrays of which some are so large that other threads compute their checksums.
+/// Creates arrays, some of which are large enough for other threads to compute their checksums.
 #[cfg(feature = "rayon")]
 fn large_arrays() -> Tree {
     let mut tree = Tree::default();
@@ -83,7 +83,7 @@ fn checksums_computed_by_other_threads_are_written_to_the_headers() {
     let writer = Writer::new(large_arrays());
     let written = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        // Use more writers than threads. None may wait for the others.
+        // Use more writers than threads, to show that no writer waits for another.
         pool.install(|| (0..5).into_par_iter().map(|_| bytes_of(&writer)).collect::<Vec<_>>())
     };
     let alone = written(1);
@@ -95,7 +95,7 @@ fn checksums_computed_by_other_threads_are_written_to_the_headers() {
 
 #[cfg(feature = "rayon")]
 #[test]
-fn writing_to_a_full_output_ends_with_its_error() {
+fn writing_to_a_full_output_returns_the_error_of_the_output() {
     let writer = Writer::new(large_arrays());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for room in [0, 100, 2_000, 5_100_000, 8_100_000] {
@@ -222,7 +222,8 @@ fn large_integers_in_inline_arrays_are_not_converted_to_integer_nodes() {
             Asdf::from_bytes(bytes_of(&Writer::new(tree).options(options))).unwrap()
         };
         let file = write(tree);
-        // Now they are integers in a list in the tree, and are written in the same way again.
+        // The elements are now integers in a list in the tree. Writing them again must not change
+        // them.
         let again = write(Tree::from_file(&file, 0).unwrap());
         assert_eq!(again.tree_text(), file.tree_text());
         let array = again.tree().unwrap().pointer("/a").unwrap().ndarray().unwrap();

@@ -1,5 +1,5 @@
-//! Compression: every codec and level with data of every kind must produce the same bytes for any
-//! number of threads.
+//! Compression: data of every kind must read back from every codec and level, and the compressed
+//! bytes must not depend on the number of threads.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use asdf::{Bytes, Compression, Limits, ReadAt, Tree, WriteOptions, Writer};
 
 use crate::{bytes_of, open};
 
-/// Returns numbers that look random.
+/// Returns bytes that look random.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 0x1234_5678_9abc_def0_u64;
     let next = || {
@@ -25,8 +25,8 @@ fn smooth(len: usize) -> Vec<u8> {
     (0..u32::try_from(len).unwrap() / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
 }
 
-/// Returns data of different kinds: data that fits into one piece, data of several pieces, and runs
-/// of every length.
+/// Returns data of different kinds, each with a name, such as data that fits into one piece, data
+/// of several pieces, and runs of every length.
 fn kinds() -> Vec<(&'static str, Vec<u8>)> {
     let runs = (0..3000_usize).flat_map(|at| vec![u8::try_from(at % 251).unwrap(); at % 300]);
     vec![
@@ -90,10 +90,9 @@ fn data_compressed_with_other_codecs_reads_back() {
     check(&["blsc:5", "blsc-chunked:5"]);
 }
 
-/// Returns the length of each chunk, as stored before its Blosc buffer.
 #[cfg(feature = "blsc")]
 #[test]
-fn blosc_chunks_contain_4_mib_of_data_after_the_length_of_their_buffer() {
+fn blosc_chunks_contain_up_to_4_mib_and_follow_their_length() {
     let bytes = file_of(noise((4 << 20) + 1000), "blsc-chunked".parse().unwrap());
     let file = open(bytes);
     let block = file.blocks().get(0).unwrap();
@@ -143,7 +142,7 @@ fn the_compressed_bytes_do_not_depend_on_the_number_of_threads() {
     }
 }
 
-/// A source of zeros that are generated when read, with the size of the largest read.
+/// A source of zeros, which are generated when read: its length, and the size of the largest read.
 struct Endless(u64, std::sync::atomic::AtomicU64);
 
 impl ReadAt for Endless {

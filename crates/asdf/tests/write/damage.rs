@@ -62,9 +62,9 @@ fn repair(bytes: &[u8]) -> Option<(Vec<u8>, RecoverReport)> {
     Some((out.into_inner(), report))
 }
 
-/// Returns a short description of what repair did with the arrays that could be read before, if it
-/// broke its promise: each array must have the same data as before or as in the good file, or the
-/// report must list it.
+/// Repairs a damaged file. Each array that could be read before must have the same data as before
+/// or as in the good file, or the report must list it. Otherwise, returns a short description of
+/// the difference.
 fn broken_promise(good: &BTreeMap<String, Vec<u8>>, damaged: &[u8]) -> Option<String> {
     let before = arrays(damaged);
     let (repaired, report) = repair(damaged)?;
@@ -101,7 +101,7 @@ fn damage(good: &[u8], random: &mut Random) -> (&'static str, Vec<u8>) {
             ("a flipped bit", bytes)
         }
         1 => {
-            // In the header of a block.
+            // Flip a bit in the header of a block.
             let headers: Vec<usize> = good
                 .windows(4)
                 .enumerate()
@@ -221,7 +221,7 @@ fn repair_keeps_every_readable_array_or_reports_its_loss() {
 
 #[test]
 fn repair_changes_no_array_if_an_index_entry_is_off_by_up_to_100() {
-    // Testing all differences takes several seconds.
+    // Test all differences only on request, because this takes several seconds.
     let step = if from_environment("SCIBIN_DAMAGE_CASES", 4) < 100 { 11 } else { 1 };
     for name in ["datatypes_little", "compressed_zlib", "padded", "records"] {
         let good = std::fs::read(testdata::path(&format!("asdf/{name}.asdf"))).unwrap();

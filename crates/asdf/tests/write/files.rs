@@ -11,7 +11,7 @@ use binio::write::fault::{Fault, FaultyWriter};
 
 use crate::{bytes_of, open};
 
-/// Creates a file with three arrays in two blocks, and a block that no array refers to.
+/// Creates a file with two arrays, and a third with an unknown tag. Each has its own block.
 fn original() -> Vec<u8> {
     let numbers = |len: u64| {
         let bytes: Vec<u8> = (0..len).flat_map(u64::to_le_bytes).collect();
@@ -79,7 +79,7 @@ fn copying_a_damaged_stream_with_another_compression_is_an_error() {
     let stored = stored.blocks().get(0).unwrap().data_range().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
-    // At the beginning, in the middle, and in the checksum after all data.
+    // Damage the stream at its beginning, in its middle, and in the checksum at its end.
     for at in [stored.start, u64::midpoint(stored.start, stored.end), stored.end - 1] {
         let mut bytes = bytes.clone();
         bytes[usize::try_from(at).unwrap()] ^= 0x10;
@@ -160,7 +160,7 @@ fn an_open_shape_is_copied_as_the_number_of_rows() {
 }
 
 #[test]
-fn exploding_and_imploding_a_file_restores_it() {
+fn exploding_and_imploding_a_file_restores_its_arrays() {
     let folder = tempfile::tempdir().unwrap();
     let file = open(original());
     let path = folder.path().join("a b.asdf");
@@ -233,7 +233,7 @@ fn a_failed_explosion_leaves_the_old_files() {
 }
 
 #[test]
-fn imploding_a_file_that_the_policy_forbids_is_an_error() {
+fn imploding_external_files_that_the_policy_forbids_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let file = open(original());

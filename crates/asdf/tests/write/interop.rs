@@ -1,4 +1,4 @@
-//! Files that the Python reference reads afterwards: its own files, copied in every way, and
+//! Writing files for the Python reference to read: copies of its own files, repaired files, and
 //! strings of every kind. `cargo xtask interop` sets `SCIBIN_INTEROP` to the folder, and
 //! `interop/check.py` reads the files in it.
 
@@ -111,7 +111,7 @@ fn interop_repaired_files_are_written_for_python() {
     fs::write(ours.join("repaired.json"), Json::from(files).to_string()).unwrap();
 }
 
-/// Strings that other readers might take for another type, and long strings.
+/// Returns long strings, and strings that other readers might take for another type.
 fn texts() -> Vec<String> {
     let mut texts: Vec<String> = ODD_TEXTS.iter().map(|text| (*text).to_owned()).collect();
     texts.push("long word ".repeat(50));

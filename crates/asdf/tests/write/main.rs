@@ -20,7 +20,7 @@ use std::io::Cursor;
 
 use asdf::{Asdf, OpenOptions, Strictness, Tree, Verify, WriteOptions, Writer};
 
-/// Returns the bytes of a written file.
+/// Writes a file to memory, and returns its bytes.
 fn bytes_of(writer: &Writer<'_>) -> Vec<u8> {
     let mut out = Cursor::new(Vec::new());
     let report = writer.write_to(&mut out).unwrap();
@@ -28,7 +28,7 @@ fn bytes_of(writer: &Writer<'_>) -> Vec<u8> {
     out.into_inner()
 }
 
-/// Writes a file, and opens it strictly, without irregularities.
+/// Opens a file strictly, and checks that it has no irregularities.
 fn open(bytes: Vec<u8>) -> Asdf {
     let options = OpenOptions::new().strictness(Strictness::Strict).verify(Verify::OnRead);
     let file = options.from_bytes(bytes).unwrap();
@@ -41,7 +41,7 @@ fn written(tree: Tree, options: WriteOptions) -> Asdf {
     open(bytes_of(&Writer::new(tree).options(options)))
 }
 
-/// Returns the text of a tree.
+/// Returns the YAML text of a tree.
 fn yaml(tree: &Tree) -> String {
     let mut out = Vec::new();
     tree.write_yaml(&mut out).unwrap();

@@ -39,7 +39,7 @@ fn the_library_and_the_history_are_written_first() {
     let descriptions: Vec<String> =
         file.history().unwrap().entries.into_iter().map(|entry| entry.description).collect();
     assert_eq!(descriptions, ["made", "changed"]);
-    // Standards before 1.2.0 only have entries.
+    // Before version 1.2.0 of the standard, a history contains only entries.
     let old = WriteOptions::new().standard(Version::new(1, 1, 0));
     let file = written(Tree::from_file(&file, 0).unwrap(), old);
     let history = file.history().unwrap();

@@ -1,4 +1,5 @@
-//! Repair: each kind of damage, and what is recovered from the file.
+//! Repairing files with each kind of damage: the data that is recovered, and the losses that are
+//! reported.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use asdf::{Asdf, Compression, ErrorKind, Limits, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
-/// Returns the elements of the array with this name: bytes that contain few line ends and no block
-/// magic.
+/// Returns the elements of an array, which depend on a seed. Their bytes contain few line ends and
+/// no block magic.
 fn elements(seed: u16) -> Vec<u16> {
     (0..300).map(|at: u16| at.wrapping_mul(641).wrapping_add(seed) & 0x7f7f).collect()
 }
@@ -65,7 +66,7 @@ fn read(file: &Asdf, pointer: &str) -> asdf::Result<Vec<u16>> {
     file.tree()?.pointer(pointer)?.ndarray()?.read()
 }
 
-/// Returns the losses: the number of the block, and the arrays.
+/// Returns the losses, each as the number of the block and the pointers of the arrays.
 fn lost(report: &RecoverReport) -> Vec<(Option<usize>, Vec<&str>)> {
     report
         .lost
@@ -203,7 +204,7 @@ fn repairing_a_file_truncated_anywhere_produces_a_readable_file() {
         let (bytes, report) = repaired(&good[..len]);
         let file = Asdf::from_bytes(bytes).unwrap();
         assert!(file.tree().is_ok() || report.lost.iter().any(|loss| loss.block.is_none()));
-        // If the file is truncated before its tree, there is no sign of the tree.
+        // If the file is truncated before its tree, nothing shows that a tree is missing.
         let is_whole = len >= index_of(&good) || len <= 33;
         assert_eq!(report.lost.is_empty(), is_whole, "{len}");
     }
@@ -234,7 +235,7 @@ fn repairing_keeps_the_numbers_of_blocks_if_others_are_lost() {
         for wrong in [&b"....................."[..], b"\xd3BLK\0\x2f"] {
             let mut bytes = good.clone();
             bytes.splice(blocks[number]..blocks[number] + wrong.len(), wrong.iter().copied());
-            // With and without the index.
+            // Repair the file with and without its index.
             for len in [bytes.len(), index] {
                 let (again, report) = repaired(&bytes[..len]);
                 let name = ["/a", "/b", "/c"][number];
@@ -257,7 +258,8 @@ fn repairing_keeps_the_numbers_of_blocks_if_others_are_lost() {
 fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     let good = plain();
     let (blocks, index) = (offsets(&good), index_of(&good));
-    // Without the index, either the second block is lost, or the file is truncated after it.
+    // Without the index, the last block may be the third, or the second of a file that lost its
+    // third block.
     let mut bytes = good[..index].to_vec();
     bytes[blocks[1]..blocks[1] + 4].fill(b'x');
     let (again, report) = repaired(&bytes);
@@ -265,7 +267,7 @@ fn after_repair_no_array_uses_a_block_with_an_uncertain_number() {
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     assert!(read(&file, "/b").is_err() && read(&file, "/c").is_err());
     assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (Some(2), vec!["/c"]), (Some(3), vec![])]);
-    // The block is kept nevertheless.
+    // The last block is kept nevertheless.
     let data: Vec<u8> = elements(3).iter().flat_map(|it| it.to_ne_bytes()).collect();
     assert_eq!(file.blocks().get(3).unwrap().decode().unwrap(), data);
 }
@@ -336,7 +338,7 @@ fn repairing_corrects_legacy_checksums_and_keeps_wrong_ones() {
     let (again, report) = repaired(&bytes);
     assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
     assert!(again == bytes);
-    // Without a checksum, the stream reveals the damage.
+    // Without a checksum, the compressed stream reveals the damage.
     let mut bytes = file(&WriteOptions::new().compression(Compression::Zlib(6)).checksum(false));
     let at = offsets(&bytes)[2];
     bytes[at - 3] ^= 1;
@@ -345,7 +347,7 @@ fn repairing_corrects_legacy_checksums_and_keeps_wrong_ones() {
     assert!(again == bytes);
 }
 
-/// Converts line ends like a tool that mistakes the file for text.
+/// Converts LF to CR LF, like a tool that mistakes the file for text.
 fn with_cr(bytes: &[u8]) -> Vec<u8> {
     bytes
         .iter()
@@ -353,7 +355,7 @@ fn with_cr(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Like `converted`, but does not change CR LF.
+/// Like [`with_cr`], but does not change CR LF.
 fn with_cr_once(bytes: &[u8]) -> Vec<u8> {
     let mut out: Vec<u8> = Vec::new();
     for &byte in bytes {
@@ -401,7 +403,7 @@ fn a_checksum_shows_which_line_ends_were_converted() {
         assert!(converted != good);
         let (again, report) = repaired(&converted);
         assert!(report.lost.is_empty(), "{report:?}");
-        // In the text before the blocks, other line ends have the same meaning.
+        // Compare only the blocks, because line ends in the text before them have the same meaning.
         let start = |bytes: &[u8]| offsets(bytes)[0];
         assert!(again[start(&again)..index_of(&again)] == good[start(&good)..index_of(&good)]);
     }
@@ -469,7 +471,7 @@ fn repairing_reports_the_number_of_missing_bytes() {
     let missing: Vec<u64> = report.lost.iter().map(|loss| loss.missing).collect();
     assert_eq!(missing, [data_len - left, data_len], "the rest of one block, and all of another");
     assert_eq!(report.missing_bytes(), 2 * data_len - left);
-    // Damaged data is kept.
+    // Damaged data is kept, so no bytes are missing.
     let mut bytes = good.clone();
     bytes[blocks[2] - 10] ^= 1;
     let (_, report) = repaired(&bytes);
@@ -521,7 +523,7 @@ fn repairing_keeps_a_streamed_block_with_a_flipped_bit_in_an_ignored_field() {
     let at = offsets(&good)[0];
     let expected = Asdf::from_bytes(good.clone()).unwrap();
     let expected = expected.blocks().get(0).unwrap().decode().unwrap();
-    // All flags except STREAMED, the sizes, and the checksum.
+    // Flip each bit of the flags (except STREAMED), the sizes and the checksum.
     for bit in (6 * 8..10 * 8 - 1).chain(14 * 8..54 * 8) {
         let mut bytes = good.clone();
         bytes[at + bit / 8] ^= 0x80 >> (bit % 8);
@@ -536,7 +538,7 @@ fn repairing_keeps_a_streamed_block_with_a_flipped_bit_in_an_ignored_field() {
 fn repairing_never_redirects_a_negative_source_to_another_block() {
     let mut good = plain();
     replace(&mut good, b"source: 2", b"source: -1");
-    // The offsets in the index are now wrong, so only the headers count.
+    // The offsets in the index are now wrong, so remove the index.
     good.truncate(index_of(&good));
     let at = offsets(&good)[2];
     for (field, wrong) in [(6, 0x40), (22, 0x40), (4, 0x40), (0, 0x01)] {
@@ -595,7 +597,7 @@ fn repairing_the_golden_files_recovers_them_or_reports_the_losses() {
 fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
     let good = plain();
     let blocks = offsets(&good);
-    // Nonsensical sizes and lengths in each field of a header.
+    // Write nonsensical values to each field of a header.
     for field in [4, 6, 10, 14, 22, 30, 38] {
         for value in [0_u64, 1, 1 << 31, 1 << 62, u64::MAX] {
             let mut bytes = good.clone();
@@ -603,7 +605,7 @@ fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
             repaired(&bytes);
         }
     }
-    // Arrays that refer to nonexistent blocks, next to a gap.
+    // Let an array refer to a nonexistent block, and insert a gap between the blocks.
     let mut bytes = good.clone();
     let place = bytes.windows(9).rposition(|window| window == b"source: 2").unwrap();
     bytes.splice(place..place + 9, *b"source: 4000000000000000000");
@@ -611,7 +613,7 @@ fn repairing_a_hostile_file_takes_work_in_proportion_to_its_size() {
     bytes.splice(gap..gap, [b'x'; 80]);
     let (again, _) = repaired(&bytes);
     assert!(again.len() < 3 * good.len());
-    // A compressed megabyte of zeros, repeated a thousand times.
+    // Compress 64 MiB of zeros, and limit allocations to less.
     let mut tree = Tree::default();
     tree.set("/z", Array::from_slice(&vec![0_u8; 64 << 20], &[64 << 20]).unwrap()).unwrap();
     let options = WriteOptions::new().compression(Compression::Bzip2(9));

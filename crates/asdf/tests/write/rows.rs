@@ -100,7 +100,7 @@ fn a_file_of_rows_is_valid_at_every_step_of_closing() {
     let streamed = fs::read(&path).unwrap();
     rows.close().unwrap();
     let closed = fs::read(&path).unwrap();
-    // The header is written first, in a single write, followed by the index, any part of which may
+    // Closing first writes the header, in a single write, and then the index, any part of which may
     // be missing.
     for len in streamed.len()..=closed.len() {
         let file = Asdf::from_bytes(closed[..len].to_vec()).unwrap();

@@ -8,14 +8,14 @@ use asdf::yaml::{Date, DateTime, Document, Integer, ParseOptions};
 
 use crate::yaml;
 
-/// Returns the lines after `---`.
+/// Returns the text of a tree between `---` and `...`.
 fn body(root: impl Into<Value>) -> String {
     let text = yaml(&Tree::new(root));
     let body = text.split_once("---").unwrap().1.strip_suffix("...\n").unwrap();
     body.trim_start_matches([' ', '\n']).to_owned()
 }
 
-/// Returns the text of a value that an entry has on separate lines.
+/// Returns the text of a value in a block mapping.
 fn of(value: impl Into<Value>) -> String {
     let text = body(Mapping::from_iter([("k", value.into()), ("l", Mapping::new().into())]));
     text.strip_prefix("k: ").unwrap().strip_suffix("l: {}\n").unwrap().to_owned()
@@ -140,13 +140,13 @@ fn numbers_and_dates_are_written_in_the_notation_of_yaml_1_1() {
     ] {
         assert_eq!(of(value), text);
     }
-    // Inside brackets, a colon requires quotes, and therefore the tag.
+    // Inside brackets, the colons require quotes, and the quotes require the tag.
     let list: Sequence = [Value::from(time)].into_iter().collect();
     assert_eq!(body(list), "[!!timestamp '2026-01-02 03:04:05.000060-01:30']\n");
 }
 
 #[test]
-fn collections_of_scalars_are_written_in_brackets_and_others_on_lines() {
+fn collections_of_scalars_are_written_in_brackets_and_other_collections_on_lines() {
     let inner: Mapping = [("p", 1), ("q", 2)].into_iter().collect();
     let list: Value = vec![Value::from(inner), vec![1, 2].into(), Value::Null].into();
     let root: Mapping = [("empty", Mapping::new().into()), ("list", list)].into_iter().collect();
@@ -176,7 +176,7 @@ fn long_and_multi_line_keys_read_back() {
 }
 
 #[test]
-fn shared_nodes_are_given_anchors_in_the_order_of_their_first_use() {
+fn shared_nodes_get_anchors_in_the_order_of_their_first_use() {
     let mut tree = Tree::default();
     let one = tree.share(vec![1, 2]);
     let two = tree.share(Mapping::from_iter([("x", one)]));
@@ -225,7 +225,7 @@ fn a_tree_read_from_text_keeps_styles_tags_anchors_and_merge_keys() {
 }
 
 #[test]
-fn plain_scalars_created_by_hand_cannot_break_the_document() {
+fn invalid_plain_scalars_cannot_break_the_document() {
     for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
         let root: Mapping =
             [("k", Value::ScalarText(ScalarText::plain(text)))].into_iter().collect();
@@ -255,7 +255,7 @@ fn the_last_value_of_a_repeated_key_is_used() {
 #[test]
 fn a_tree_within_the_depth_limit_reads_back_and_a_deeper_one_is_an_error() {
     let text = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    // The parser limits the depth of brackets to less than that.
+    // Nest block sequences on one line.
     let blocks = |depth: usize| "- ".repeat(depth) + "x";
     assert!(Tree::parse(&text(200)).is_ok());
     assert!(Tree::parse(&blocks(900)).is_ok());
@@ -278,7 +278,7 @@ fn values_are_set_by_pointer() {
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
 }
 
-/// Returns a scalar in each style that can represent it, as a value in a block mapping.
+/// Returns texts with a scalar in each style and context. Some of the texts may be invalid.
 fn styled(tag: &str, text: &str) -> Vec<String> {
     let lines = text.replace('\n', "\n  ");
     let mut styled = vec![
@@ -359,7 +359,7 @@ fn rewritten_scalars_of_every_style_and_tag_keep_kind_tag_and_value() {
 }
 
 #[test]
-fn a_quoted_date_with_the_tag_exclamation_mark_keeps_tag_and_quotes() {
+fn a_quoted_date_with_a_lone_exclamation_mark_as_tag_keeps_its_tag_and_quotes() {
     let tree = Tree::parse("a: ! \"2018-03-23 14:45:51\"\nb: [! '5']\n").unwrap();
     let text = yaml(&tree);
     assert!(text.contains("a: ! \"2018-03-23 14:45:51\"\n"), "{text}");

@@ -18,7 +18,7 @@ fn main() -> Outcome {
     };
     let repetitions = repetitions.parse()?;
     if task.starts_with("write_") {
-        // It keeps the data decoded, and compresses it as before when writing.
+        // The builder keeps the data decoded, and compresses it as before when writing.
         let builder = AsdfFile::open(path)?.edit()?;
         let path = format!("{path}.peer");
         return measure_writing(repetitions, &path, |path| Ok(builder.write_to_path(path)?));
