@@ -495,7 +495,7 @@ fn shrink<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Creates a record without a tag and without content.
+/// Creates a record without a tag or content.
 fn record(class: Class, style: NodeStyle, node: NodePlace, end: u32) -> Record {
     let NodePlace { start, content, .. } = node;
     Record { class, style, by_tag: false, tag: 0, data: 0, len: 0, start, content, end }

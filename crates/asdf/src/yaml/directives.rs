@@ -25,12 +25,12 @@ const MAX_PREFIX: usize = 4096;
 pub(super) struct Directives {
     /// Prefixes by tag handle, which is `!`, `!!` or `!name!`.
     handles: HashMap<String, String>,
-    /// Offset in the text of the `---` after the directives.
+    /// Offset of the `---` after the directives.
     pub(super) content: usize,
 }
 
 impl Directives {
-    /// Reads the directive lines from `start`, the offset of the first. Calls `report` for each
+    /// Reads the directive lines that begin at the offset `start`. Calls `report` for each
     /// irregularity, with its offset.
     pub(super) fn read(
         text: &str,

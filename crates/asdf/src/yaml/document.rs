@@ -152,7 +152,7 @@ pub(super) const ELEMENT: u32 = 1 << 31;
 /// A flow sequence of plain numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberList {
-    /// Index of its first element.
+    /// Index of the first element of the list.
     pub(super) first: u32,
     pub(super) record: u32,
 }
@@ -463,8 +463,8 @@ impl Document {
         })
     }
 
-    /// Completes a place that begins at the position of a node, by adding the length and the
-    /// pointer of the node.
+    /// Adds the length and the pointer of a node to a [`Place`] that begins at the position of the
+    /// node.
     pub(super) fn point(&self, id: u32, place: &mut Place) {
         let end = self.options.offset.saturating_add(self.record(id).end.into());
         place.len = place.offset.map(|offset| end.saturating_sub(offset));

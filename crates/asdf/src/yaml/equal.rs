@@ -145,7 +145,7 @@ impl EqualSets {
     /// Returns the node that represents the set of a node.
     fn find(&mut self, mut node: Key) -> Key {
         while let Some(&parent) = self.parents.get(&node) {
-            // Halve the path for the next search.
+            // Halve the path, to make the next search faster.
             if let Some(&above) = self.parents.get(&parent) {
                 self.parents.insert(node, above);
             }
@@ -234,7 +234,7 @@ mod tests {
         assert!(!equal("&a [x, *a]", "&a [x, &b [y, *a]]"));
         assert!(!equal("&a [x, *a]", "[x, [x, [x, []]]]"));
         assert!(equal("&a {k: *a}", "&a {k: {k: *a}}"));
-        // Two cycles whose lengths have no common factor.
+        // Compare two cycles whose lengths have no common factor.
         let ring = |len: usize| "&a ".to_owned() + &"[".repeat(len) + "*a" + &"]".repeat(len);
         assert!(equal(&ring(251), &ring(241)));
     }

@@ -25,7 +25,7 @@ pub struct YamlNode<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Content<'a> {
-    /// Null.
+    /// A null value.
     Null,
     /// A boolean.
     Bool(bool),
@@ -90,7 +90,7 @@ impl<'a> Mention<'a> {
         Self { document, record }
     }
 
-    /// Returns the node. Follows an alias.
+    /// Returns the node, or the target of an alias.
     pub(crate) fn node(self) -> YamlNode<'a> {
         self.document.node_at(self.record)
     }

@@ -9,7 +9,7 @@ use super::scalar::NodeStyle;
 use super::scan::{Fault, Scanner, Span, Token, TokenKind, fault, number_end};
 use crate::diagnostic::Code;
 
-/// An event in the text of a document.
+/// An event of the parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// The start of a document, with its offset. It is explicit if the document begins with `---`.
@@ -24,7 +24,7 @@ pub(super) enum Event {
     StreamEnd,
     /// `*name`.
     Alias(Span),
-    /// A scalar and the range of its text, which may lie after the end of the tree's text.
+    /// A scalar and the range of its text, which may be beyond the end of the tree's text.
     Scalar {
         node: NodePlace,
         style: NodeStyle,

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_text_of_exactly_one_block_has_the_correct_column() {
+    fn a_text_exactly_one_block_long_has_the_correct_column_at_its_end() {
         let text = "é".repeat(BLOCK);
         assert_eq!(at(&text, text.len()), (0, BLOCK));
     }

@@ -32,7 +32,7 @@ pub enum ScalarRules {
 /// The type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
-    /// Null.
+    /// A null value.
     Null,
     /// A boolean.
     Bool,
@@ -66,9 +66,9 @@ impl NodeKind {
 pub enum NodeStyle {
     /// A scalar without quotes.
     Plain,
-    /// A scalar in `'` quotes.
+    /// A scalar in single quotes, `'`.
     SingleQuoted,
-    /// A scalar in `"` quotes.
+    /// A scalar in double quotes, `"`.
     DoubleQuoted,
     /// A block scalar after `|`, which keeps its line breaks.
     Literal,
@@ -91,7 +91,7 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
     match number::form(text, rules) {
         Some(Form::Int) => {
-            // A shorter integer is always within the range.
+            // A shorter integer is always within the range of literals.
             let is_large = text.len() >= 18
                 && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
             return (NodeKind::Int, is_large.then_some(Code::LargeInteger));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn yes_dates_and_base_60_are_strings_under_core_rules() {
+    fn the_word_yes_dates_and_base_60_numbers_are_strings_under_core_rules() {
         for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
             assert_eq!(resolve(text, ScalarRules::Core12), (NodeKind::String, None), "{text}");
         }

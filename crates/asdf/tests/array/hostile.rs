@@ -1,5 +1,4 @@
-//! Numbers that occur in no honest file. All of them must result in errors, quickly and without
-//! allocating memory.
+//! Numbers that no honest file contains. They must cause errors quickly, without allocating memory.
 
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ErrorKind, OpenOptions};

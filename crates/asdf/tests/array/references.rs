@@ -53,7 +53,7 @@ fn a_reference_with_an_empty_pointer_leads_to_the_root() {
 }
 
 #[test]
-fn resolving_a_node_that_is_not_a_reference_returns_the_node() {
+fn resolving_a_node_that_is_not_a_reference_returns_the_node_itself() {
     let file = file("a: {$ref: 5}\nb: [$ref]\nc: 1", &[]);
     for pointer in ["/a", "/b", "/c"] {
         assert_eq!(node(&file, pointer).reference(), None);

@@ -23,7 +23,7 @@ fn editor(bytes: &[u8]) -> Editor {
 }
 
 #[test]
-fn committing_a_change_that_needs_a_new_file_to_a_storage_is_an_error() {
+fn committing_to_a_storage_is_an_error_if_the_change_needs_a_new_file() {
     let before = sample(&WriteOptions::new());
     let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
     editor.remove("/c").unwrap();

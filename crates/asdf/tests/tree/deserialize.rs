@@ -107,7 +107,7 @@ fn an_error_about_a_key_has_the_pointer_of_its_entry() {
 }
 
 #[test]
-fn an_error_behind_an_alias_has_the_position_of_the_node() {
+fn an_error_behind_an_alias_has_the_pointer_of_the_target() {
     let text = "a: &a {name: x, pixels: [1, x]}\nb: *a\n";
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is never made")]
@@ -258,7 +258,7 @@ fn mappings_with_merge_keys_sets_and_pairs_are_deserialized() {
 }
 
 #[test]
-fn deserializing_to_any_value_equals_the_json_form() {
+fn deserializing_to_any_value_produces_the_json_form() {
     let text = "a: [1, -2, 1.5, x, ~, true, {b: [], c: {}}]\nd: &d 2001-12-14\ne: *d\n7: !t y\n";
     let value: Value = read(text).unwrap();
     let json: Value = serde_json::from_str(&crate::to_json(text)).unwrap();

@@ -23,7 +23,7 @@ fn a_duplicate_key_has_its_last_value_at_its_first_position() {
 }
 
 #[test]
-fn keys_are_equal_by_type_and_value() {
+fn keys_with_the_same_type_and_value_are_equal() {
     assert_eq!(parse_reported("8: a\n010: b\n").1, [Code::DuplicateKey]);
     assert_eq!(parse_reported("yes: a\ntrue: b\n").1, [Code::DuplicateKey]);
     assert_eq!(parse_reported("a: 1\n'a': 2\n").1, [Code::DuplicateKey]);

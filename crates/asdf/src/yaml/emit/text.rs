@@ -48,8 +48,8 @@ impl TextBuilder {
             self.words(first, may_break, |c| c == '\'');
         }
         for line in lines {
-            // A single line break in quotes is read as a space, so write the first of several
-            // twice.
+            // A single line break in quotes is read as a space, so write the first of consecutive
+            // line breaks twice.
             if !broke {
                 self.line_break();
             }

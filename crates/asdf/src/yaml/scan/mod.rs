@@ -112,7 +112,7 @@ pub(super) struct Token {
 #[derive(Clone, Copy, Debug, Default)]
 struct SimpleKey {
     is_possible: bool,
-    /// True at a position where only a key is allowed.
+    /// True if the column of the node allows only a key.
     is_required: bool,
     /// Number of the key's first token, counted from the start of the text.
     token: usize,
