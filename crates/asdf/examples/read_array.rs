@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let array = file.tree()?.pointer(&pointer)?.ndarray()?;
     println!("{} {:?}", array.datatype(), array.shape());
-    // The first ten rows of every other column. Only their bytes are read.
+    // Slice the first ten rows of every other column. Only their bytes are read.
     let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
     println!(
         "largest of a tile of {}: {}",

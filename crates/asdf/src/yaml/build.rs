@@ -154,8 +154,8 @@ impl Builder<'_, '_> {
                 Event::DocumentEnd { is_explicit: true } if !self.options.is_whole_text => break,
                 Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
                     return Err(self.error_at(
-                        "a second document begins here, but a tree must end with `...` after the \
-                         first",
+                        "a second document begins here, but a tree is a single document, which \
+                         ends with `...`",
                         offset,
                     ));
                 }

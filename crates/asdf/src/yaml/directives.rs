@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn undeclared_handles_stand_for_local_tags_or_tags_of_yaml() {
+    fn the_handles_of_local_tags_and_of_yaml_tags_need_no_directive() {
         let directives = Directives::default();
         let resolve = |tag| directives.resolve(tag).unwrap();
         assert_eq!(resolve("!foo").as_deref(), Some("!foo"));

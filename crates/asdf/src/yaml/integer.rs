@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(hex.to_string(), "-1461501637330902918203684832716283019655932542975");
         let hex = from_steps(false, [(16, 15); 30].into_iter()).unwrap();
         assert_eq!(hex.as_i128(), Some((1 << 120) - 1));
-        // 2^14284 has 4300 digits, 2^14287 has 4301.
+        // 2^14284 has 4300 digits, and 2^14287 has 4301.
         let power = |n| std::iter::once((2, 1)).chain(std::iter::repeat_n((2, 0), n));
         assert_eq!(from_steps(false, power(14_284)).unwrap().to_string().len(), 4300);
         assert_eq!(from_steps(false, power(14_287)), None);

@@ -68,7 +68,7 @@ pub(crate) enum Step<'a, N, T> {
 /// A walk through one tree, or through two trees in parallel.
 ///
 /// `K` identifies a collection, so that each is opened only once; `C` is an iterator over the
-/// children of a collection; and `T` is the data that the user attaches to an open collection.
+/// children of a collection; and `T` is the data that the caller attaches to an open collection.
 pub(crate) struct Walk<'a, K, C, T> {
     order: Order,
     seen: HashSet<K>,

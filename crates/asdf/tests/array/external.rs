@@ -38,7 +38,7 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
     node(&file, "/a").ndarray().and_then(|array: NdArray<'_>| array.read::<u8>())
 }
 
-/// Returns the reason for which the external file was not opened.
+/// Returns the error from opening the external file.
 fn refused(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
     let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {

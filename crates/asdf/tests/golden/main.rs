@@ -1,14 +1,14 @@
-//! Golden files: the results of reading must equal the recorded results. This always covers our own
-//! files, the corpus if it is available, and files of the Python reference if `cargo xtask interop`
-//! has generated them.
+//! Golden files: the results of reading must equal the recorded results. The files are our own,
+//! those of the corpus if it is available, and files of the Python reference if `cargo xtask
+//! interop` has generated them.
 
 mod pairs;
 mod runner;
 
 use std::path::Path;
 
-/// Cases whose expectation we deliberately do not meet. Their results must differ, so that the list
-/// stays correct.
+/// Cases that need a feature which this build lacks. Their results must differ from the expected
+/// ones, so that the list stays correct.
 const CODEC_WAITS: &[(&str, &str)] = &[
     #[cfg(not(feature = "blsc"))]
     ("blsc_raw", "the feature `blsc` is off"),

@@ -15,9 +15,9 @@ use crate::{try_json, try_parse};
 /// The result of `PyYAML` for a text; see `tests/interop/yaml_texts.py`.
 struct Case {
     text: String,
-    /// The reason for which `PyYAML` rejects the text, if it does.
+    /// The error of `PyYAML`, if it rejects the text.
     refused: Option<String>,
-    /// The reason for which `PyYAML` creates no value, if it accepts the text without doing so.
+    /// The error of `PyYAML`, if it accepts the text but creates no value.
     unmade: Option<String>,
     events: Vec<Value>,
     json: Value,
@@ -33,8 +33,8 @@ impl Case {
         Self { text, refused, unmade, events, json: case["json"].take() }
     }
 
-    /// Returns the reason for which `PyYAML` rejects the text, or would reject it when composing
-    /// the nodes.
+    /// Returns the error of `PyYAML` if it rejects the text, or would reject it when composing the
+    /// nodes.
     fn refusal(&self) -> Option<&str> {
         let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
         self.refused.as_deref().or(undefined)
