@@ -65,9 +65,9 @@ fn cpu_time() -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// Returns a memory usage of the process in bytes, by the kernel's name for it: `VmHWM:` is the
-/// largest resident set so far, and `VmRSS:` the present one. Returns 0 if the system does not
-/// report it.
+/// Returns a memory statistic of the process in bytes, by the name that the kernel uses: `VmHWM:`
+/// is the largest resident set so far, and `VmRSS:` the present one. Returns 0 if the system does
+/// not report it.
 pub(crate) fn status_bytes(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();

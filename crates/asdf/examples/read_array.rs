@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Slice the first ten rows of every other column. Only their bytes are read.
     let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
     println!(
-        "largest of a tile of {}: {}",
+        "largest of the {} elements in the tile: {}",
         tile.len(),
         tile.iter().copied().fold(f32::MIN, f32::max)
     );

@@ -198,7 +198,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Gives an empty document an empty mapping as its root.
+    /// Makes an empty mapping the root of an empty document.
     fn finish_root(&mut self) -> Result<()> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());

@@ -23,7 +23,7 @@ const MAX_PREFIX: usize = 4096;
 /// The directives of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
-    /// Prefixes by tag handle, which is `!`, `!!` or `!name!`.
+    /// Maps tag handles (`!`, `!!` or `!name!`) to their prefixes.
     handles: HashMap<String, String>,
     /// Offset of the `---` after the directives.
     pub(super) content: usize,

@@ -124,8 +124,8 @@ fn match_entries<'a>(
 type Key = (bool, super::NodeId);
 
 /// Sets of nodes that are assumed to be equal until a difference is found. Two nodes in the same
-/// set are not compared again, so the comparison of cyclic documents ends, after about as many
-/// steps as there are nodes.
+/// set are not compared again, so comparing cyclic documents ends after about as many steps as
+/// there are nodes.
 #[derive(Default)]
 struct EqualSets {
     parents: HashMap<Key, Key>,

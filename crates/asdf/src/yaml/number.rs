@@ -29,7 +29,7 @@ pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
     if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
         return None;
     }
-    // Nearly all numbers are decimal and read the same under all rules.
+    // Nearly all numbers are decimal and have the same meaning under all rules.
     if let Some((end, is_float)) = number_end(text.as_bytes(), 0) {
         if end == text.len() {
             return Some(if is_float { Form::Float } else { Form::Int });
@@ -78,7 +78,7 @@ pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     }
 }
 
-/// Parses an integer of up to nine decimal digits, which reads the same under all rules. Most
+/// Parses an integer of up to nine decimal digits, which has the same meaning under all rules. Most
 /// integers are that short.
 fn short_decimal(text: &str) -> Option<u32> {
     let digits = text.as_bytes();

@@ -59,7 +59,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// Returns the message of the error that reading the array `/a` causes.
+/// Reads the array `/a`, which must fail, and returns the message of the error.
 fn refusal(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),

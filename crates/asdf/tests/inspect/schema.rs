@@ -236,7 +236,7 @@ fn the_values_of_an_enum_are_compared_by_value() {
 }
 
 #[test]
-fn a_schema_with_any_of_one_of_or_not_is_checked() {
+fn the_keywords_any_of_one_of_and_not_are_checked() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(

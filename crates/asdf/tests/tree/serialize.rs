@@ -1,4 +1,4 @@
-//! Serializing Rust values to a tree, and back.
+//! Serializing Rust values to a tree, and deserializing them again.
 
 use std::collections::BTreeMap;
 
