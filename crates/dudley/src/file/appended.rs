@@ -33,7 +33,7 @@ pub(crate) fn appended_text(file: &dyn ReadAt, signature: Signature) -> Result<V
     text_at(file, address, file.len().saturating_sub(address))
 }
 
-/// Reads `len` bytes of text at `offset`. Fails if they are too many for a layout.
+/// Reads `len` bytes of text at `offset`. Fails if `len` exceeds the maximum length of a layout.
 pub(super) fn text_at(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
     /// Maximum length of a layout in bytes.
     const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;

@@ -1,4 +1,4 @@
-//! Small reads for finding the addresses in a file: most are close together.
+//! Reading a file in blocks. Finding its addresses takes many small reads, most of them close together.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,11 +10,11 @@ use super::bytes::FileBytes;
 /// Number of bytes per block.
 const BLOCK: usize = 128;
 
-/// Number of bytes of answers to remember.
+/// Maximum number of remembered bytes.
 const MAX_ANSWERS: usize = 1 << 16;
 
-/// A file read in blocks, the last of which is kept in memory. Remembers all reads and their results, up to a
-/// limit.
+/// A file that is read in blocks and keeps the last block in memory. Remembers all reads and their results, up
+/// to a limit.
 pub(super) struct Blocks {
     file: FileBytes,
     state: Mutex<State>,
@@ -24,13 +24,13 @@ pub(super) struct Blocks {
 struct State {
     block: Vec<u8>,
     start: u64,
-    /// The reads so far: offsets, and the bytes found there.
+    /// The offset and the resulting bytes of each read so far.
     answers: Vec<(u64, Vec<u8>)>,
     answered: usize,
 }
 
-/// All reads from a file and their results. A reader cannot tell this file from another one that gives the same
-/// answers.
+/// All reads from a file and their results. For a reader that makes the same reads, a file with the same
+/// results is equivalent.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,
@@ -41,14 +41,15 @@ impl Blocks {
         Self { file, state: Mutex::default() }
     }
 
-    /// Returns the reads so far, unless they were too many to remember.
+    /// Returns the reads so far and their results, or `None` if they exceed the limit.
     pub(super) fn answers(&self) -> Option<Answers> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let answers = (state.answered <= MAX_ANSWERS).then(|| state.answers.clone())?;
         Some(Answers { len: self.file.len(), answers })
     }
 
-    /// Returns `true` if the file gives the same answers. A failed read is a different answer.
+    /// Returns `true` if repeating the reads on this file gives the same results. A failed read counts as a
+    /// different result.
     pub(super) fn gives(&self, answers: &Answers) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use binio::write::ConsistentFile;
 use binio::{Bytes, ReadAt};
 
-/// The bytes that hold an array: those of its file, or decoded bytes in memory. Clones share the bytes.
+/// The bytes that contain an array: its file, or decoded bytes in memory. Clones share the bytes.
 #[derive(Clone)]
 pub struct FileBytes(Arc<dyn ReadAt>);
 
@@ -21,12 +21,12 @@ impl From<ConsistentFile> for FileBytes {
 }
 
 impl FileBytes {
-    /// Wraps a source.
+    /// Wraps a source of bytes.
     pub fn new(source: impl ReadAt + 'static) -> Self {
         Self(Arc::new(source))
     }
 
-    /// Opens a file. If a change to it was interrupted, reads return the bytes from before that change.
+    /// Opens a file. If a change to the file was interrupted, reads return the bytes from before that change.
     ///
     /// # Errors
     ///

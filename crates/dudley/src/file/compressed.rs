@@ -69,8 +69,8 @@ impl File {
         Ok(self.source().bytes_at(address.saturating_add(COUNT_LEN), len)?)
     }
 
-    /// Returns the bytes of a compressed array as stored, without the count before them. This also works for
-    /// filters that are not registered.
+    /// Returns the compressed bytes of an array, without the count before them. This also works for filters
+    /// that are not registered.
     ///
     /// ```
     /// use dudley::{File, Layout, OpenOptions, Order, Rules};

@@ -10,10 +10,10 @@ use crate::layout::Field;
 use crate::place::{Inner, Row, Stored, to_error};
 use crate::signature::Signature;
 
-/// Maximum number of explanations for one byte. There may be several, because items may overlap.
+/// Maximum number of explanations for one byte. A byte has several if items overlap.
 const MAX_ROWS: usize = 16;
 
-/// The part of a file that a byte belongs to.
+/// What a byte of a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -48,12 +48,12 @@ pub enum Explanation {
         /// Index of the byte in the element.
         byte: u64,
     },
-    /// A byte of a struct outside its members.
+    /// A byte of a struct that belongs to none of its members.
     Padding {
         /// Path of the struct, with the index of the instance.
         path: String,
     },
-    /// A compressed array: the count or the compressed bytes.
+    /// A compressed array: its count or its compressed bytes.
     Compressed {
         /// Path of the array.
         path: String,
@@ -105,7 +105,8 @@ impl fmt::Display for Explanation {
 }
 
 impl File {
-    /// Explains what the byte at `address` belongs to. Returns several explanations where data overlaps.
+    /// Explains what the byte at `address` belongs to. Returns more than one explanation if items overlap
+    /// there.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -124,8 +125,8 @@ impl File {
     /// # Errors
     ///
     /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, and with
-    /// [`Layout`](crate::ErrorKind::Layout) if it ends before a parameter that the size of an instance depends
-    /// on.
+    /// [`Layout`](crate::ErrorKind::Layout) if it ends before a parameter that determines the size of an
+    /// instance.
     pub fn explain(&self, address: u64) -> Result<Vec<Explanation>, Error> {
         let len = self.source().len();
         if address >= len {
@@ -184,8 +185,8 @@ impl File {
         }
     }
 
-    /// Descends one level: returns the member that contains the byte, or the explanation if there is no further
-    /// level.
+    /// Descends one level. Returns the member that contains the byte, or the explanation if nothing is nested
+    /// more deeply.
     fn inwards(
         &self,
         inner: &mut Inner<'_>,
@@ -237,7 +238,7 @@ impl File {
     }
 }
 
-/// Converts the number of an element in C order to its index in each dimension.
+/// Converts the position of an element in C order to its index in each dimension.
 fn unravel(mut number: u64, shape: &[u64]) -> Vec<u64> {
     let mut index = vec![0; shape.len()];
     for (at, &len) in index.iter_mut().zip(shape).rev() {

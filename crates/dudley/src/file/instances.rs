@@ -7,15 +7,15 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::Field;
 use crate::place::{Inner, Part, Row, Stored, to_error};
 
-/// The instances of a struct that may differ in size. Addresses are found by scanning from the first instance,
-/// and kept.
+/// The instances of a struct, which may differ in size. Their addresses are found by scanning from the first
+/// instance, and then cached.
 pub struct Instances<'f> {
     file: &'f File,
     row: Row,
     stored: Stored,
     path: String,
     count: u64,
-    /// Addresses of the first instances: those found so far.
+    /// The addresses found so far, from the first instance on.
     addresses: Mutex<Vec<u64>>,
 }
 
@@ -50,9 +50,9 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Fails with
-    /// [`NotStrided`](ErrorKind::NotStrided) if this is not an uncompressed struct, or if its address or shape
-    /// is not known.
+    /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails with
+    /// [`NotStrided`](ErrorKind::NotStrided) if the path does not lead to an uncompressed struct, or if the
+    /// address or shape of the struct is not known.
     pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
         let (row, inside) = self.find(path)?;
         let inputs = self.inputs();
@@ -92,13 +92,13 @@ impl<'f> Instances<'f> {
         self.stored.shape().unwrap_or_default()
     }
 
-    /// Returns the instance with this index, counted through all dimensions in C order.
+    /// Returns an instance by its index in C order, as if the array had one dimension.
     ///
     /// # Errors
     ///
     /// Fails with [`NotStrided`](ErrorKind::NotStrided) if there is no such instance or its size is not known,
-    /// and with [`Layout`](ErrorKind::Layout) if the file ends before a parameter of this or an earlier
-    /// instance does.
+    /// and with [`Layout`](ErrorKind::Layout) if the file is too short for a parameter of this or an earlier
+    /// instance.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
@@ -114,7 +114,7 @@ impl<'f> Instances<'f> {
             let known = addresses.get(usize::try_from(at).unwrap_or(usize::MAX)).copied();
             let (parts, nbytes) = self.parts(&mut inner, known)?;
             let address = known.unwrap_or_default();
-            // All instances after an empty one are at the same address, and so empty as well.
+            // All instances after an empty one have the same address, so they are empty as well.
             if at == index || nbytes == 0 {
                 return Ok(Instance {
                     file: self.file,
@@ -184,7 +184,7 @@ impl<'f> Instance<'f> {
         })
     }
 
-    /// Returns the member with this name, or the parameter as a scalar.
+    /// Returns the member with this name. If there is none, returns the parameter with this name as a scalar.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Values as JSON: structs as objects, ragged data as nested lists.
+//! Writing values as JSON: structs become objects, and ragged data becomes nested lists.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{Field, Inside};
 use crate::place::{Inner, Row, Stored, to_error};
 
-/// Maximum number of empty instances to write: even a short file may claim any number of them.
+/// Maximum number of empty instances to write. Without it, a short file could claim any number of them.
 const MAX_EMPTY: u64 = 1 << 16;
 
 impl File {
-    /// Writes the value at a path as JSON, without a newline at the end. Numbers and text are written as by
-    /// [`array::json`](binio::array::json). A struct becomes an object of its members, without its parameters.
-    /// Instances that differ in size become nested lists.
+    /// Writes the value at a path as JSON, without a newline at the end. Numbers and text have the format of
+    /// [`array::json`](binio::array::json). A struct becomes an object with its members, but without its
+    /// parameters. Instances that differ in size become nested lists.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -34,8 +34,8 @@ impl File {
     /// # Errors
     ///
     /// Same as [`get`](Self::get), but does not fail for instances of different sizes. Also fails with
-    /// [`Read`](ErrorKind::Read) if `out` cannot be written, if the elements cannot be read, or if there are
-    /// more than 65,536 instances without bytes.
+    /// [`Read`](ErrorKind::Read) if writing to `out` fails, if the elements cannot be read, or if there are
+    /// more than 65,536 empty instances.
     pub fn write_json(&self, path: &str, out: &mut dyn Write) -> Result<(), Error> {
         let (row, inside) = self.find(path)?;
         self.write_inside(row, &inside, path, out)
@@ -62,7 +62,7 @@ impl File {
         let mut inner = self.inner(&inputs);
         let stored = self.follow(&mut inner, row, inside, path)?;
         if stored.is_ragged(self.layout()) {
-            // Do a dry run first, so that nothing is written if a later instance cannot be read.
+            // Do a dry run first, so that nothing is written if an instance cannot be read.
             Values { file: self, row, path, out: &mut io::sink() }.value(&mut inner, &stored)?;
             let mut inner = self.inner(&inputs);
             return Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop);
@@ -81,7 +81,7 @@ struct Values<'v> {
 
 impl Values<'_> {
     /// Writes a value. Returns its size in bytes if it is a single ragged instance, otherwise 0. The recursion
-    /// is bounded, because the nesting of types is.
+    /// is bounded by the maximum nesting of types.
     fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
         if !stored.is_ragged(self.file.layout()) {
             let array = self.file.to_array(inner, stored, self.row, self.path)?;
@@ -152,7 +152,7 @@ impl Values<'_> {
     }
 }
 
-/// Counts the brackets to open before the element with this index, and to close after it.
+/// Returns how many brackets to open before the element with this index, and how many to close after it.
 fn brackets(shape: &[u64], index: u64) -> (usize, usize) {
     let (mut opened, mut closed, mut span) = (0, 0, 1_u64);
     for &len in shape.iter().rev() {

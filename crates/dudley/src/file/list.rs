@@ -7,7 +7,7 @@ use super::value::{Array, File};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Found, ItemId, ItemKind};
 
-/// The elements of a list. Each becomes an array only when requested.
+/// The elements of a list. Each is opened as an array only when requested.
 ///
 /// ```
 /// use dudley::{Layout, OpenOptions, Order, Rules};
@@ -68,12 +68,12 @@ impl<'f> List<'f> {
         self.elements.is_empty()
     }
 
-    /// Returns the path of an element. Use it for elements that are lists or dicts.
+    /// Returns the path of an element, for example to access an element that is a list or dict.
     pub fn path(&self, index: usize) -> String {
         format!("{}[{index}]", self.path)
     }
 
-    /// Returns an element that is an array.
+    /// Returns the element with this index as an array.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl<'f> List<'f> {
         (0..self.elements.len()).map(|index| self.get(index))
     }
 
-    /// Returns all elements as one array, whose first dimension is the list. Returns `None` if the list is
-    /// empty, if the elements differ in type or shape, or if they are not evenly spaced.
+    /// Returns all elements as one array, with the index in the list as its first dimension. Returns `None` if
+    /// the list is empty, or if its elements are compressed, differ in type or shape, or are not evenly spaced.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl<'f> List<'f> {
         let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
         let is_in_file = self.file.layout().filter(declared).is_none();
         if !is_in_file || one.layout().offset() != start {
-            // The element is compressed, or is a member of the data at this address.
+            // The array is compressed, or is a struct that stands for its only member.
             return Ok(None);
         }
         let second = self.elements.get(1).and_then(|&id| address(id));

@@ -1,18 +1,18 @@
-//! Files whose data is described by a layout: native files and any others.
+//! Files described by a layout, native or not.
 //!
 //! | module | content |
 //! |---|---|
-//! | `bytes` | the bytes of a file, as they were before an interrupted change |
+//! | `bytes` | the bytes of a file, without the effect of an interrupted change |
 //! | `appended` | the layout at the end of a native file |
 //! | `value` | an open file: arrays, members and parameters by path |
-//! | `open` | opening a file: its layout, its parameters and its addresses |
-//! | `blocks` | small reads, one block at a time |
+//! | `open` | opening a file: finding its layout, parameters and addresses |
+//! | `blocks` | reading a file in blocks |
 //! | `compressed` | arrays decoded by a filter |
 //! | `instances` | structs whose instances differ in size |
 //! | `list` | the elements of a list |
 //! | `references` | arrays of references to items |
 //! | `json` | values as JSON |
-//! | `numpy` | arrays in types that numpy supports |
+//! | `numpy` | conversion of arrays to types that numpy supports |
 //! | `explain` | the item that a byte belongs to |
 //! | `pipe` | sequential reading of input that cannot seek |
 //! | `family` | many files that share one layout |

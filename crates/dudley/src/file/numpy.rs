@@ -1,4 +1,4 @@
-//! Arrays in types that numpy supports.
+//! Converting arrays to types that numpy supports.
 //!
 //! | Dudley | numpy |
 //! |---|---|
@@ -15,14 +15,14 @@ use super::bytes::FileBytes;
 use super::value::Array;
 use crate::error::Error;
 
-/// Converts an array to types that numpy supports. Returns the array itself if numpy supports its type,
-/// otherwise a packed copy in memory, with text as 4-byte characters and half-precision complex numbers
-/// widened.
+/// Converts an array to a type that numpy supports. If numpy already supports its type, returns a view of the
+/// same data. Otherwise, returns a packed copy in memory, in which text has 4-byte characters and
+/// half-precision complex numbers become single-precision.
 ///
 /// # Errors
 ///
 /// Fails with [`Read`](crate::ErrorKind::Read) if the array cannot be read, if the copy exceeds
-/// [`max_alloc`](binio::Limits::max_alloc), or if a text is not valid UTF-8 or UTF-16.
+/// [`max_alloc`](binio::Limits::max_alloc), or if a string is not valid UTF-8 or UTF-16.
 pub fn for_numpy(array: &Array) -> Result<Array, Error> {
     let Some(datatype) = widened(array.datatype()).map_err(binio::Error::from)? else {
         return Ok(array.clone());
@@ -54,7 +54,7 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// Returns the type for numpy if it differs from this one.
+/// Returns the corresponding numpy type, or `None` if numpy supports this type.
 fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError> {
     match datatype {
         Datatype::Scalar(scalar) => {
@@ -85,7 +85,7 @@ fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError
     }
 }
 
-/// Converts one element.
+/// Converts one element from type `from` to type `to`.
 fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(), String> {
     match (from, to) {
         (Datatype::Scalar(from), Datatype::Scalar(to)) if from == to => out.copy_from_slice(bytes),
@@ -143,7 +143,7 @@ fn put(characters: impl Iterator<Item = char>, endian: Endian, out: &mut [u8]) {
     }
 }
 
-/// Conversions of numbers from and to a byte order.
+/// Conversion between numbers and bytes in a byte order.
 trait Numbers {
     fn u16(self, bytes: &[u8]) -> u16;
     fn bytes(self, number: u32) -> [u8; 4];

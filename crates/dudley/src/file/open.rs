@@ -1,4 +1,4 @@
-//! Opening a file: finding its layout, its parameters and the addresses of its items.
+//! Opening a file: finding its layout, parameters and addresses.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,16 +43,16 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: the layout must be appended to the file.
+    /// Returns the default options, with which only a file with an appended layout can be opened.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the layout. It takes precedence over a layout appended to the file.
+        /// Sets the layout, which takes precedence over a layout appended to the file.
         layout: impl Into<Option<Arc<Layout>>> => layout.into();
-        /// Sets the layout in compiled form. Its text is parsed only when the compiled form does not suffice.
-        /// It takes precedence over [`layout`](Self::layout).
+        /// Sets the layout in compiled form. The text of the layout is parsed only for requests that the
+        /// compiled form cannot answer. Takes precedence over [`layout`](Self::layout).
         ///
         /// ```
         /// use dudley::index::CompiledLayout;
@@ -68,7 +68,7 @@ impl OpenOptions {
         compiled: CompiledLayout => Some(compiled);
     }
 
-    /// Parses a text and sets it as the layout.
+    /// Parses the text of a layout and sets it as the layout.
     ///
     /// # Errors
     ///
@@ -91,13 +91,14 @@ impl OpenOptions {
         rules: Rules;
         /// Sets the limits for reading arrays.
         limits: binio::Limits;
-        /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
+        /// Sets the filters for compressed arrays and references. By default, the filters of this crate are
+        /// used.
         filters: FilterRegistry;
     }
 
-    /// Sets whether files are mapped into memory, which makes views of arrays free. If another program truncates
-    /// a mapped file, the operating system ends this process. Default: `false`; parts of the file are read when
-    /// needed.
+    /// Sets whether files are mapped into memory, which makes views of arrays free. If another program
+    /// truncates a mapped file, the operating system may kill this process. By default, files are not mapped,
+    /// and data is read when needed.
     #[cfg(feature = "mmap")]
     #[must_use]
     pub fn mmap(mut self, mmap: bool) -> Self {
@@ -126,7 +127,7 @@ impl OpenOptions {
         self.bytes_by(path, ConsistentFile::open)
     }
 
-    /// Opens the bytes of one of many files.
+    /// Opens the bytes of a file with an opener that is reused for many files.
     pub(super) fn bytes_with(
         &self,
         opener: &mut FileOpener,
@@ -171,7 +172,7 @@ impl OpenOptions {
         self.open_source(source.clone(), &source, None)
     }
 
-    /// Opens a file. The parameters are read from `asked`, which has the same bytes as `source`.
+    /// Opens a file. The signature and parameters are read from `asked`, which has the same bytes as `source`.
     /// `path` is used in messages.
     pub(super) fn open_source(
         &self,

@@ -1,4 +1,4 @@
-//! Sequential reading of pipes, which cannot seek: only one item at a time is in memory.
+//! Reading pipes and other input that cannot seek, with only one item at a time in memory.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -39,9 +39,9 @@ impl OpenOptions {
     }
 
     /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying it to disk.
-    /// The layout must be set. Calls `visit` for each item and parameter that is stored, until it breaks, or
-    /// only for the one at the path `only`. The [`File`] passed to `visit` knows nothing but this row. Data
-    /// that `visit` does not read is skipped.
+    /// The layout must be set. Calls `visit` for each stored item and parameter until it returns `Break`, or
+    /// only for the one at the path `only`. Through the [`File`] passed to `visit`, only the data of the
+    /// current row can be read. Data that `visit` does not read is skipped.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -61,10 +61,10 @@ impl OpenOptions {
     ///
     /// Fails with [`NoLayout`](ErrorKind::NoLayout) if no layout is set, and with
     /// [`NotInOrder`](ErrorKind::NotInOrder) if the layout has explicit addresses. Fails with
-    /// [`Read`](ErrorKind::Read) if the input cannot be read, or if an item that is visited exceeds
+    /// [`Read`](ErrorKind::Read) if the input cannot be read, or if a visited item exceeds
     /// [`max_alloc`](binio::Limits::max_alloc), and with [`Layout`](ErrorKind::Layout) if the input ends before
-    /// a parameter. If there is nothing at the path `only`, or nothing that is stored, fails like
-    /// [`File::get`]. Stops at the first error of `visit` and returns it.
+    /// a parameter. Fails like [`File::get`] if there is nothing at the path `only`, or if it leads to
+    /// something that is not stored. Stops at the first error of `visit` and returns it.
     pub fn read_in_order(
         &self,
         input: impl Read + Send + 'static,
@@ -96,7 +96,7 @@ impl OpenOptions {
                 }
             }
             if was_open && !window.is_open() {
-                // Repeat the step with the length, now that it is known, so that errors are those of a regular
+                // Now that the length is known, repeat the step, so that errors are the same as for a regular
                 // file.
                 row = steps.again();
             }
@@ -122,7 +122,7 @@ impl OpenOptions {
     }
 }
 
-/// The part of an input that is kept in memory: from the beginning of the current item.
+/// The part of the input kept in memory. It begins at the current item.
 struct Window {
     state: Mutex<State>,
     max: u64,
@@ -147,7 +147,7 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` until the end of the input has been reached.
+    /// Returns `true` if the end of the input has not been reached.
     fn is_open(&self) -> bool {
         self.state().len.is_none()
     }
@@ -170,7 +170,7 @@ impl State {
 
     fn fill(&mut self, to: u64, max: u64) -> binio::Result<()> {
         while self.end() < to && self.len.is_none() {
-            // Let the buffer grow only with the bytes read: an item may claim any size.
+            // Let the buffer grow only as bytes are read, because an item may claim any size.
             let more = (to - self.end()).min(PIECE);
             check_limit("bytes of an item from a pipe", max, self.kept.len() as u64 + more)?;
             self.read(more)?;
@@ -178,7 +178,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads at most `more` bytes.
+    /// Reads `more` bytes, or fewer at the end of the input.
     fn read(&mut self, more: u64) -> binio::Result<()> {
         let before = self.kept.len();
         let read = (&mut self.input).take(more).read_to_end(&mut self.kept);
@@ -204,7 +204,7 @@ impl State {
 }
 
 impl ReadAt for Window {
-    /// Returns the maximum address until the end of the input has been reached.
+    /// Returns the length of the input, or the maximum address if its end has not been reached.
     fn len(&self) -> u64 {
         self.state().len.unwrap_or(i64::MAX.unsigned_abs())
     }

@@ -1,4 +1,4 @@
-//! References to items: `<- ref`. The stored array is plain data; the filter maps each number to an item.
+//! References to items: `<- ref`. The array stores plain numbers, and the filter maps each number to an item.
 //! References are followed only on request.
 
 use std::collections::HashSet;
@@ -73,8 +73,8 @@ impl File {
         Ok(References { file: self, path, shape, numbers, filter: known })
     }
 
-    /// Follows the references at a path, and any references found on the way. Returns each item reached once,
-    /// in the order of discovery.
+    /// Follows the references at a path, and the references in their targets, recursively. Returns each target
+    /// once, in the order of discovery.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -141,7 +141,8 @@ fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
             wide[..size].copy_from_slice(element);
         }
         let number = i64::from_ne_bytes(wide);
-        // No item has an unsigned number above 2^63-1, nor this number; -1 would be a null reference.
+        // No item is numbered above 2^63-1, so map larger unsigned numbers to `i64::MIN`, which is invalid as
+        // well. Wrapping could produce -1, a null reference.
         if kind != ScalarKind::Int && number < 0 { i64::MIN } else { number }
     };
     Ok(bytes.chunks_exact(size).map(number).collect())
@@ -163,13 +164,13 @@ impl<'f> References<'f> {
         &self.shape
     }
 
-    /// Returns the target of the reference with this index, counted through all dimensions in C order. Returns
-    /// `None` for a null reference.
+    /// Returns the target of a reference, or `None` for a null reference. `index` counts all references in C
+    /// order.
     ///
     /// # Errors
     ///
-    /// Fails with [`Reference`](ErrorKind::Reference) if the stored number belongs to no item, or if there is
-    /// no element with this index.
+    /// Fails with [`Reference`](ErrorKind::Reference) if no item has the stored number, or if there is no
+    /// reference with this index.
     pub fn get(&self, index: usize) -> Result<Option<Referenced<'f>>, Error> {
         let number = self.numbers.get(index).copied();
         let found = number
@@ -194,7 +195,7 @@ impl<'f> References<'f> {
 }
 
 impl<'f> Referenced<'f> {
-    /// Returns the item.
+    /// Returns the identifier of the item.
     pub fn item(&self) -> ItemId {
         self.item
     }
@@ -204,7 +205,7 @@ impl<'f> Referenced<'f> {
         self.file.layout().path(self.item)
     }
 
-    /// Returns the data of the item.
+    /// Returns the array or scalar stored in the item.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ pub type Array = array::Array<FileBytes>;
 pub struct File {
     source: FileBytes,
     signature: Option<Signature>,
-    /// With a compiled layout, this stays empty until the compiled form does not suffice.
+    /// With a compiled layout, this remains empty until a request needs the parsed text.
     resolved: OnceLock<Resolved>,
     compiled: Option<Box<Compiled>>,
     limits: binio::Limits,
@@ -70,7 +70,7 @@ pub(super) struct Resolved {
     pub(super) table: AddressTable,
     pub(super) stopped: Option<Error>,
     pub(super) inputs: Inputs<'static>,
-    /// Whether the text of a compiled layout has errors; `stopped` holds them.
+    /// Whether the text of a compiled layout has errors, which are then in `stopped`.
     pub(super) is_invalid: bool,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Compiled {
 }
 
 impl Resolved {
-    /// Finds the addresses in a file.
+    /// Finds the addresses of the items of a layout in a file.
     pub(super) fn of(
         layout: Arc<Layout>,
         rules: &Rules,
@@ -102,7 +102,7 @@ impl Resolved {
         Self { layout, table, stopped: error, inputs: resolver.into_inputs(), is_invalid }
     }
 
-    /// Creates an empty layout in place of one with errors.
+    /// Creates an empty layout that replaces a layout with errors.
     pub(super) fn invalid(error: Error) -> Self {
         Self::empty(Some(error))
     }
@@ -152,7 +152,7 @@ impl File {
         Self { filters, ..self }
     }
 
-    /// Returns the layout and the addresses. With a compiled layout, the first call parses its text.
+    /// Returns the layout and the addresses. If the layout is compiled, the first call parses its text.
     fn resolved(&self) -> &Resolved {
         self.resolved.get_or_init(|| match &self.compiled {
             Some(compiled) => compiled.resolve(&self.source),
@@ -161,8 +161,8 @@ impl File {
     }
 
     /// Compares the layout appended to the file with the one used to open it. Returns the first item that the
-    /// latter describes differently, or that only the latter has. Returns `None` if there is no contradiction,
-    /// or if no layout is appended.
+    /// layout used for opening describes differently, or that is missing from the appended layout. Returns
+    /// `None` if there is no such item, or if no layout is appended.
     ///
     /// ```
     /// use dudley::{File, Layout};
@@ -177,8 +177,7 @@ impl File {
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if the appended layout cannot be read. Fails with
-    /// [`Layout`](ErrorKind::Layout) if one of the layouts has errors, or if the addresses of one of them
-    /// cannot be found.
+    /// [`Layout`](ErrorKind::Layout) if one of the layouts has errors, or if its addresses cannot be found.
     pub fn contradiction(&self) -> Result<Option<Change>, Error> {
         let Some(signature) = self.signature.filter(|found| found.layout_address > 0) else {
             return Ok(None);
@@ -225,12 +224,13 @@ impl File {
         &self.source
     }
 
-    /// Returns the addresses of all items and parameters, up to the first that cannot be found.
+    /// Returns the addresses of all items and parameters, up to the first address that cannot be found.
     pub fn table(&self) -> &AddressTable {
         &self.resolved().table
     }
 
-    /// Returns the reason why the [table](Self::table) is incomplete. Usually the file ends before a parameter.
+    /// Returns the error that ended the [table](Self::table) early, or `None` if the table is complete.
+    /// Usually, the file ends before a parameter.
     pub fn stopped(&self) -> Option<&Error> {
         self.resolved().stopped.as_ref()
     }
@@ -245,7 +245,8 @@ impl File {
         &self.filters
     }
 
-    /// Returns the address in bytes of the end of the data: that of the appended layout, or the end of the file.
+    /// Returns the offset of the end of the data: the address of the appended layout, or the end of the file if
+    /// no layout is appended.
     pub fn data_end(&self) -> u64 {
         self.signature.map_or(self.source.len(), |signature| signature.data_end(&self.source))
     }
@@ -254,7 +255,7 @@ impl File {
     /// of a list (`/list[2]`), an instance of a struct (`/item[2]`), or a member in one instance
     /// (`/item[2].member`) or in all of them (`/item.member`). JSON Pointers are accepted too.
     ///
-    /// A struct becomes an array of records. The last dimension of text is its length.
+    /// A struct becomes an array of records. The last dimension of text is the length of the strings.
     ///
     /// ```
     /// use dudley::{ErrorKind, File, Layout};
@@ -360,8 +361,8 @@ impl File {
     ///
     /// # Errors
     ///
-    /// Fails with [`NotFound`](ErrorKind::NotFound) if there is no parameter at the path. If its value could
-    /// not be read, fails with the error in [`stopped`](Self::stopped).
+    /// Fails with [`NotFound`](ErrorKind::NotFound) if there is no parameter at the path. Fails with the error
+    /// in [`stopped`](Self::stopped) if the value of the parameter could not be read.
     pub fn param(&self, path: &str) -> Result<i64, Error> {
         let Resolved { layout, table, stopped, .. } = self.valid()?;
         let id = layout.param_at(path);
@@ -377,7 +378,7 @@ impl File {
         })
     }
 
-    /// Finds the row of a path, and the remaining steps from there into the data.
+    /// Finds the row that a path leads to, and the remaining steps from the row into its data.
     pub(super) fn find(&self, path: &str) -> Result<(Row, Vec<Inside>), Error> {
         let Resolved { layout, table, stopped, .. } = self.valid()?;
         let (subject, inside) = layout.stored_at(path)?;
@@ -445,7 +446,7 @@ impl File {
     }
 }
 
-/// Adds the path to an error about an array that ends beyond the end of the file.
+/// Adds the path to an error about an array that extends beyond the end of the file.
 fn past_end(path: &str, error: Error) -> Error {
     let ErrorKind::Read(read) = error.kind() else { return error };
     match read.kind() {

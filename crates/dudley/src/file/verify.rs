@@ -33,13 +33,13 @@ impl VerifyOptions {
         name: impl Into<String> => Some(name.into());
     }
 
-    /// Checks the text of a layout, and those addresses that do not depend on stored values.
+    /// Checks the text of a layout. Also checks its addresses, unless they depend on stored values.
     pub fn verify_layout(&self, source: impl Into<Arc<Source>>) -> VerifyReport {
         self.report(source.into(), None)
     }
 
-    /// Checks a layout. If it is appended to a native file, also checks the addresses in that file, whose data
-    /// ends at the given offset.
+    /// Checks a layout and its addresses. For a layout appended to a native file, `native` contains the file
+    /// and the offset at which its data ends.
     fn report(&self, source: Arc<Source>, native: Option<(&dyn ReadAt, u64)>) -> VerifyReport {
         let parsed = self.parse.parse_source(Arc::clone(&source));
         let (layout, mut diagnostics) = match parsed {
@@ -84,7 +84,7 @@ fn of_error(error: &Error) -> Vec<Diagnostic> {
 pub struct VerifyReport {
     /// The signature, if the file is a native file.
     pub signature: Option<Signature>,
-    /// The layout, unless it has errors or none is appended to the native file.
+    /// The layout, or `None` if it has errors or if the native file has no appended layout.
     pub layout: Option<Layout>,
     /// Errors, warnings and notes about the layout and its addresses.
     pub diagnostics: Vec<Diagnostic>,
@@ -99,7 +99,7 @@ impl VerifyReport {
         self.signature.is_some_and(|signature| signature.layout_address == 0)
     }
 
-    /// Returns `true` if there are no errors.
+    /// Returns `true` if no errors were found.
     pub fn is_fine(&self) -> bool {
         self.errors() == 0
     }
@@ -110,10 +110,10 @@ impl VerifyReport {
     }
 }
 
-/// Checks a file: the text of a layout, or a native file, its appended layout and the addresses that this
-/// layout has in the file. Data beyond the end of a native file is an error, unless
-/// [silenced](ParseOptions::silence). Bytes that belong to no item are reported as notes, unless they may be
-/// padding for alignment. If no layout is appended to a native file, only its signature is checked.
+/// Checks a file, which is either the text of a layout or a native file. In a native file, checks the
+/// signature, the appended layout and the addresses of the data. Data beyond the end of a native file is an
+/// error, unless [silenced](ParseOptions::silence). Bytes that belong to no item are reported as notes, unless
+/// they may be padding for alignment. If no layout is appended to a native file, only its signature is checked.
 ///
 /// ```
 /// use dudley::file::{VerifyOptions, verify};

@@ -3,8 +3,8 @@
 //! | part of the file | requirement |
 //! |---|---|
 //! | signature | present if and only if the summaries have one; same byte order unless the layout states one |
-//! | length | not before the end of the data; at most 15 bytes more in a native file without a layout |
-//! | appended layout | must not contradict that of the family; unused bytes before it are allowed |
+//! | length | not before the end of the data; at most 7 bytes after it in a native file without a layout |
+//! | appended layout | must not contradict the layout of the family; unused bytes before it are allowed |
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,12 +18,12 @@ use crate::layout::{Layout, Order};
 use crate::place::{TAIL_ALIGN, contradiction};
 use crate::signature::Signature;
 
-/// The properties shared by all files of a family with summaries, and the end of the data in each.
+/// The properties that all files of a family with summaries must share, and the end of the data in each file.
 pub(super) struct Identity {
     layout: Arc<Layout>,
     is_native: bool,
     order: Order,
-    /// The end of the data in each file, in bytes.
+    /// The offset of the end of the data in each file.
     ends: Vec<u64>,
     /// The last appended layout found not to contradict the layout of the family.
     accepted: Mutex<Arc<[u8]>>,

@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `template` | a layout whose addresses depend only on the values of its parameters |
-//! | `summaries` | the parameter values of all files in one stream |
+//! | `summaries` | the parameter values of all files, stored in one file |
 //! | `names` | the names of the files |
 //! | `identity` | checks that a file matches its summary |
 //! | `stack` | an array of all files as one array |
@@ -34,7 +34,7 @@ use crate::place::{Location, Rules};
 use identity::Identity;
 use stack::{Stack, Window};
 
-/// Files described by the same layout.
+/// A set of files described by the same layout.
 ///
 /// With [`Summaries`] (see [`Template::family`]), all addresses are known before a file is opened. Reading a
 /// file then fails if its signature, length or appended layout contradicts its summary. Without summaries, the
@@ -83,7 +83,7 @@ impl Family {
         Self::with_options(OpenOptions::new().layout(Some(layout.into())), files)
     }
 
-    /// Creates a family whose files are opened with these options, which include the layout.
+    /// Creates a family whose files are opened with `options`, which include the layout.
     pub fn with_options<P: Into<PathBuf>>(
         options: OpenOptions,
         files: impl IntoIterator<Item = P>,
@@ -139,14 +139,16 @@ impl Family {
         }
     }
 
-    /// Returns an array of all files as one array, whose first dimension is the file. Without summaries, this
-    /// opens the first file, and the parameters of each file are read when its data is read. The threads of the
-    /// caller's rayon pool read many files in parallel (feature `rayon`).
+    /// Combines the array at this path from all files into one array, whose first dimension is the number of
+    /// the file. Without summaries, this opens the first file; the parameters of the other files are read
+    /// together with their data. With the feature `rayon`, files are read in parallel by the threads of the
+    /// caller's rayon pool.
     ///
     /// # Errors
     ///
-    /// Same as [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape or type in a
-    /// file differs from that in the first file; without summaries, this is found only when the file is read.
+    /// Same as [`File::locate`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape, strides or
+    /// type in a file differ from those in the first file. Without summaries, a difference is found only when
+    /// the file is read.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
         let first = match (&self.known, self.files.first()) {
             (Some(known), Some(_)) => known.template.locate_for(&known.values[0], path)?,
@@ -194,7 +196,7 @@ impl Family {
 }
 
 impl Template {
-    /// Creates a family from files and their summaries.
+    /// Creates a family from files and their summaries, in the same order.
     ///
     /// # Errors
     ///
@@ -240,7 +242,8 @@ impl Known {
         Self { template, values, identity }
     }
 
-    /// Finds the address in each file. Fails if the shape or type differs from that in the first file.
+    /// Finds the address of an array in each file. Fails if its shape, strides or type differ from those in the
+    /// first file.
     fn addresses(
         &self,
         first: &Location,
@@ -276,7 +279,7 @@ impl fmt::Debug for Family {
 }
 
 impl Location {
-    /// Checks that the shape, strides and type are the same in another file.
+    /// Checks that an array has the same shape, strides and type in another file.
     fn check_alike(&self, other: &Self, path: &str, file: &Path) -> Result<(), Error> {
         if self.array_type() == other.array_type() && self.strides() == other.strides() {
             return Ok(());

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{ItemId, Layout, Value};
 
 /// Returns `count` file names, numbered from 0. `{}` in the pattern is replaced by the number, and `{:05}` by
-/// the number with at least 5 digits. `{{` and `}}` stand for braces.
+/// the number with at least 5 digits. `{{` and `}}` become single braces.
 ///
 /// ```
 /// let names = dudley::file::file_names("run_{:03}.bd", 2)?;
@@ -24,7 +24,7 @@ pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
     Ok((0..count).map(|number| format!("{before}{number:0width$}{after}").into()).collect())
 }
 
-/// Returns the text before and after the number, and the width of the number.
+/// Returns the text before the number, the text after it, and the minimum number of digits.
 fn parts(pattern: &str) -> Option<[String; 3]> {
     let (mut text, mut before, mut width) = (String::new(), None, String::new());
     let mut rest = pattern;
@@ -54,7 +54,7 @@ fn parts(pattern: &str) -> Option<[String; 3]> {
 }
 
 impl Layout {
-    /// Returns the pattern for the file names of a family: the attribute `dudley_files` of the root.
+    /// Returns the pattern for the file names of a family, which is the attribute `dudley_files` of the root.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("#: dudley_files=\"run_{:05}.bd\"\n{ N : i8 } x = f8[N]")?;
@@ -69,8 +69,8 @@ impl Layout {
         }
     }
 
-    /// Returns the file names of a family in a folder, according to the attribute `dudley_files`. Returns
-    /// `None` if the layout has no such attribute.
+    /// Returns the paths of the first `count` files of a family in a folder, named by the pattern in the
+    /// attribute `dudley_files`. Returns `None` if the layout has no such attribute.
     ///
     /// # Errors
     ///

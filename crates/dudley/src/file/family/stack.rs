@@ -1,4 +1,4 @@
-//! The bytes of an array in all files, one file after another.
+//! The bytes of an array in all files of a family, concatenated.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -31,23 +31,23 @@ impl Window {
     }
 }
 
-/// The windows of all files.
+/// The windows of all files, concatenated.
 pub(super) struct Stack {
     pub(super) files: Arc<[PathBuf]>,
     pub(super) options: OpenOptions,
     pub(super) path: String,
-    /// Location in the first file. In all other files, the shape must be the same.
+    /// Location in the first file. The array must have the same shape, strides and type in all other files.
     pub(super) first: Location,
     pub(super) window: Window,
-    /// With summaries: the address in each file, and the check that each file matches its summary.
+    /// The address in each file, and the check that each file matches its summary. `None` without summaries.
     pub(super) known: Option<(Arc<[u64]>, Arc<Identity>)>,
     pub(super) len: u64,
     pub(super) last: Mutex<Option<(usize, Opened)>>,
     pub(super) seen: Mutex<Option<Arc<Seen>>>,
 }
 
-/// The reads that found the address of the array in a file, and that address. The address is the same in every
-/// file that gives the same answers.
+/// The address of the array in a file, and the reads from which it was computed. In a file where these reads
+/// give the same results, the address is the same.
 pub(super) struct Seen {
     answers: Answers,
     address: u64,
@@ -56,7 +56,7 @@ pub(super) struct Seen {
 /// A function that opens a file.
 type Open<'o> = dyn FnMut(&Path) -> Result<FileBytes, Error> + 'o;
 
-/// An open file, and the offset of its window.
+/// An open file, and the offset of the window in it.
 #[derive(Clone)]
 pub(super) struct Opened(FileBytes, u64);
 

@@ -1,4 +1,4 @@
-//! Streams of summaries: the summaries of all files of a family, one after another.
+//! The summaries of all files of a family, stored in one file.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ impl Summaries {
     ///
     /// # Errors
     ///
-    /// Same as [`File::open`]. Also fails if the file ends before its last record does, if the number of
+    /// Same as [`File::open`]. Also fails if the file ends before the last record is complete, if the number of
     /// records is negative ([`Mismatch`](ErrorKind::Mismatch)), or if there are more records than the limits
     /// allow.
     pub fn open(template: &Template, path: impl AsRef<Path>) -> Result<Self, Error> {
@@ -61,7 +61,7 @@ impl Summaries {
         // Check that the file contains all records.
         file.get("/summary")?;
         let count = file.param("/COUNT")?;
-        // A dimension of -1 is left out, so a count of -1 would mean one record.
+        // A length of -1 removes the dimension, so a count of -1 would mean one record.
         let Ok(count) = usize::try_from(count) else {
             let message = format!("expected the number of records, found {count}");
             return Err(ErrorKind::Mismatch { path: "/COUNT".to_owned(), message }.into());
@@ -81,7 +81,7 @@ impl Summaries {
         self.count == 0
     }
 
-    /// Returns a member of the summary for all files, such as their times, as one strided array.
+    /// Returns a member of the summary, such as a time, as one strided array with an element per file.
     ///
     /// # Errors
     ///
@@ -90,12 +90,12 @@ impl Summaries {
         self.file.get(&path(name))
     }
 
-    /// Reads the values of a parameter in all records.
+    /// Reads the value of a parameter from every record.
     ///
     /// # Errors
     ///
-    /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if this is not an integer, or
-    /// if a value is above 2^63-1.
+    /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the name does not belong to
+    /// an integer, or if a value is above 2^63-1.
     pub fn param(&self, name: &str) -> Result<Vec<i64>, Error> {
         let path = path(name);
         let array = self.file.get(&path)?;

@@ -13,7 +13,7 @@ use crate::layout::{Declaration, Layout, Order, ParamId};
 use crate::place::{Location, Resolver, Row, Rules, Values};
 use crate::signature::Signature;
 
-/// Maximum number of different sets of values for which addresses are kept.
+/// Maximum number of sets of values whose addresses are cached.
 const MAX_KEPT: usize = 64;
 
 /// Addresses for each set of parameter values.
@@ -39,7 +39,7 @@ pub struct Template {
     params: Arc<[ParamId]>,
     is_native: bool,
     order: Option<Order>,
-    /// The addresses for recently used values.
+    /// The cached addresses, up to `MAX_KEPT`.
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -101,7 +101,7 @@ impl Template {
         self.params.iter().map(|&id| self.layout.param_name(id))
     }
 
-    /// Returns the layout of a file of summaries: `COUNT : i8  summary = {..}[COUNT]`.
+    /// Returns the text of the layout that a file of summaries has: `COUNT : i8  summary = {..}[COUNT]`.
     pub fn summary_layout(&self) -> String {
         let order = self.layout.order().map_or_else(String::new, |order| format!("{order}\n"));
         let body = match self.layout.summary() {
@@ -111,7 +111,7 @@ impl Template {
         format!("{order}COUNT : i8\nsummary = {body}[COUNT]\n")
     }
 
-    /// Returns the location of an array, member or parameter in a file with these parameter values.
+    /// Returns the location of an array, member or parameter in a file whose parameters have these values.
     ///
     /// # Errors
     ///
@@ -133,7 +133,8 @@ impl Template {
         self.file_for(values).locate(path)
     }
 
-    /// Returns the end of the data in a file with these parameter values, which are in order of declaration.
+    /// Returns the offset of the end of the data in a file whose parameters have these values, in order of
+    /// declaration.
     pub(super) fn data_end(&self, values: &[i64]) -> u64 {
         let file = self.file_for(values);
         let end = |row: &Row| {
@@ -144,7 +145,7 @@ impl Template {
         file.table().rows().iter().filter_map(end).max().unwrap_or(start)
     }
 
-    /// Returns the addresses for these values, which are in order of declaration.
+    /// Returns an unopened file with the addresses for these values, in order of declaration.
     fn file_for(&self, values: &[i64]) -> Arc<File> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = kept().get(values) {
@@ -181,8 +182,8 @@ impl fmt::Debug for Template {
     }
 }
 
-/// The bytes of an unopened file: zeros up to the maximum address. The addresses of a template do not depend on
-/// them.
+/// Stands in for the bytes of an unopened file: zeros up to the maximum address. The addresses of a template do
+/// not depend on these bytes.
 struct Unopened;
 
 impl ReadAt for Unopened {
