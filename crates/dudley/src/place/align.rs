@@ -1,4 +1,5 @@
-//! Alignments of types. Members that happen to be empty count as well, so alignments do not depend on values.
+//! The alignments of types. Empty members count as well, so alignments do not depend on the values of
+//! parameters.
 
 use super::rules::ComplexAlign;
 use crate::layout::{
@@ -12,7 +13,7 @@ pub(crate) const COUNT_LEN: u64 = 8;
 pub(crate) struct Alignments<'a> {
     layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],
-    /// The alignments of structs by number, or 0 if not computed yet.
+    /// The alignments of structs by type number, or 0 if not computed yet.
     types: Vec<u64>,
 }
 
@@ -48,8 +49,7 @@ impl<'a> Alignments<'a> {
         }
     }
 
-    /// Computes and remembers the alignment of a struct. The recursion is limited because the nesting of types
-    /// is.
+    /// Computes and caches the alignment of a struct. The recursion is bounded by the maximum nesting of types.
     #[cold]
     fn find(&mut self, id: TypeId) -> u64 {
         let align = match self.layout.struct_type(id).align {

@@ -9,7 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 use crate::source::Span;
 
-/// The greatest alignment of a primitive type in bytes. Fewer bytes than this after the last item may be padding.
+/// The largest alignment of a primitive type in bytes. If fewer bytes than this follow the last item, they may
+/// be padding.
 pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
@@ -57,8 +58,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         found
     }
 
-    /// Reports the bytes between the last item and the end of the data. Returns `None` if they may be padding,
-    /// or if an address or size is unknown.
+    /// Reports unused bytes between the last item and the end of the data. Returns `None` if they may be
+    /// padding, or if an address or size is unknown.
     pub(crate) fn unexplained_tail(&self, table: &AddressTable<L>, end: u64) -> Option<Diagnostic> {
         let (mut last, mut last_end) = (None, self.inputs.start);
         for row in table.rows() {
@@ -114,7 +115,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
-    /// Reports overlaps and holes, in order of address.
+    /// Reports overlapping items, and unused bytes before explicit addresses, in order of address.
     fn neighbours(
         &self,
         table: &AddressTable<L>,
@@ -124,7 +125,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // Any hole may contain items whose address or size is unknown.
+        // Report no holes if an address or size is unknown, because the item may be in the hole.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-//! Comparing two layouts, and checking that the second can read files of the first.
+//! Comparing two layouts, and checking that the second can read files written with the first.
 //!
-//! Addresses depend on the values of stored parameters. If none are given, both layouts are resolved for
-//! several sets of values, in which parameters with the same path have the same value. Only in contrived
-//! layouts do addresses differ that agree for all of these sets.
+//! Addresses depend on the values of stored parameters. If no values are given, both layouts are resolved for
+//! several sets of values, in which parameters with the same path have the same value. If an address is the
+//! same for all of these sets, it can differ for other values only in contrived layouts.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -20,29 +20,30 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, Scope, Subject, Summary};
 use crate::options::Limits;
 
-/// The number of struct members that are compared: nested types may have far too many.
+/// Maximum number of struct members to compare, because nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 17;
 
-/// The number of bytes of paths, types and shapes that are compared, in addition to 16 times the length of the
-/// layout text. Each path and type may be as long as the text.
+/// Maximum length in bytes of all compared paths, types and shapes, in addition to 16 times the length of the
+/// layout text. A single path or type may be as long as the text.
 const MAX_BYTES: usize = 1 << 24;
 
-/// The number of fields visited for one set of values, in addition to four times the number that the layout
-/// declares.
+/// Maximum number of fields to visit for one set of values, in addition to four times the number of declared
+/// fields.
 const STEPS: u32 = 1 << 18;
 
-/// Once this many rows have been compared, only the first three sets of values are used.
+/// If more rows than this have been compared, only the first three sets of values are used.
 const ENOUGH_ROWS: usize = 1 << 18;
 
 /// How an array or stored parameter changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// Only the second layout has it.
+    /// The item exists only in the second layout.
     Added,
-    /// Only the first layout has it.
+    /// The item exists only in the first layout.
     Removed,
-    /// The type or filter differs. Contains the old and new type as in an address table, with the filter.
+    /// The type or filter differs. Contains the old and new type with their filters, written as in an address
+    /// table.
     Retyped(String, String),
     /// The shape differs. Contains the old and new shape.
     Reshaped(Vec<u64>, Vec<u64>),
@@ -57,14 +58,14 @@ pub enum ChangeKind {
 pub struct Change {
     /// The path of the array, stored parameter or member.
     pub path: String,
-    /// How it changed.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// The parameter values for which the layouts differ in this way, sorted by name; empty if the difference
-    /// does not depend on values.
+    /// The parameter values for which the change was found, sorted by name. Empty unless a shape or address
+    /// changed.
     pub values: Vec<(String, i64)>,
 }
 
-/// The differences of two layouts.
+/// The differences between two layouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     changes: Vec<Change>,
@@ -77,23 +78,24 @@ impl Comparison {
         &self.changes
     }
 
-    /// Returns `true` if the second layout can read files of the first, that is, if everything present in both
-    /// is unchanged. Additions do not exist in such files. Returns `false` if the comparison [is
+    /// Returns `true` if the second layout can read files written with the first, that is, if all items present
+    /// in both are unchanged. Added items do not exist in such files. Returns `false` if the comparison [is
     /// incomplete](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
         !self.is_partial && !self.breaks_files()
     }
 
-    /// Returns `true` if anything that is present in both layouts has changed.
+    /// Returns `true` if any item present in both layouts has changed.
     pub fn breaks_files(&self) -> bool {
         let harmless =
             |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
         !self.changes.iter().all(harmless)
     }
 
-    /// Returns `true` if the comparison is incomplete, because a layout has more than 131,072 struct members,
-    /// paths and types longer than 16 MiB plus 16 times its text, or addresses that take too long to compute.
-    /// Additions and removals may then be missing.
+    /// Returns `true` if the comparison is incomplete, which happens if a layout has more than 131,072 struct
+    /// members, if its paths, types and shapes together exceed 16 MiB plus 16 times the length of its text, or
+    /// if its addresses take too long to compute. Changes may then be missing, in particular additions and
+    /// removals.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
@@ -149,8 +151,9 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     diff_in(before, after, values, Order::Little)
 }
 
-/// Returns the first item that the layout given for a file describes differently from the file's own layout, or
-/// that only the given layout has. `order` is the byte order of the file, for layouts that state none.
+/// Returns the first contradiction between the layout given for a file and the file's own layout: an item that
+/// they describe differently, or that exists only in the given layout. `order` is the byte order of the file,
+/// used for layouts that state none.
 ///
 /// # Errors
 ///
@@ -193,7 +196,7 @@ fn diff_in(
                 (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
-                // Computing other values would take just as long, so mark the result as incomplete.
+                // Other values would take just as long, so stop and mark the result as incomplete.
                 is_partial |= error.code() == Some(Code::BeyondLimit);
                 failed.get_or_insert(error);
                 continue;
@@ -206,7 +209,7 @@ fn diff_in(
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
         for (path, kind) in compare(&old, &new, is_whole) {
-            // With a single set of values, every path is new.
+            // With several sets of values, report only the first change of each path.
             if samples.len() == 1 || known.insert(path.clone()) {
                 let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
                 let values = if matters { shown.clone() } else { Vec::new() };
@@ -221,20 +224,22 @@ fn diff_in(
     Ok(Comparison { changes, is_partial })
 }
 
-/// Returns the sets of values to compare: 8, or 1 if no parameter is stored.
+/// Returns the sets of values to compare: eight sets, or a single one if no parameter is stored.
 fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
     let is_stored = |layout: &Layout| layout.params().any(|id| layout.param(id).value.is_stored());
     let count = if layouts.into_iter().any(is_stored) { 8 } else { 1 };
     (0..count).map(|sample| sampled(layouts, sample)).collect()
 }
 
-/// Returns values for the stored parameters of the layouts: all 1, all 0, then values from 2 to 98.
+/// Returns values for the stored parameters of the layouts. The values of sample 0 are all 1, and those of
+/// sample 1 are all 0. Later samples have values from 2 to 98.
 fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     let mut values = Values::new();
     for layout in layouts {
         for id in layout.params() {
             let param = layout.param(id);
-            // The summary's struct type repeats parameters of the root.
+            // The parameters of the summary belong to the root, and are repeated in the struct type of the
+            // summary.
             let is_repeated = |summary: Summary| param.scope == Scope::Struct(summary.struct_type);
             if !param.value.is_stored() || layout.summary().is_some_and(is_repeated) {
                 continue;
@@ -258,31 +263,32 @@ fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     values
 }
 
-/// A row of an address table or a member, in the form that is compared.
+/// A row of an address table, or a member, as compared with its counterpart.
 struct Seen {
     path: String,
     address: Option<u64>,
     shape: Vec<u64>,
     dtype: String,
     filter: Option<String>,
-    /// If the address depends on the stream: a hash of everything since the last known address.
+    /// A hash of all rows and members since the last known address. It replaces an address that depends on the
+    /// stream.
     since: u64,
 }
 
 impl Seen {
-    /// Returns the number of bytes in the path, the type and the shape.
+    /// Returns the total length of the path, type and shape in bytes.
     fn len(&self) -> usize {
         self.path.len() + self.dtype.len() + 8 * self.shape.len()
     }
 }
 
-/// Collector of rows and members in the form that is compared.
+/// Collects the rows and members to compare.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<&'a Layout>,
     rows: Vec<Seen>,
-    /// Hashes everything since the last known address.
+    /// The hash of all rows and members since the last known address.
     since: DefaultHasher,
-    /// The index of the last row in `rows`; its members follow it.
+    /// The index in `rows` of the current row, which is followed by its members.
     last: usize,
 }
 
@@ -314,7 +320,7 @@ impl Seeing<'_, '_> {
         self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
     }
 
-    /// Stores the hash in the last row and its members.
+    /// Stores the hash in the current row and its members.
     fn end_row(&mut self) {
         let since = self.since.finish();
         self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
@@ -322,7 +328,7 @@ impl Seeing<'_, '_> {
     }
 }
 
-/// Returns the rows of a layout, and whether they are complete.
+/// Returns the rows and members of a layout, and `true` if none are missing.
 fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
@@ -362,8 +368,8 @@ fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bo
     Ok((seen.rows, is_walked && bytes <= max_bytes))
 }
 
-/// Returns the differences between rows. If the rows are incomplete, additions and removals are left out,
-/// because the missing row may exist beyond the limit.
+/// Returns the differences between rows. If the rows are incomplete, additions and removals are omitted,
+/// because the counterpart may exist beyond the limit.
 fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKind)> {
     let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
     let described = |row: &Seen| match &row.filter {

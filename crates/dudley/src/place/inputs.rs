@@ -1,4 +1,4 @@
-//! The inputs of resolving: the rules, and the file if there is one.
+//! The inputs for resolving addresses: the rules and, if there is one, the file.
 
 use binio::ReadAt;
 
@@ -10,14 +10,14 @@ use crate::signature::Signature;
 #[derive(Clone)]
 pub(crate) struct Inputs<'a> {
     pub(crate) rules: Rules,
-    /// The file that contains the values of stored parameters, compressed lengths and everything else that
-    /// determines sizes.
+    /// The file, which contains the values of stored parameters and the lengths of compressed arrays.
     pub(crate) stream: Option<&'a dyn ReadAt>,
     /// The byte order stated by the file's signature.
     signed_order: Option<Order>,
-    /// The address at which data begins.
+    /// The address at which the data begins.
     pub(crate) start: u64,
-    /// The address at which data ends: the address of the appended layout, or the length of the file.
+    /// The address at which the data ends, which is the address of the appended layout or the length of the
+    /// file.
     pub(crate) end: u64,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Returns the same inputs with another view of the same bytes.
+    /// Returns the same inputs with another source of the same bytes.
     #[cfg(feature = "read")]
     pub(crate) fn with_stream<'b>(&self, stream: &'b dyn ReadAt) -> Inputs<'b> {
         Inputs { stream: Some(stream), rules: self.rules.clone(), ..*self }
@@ -63,7 +63,7 @@ impl<'a> Inputs<'a> {
         stated.unwrap_or_else(Order::native)
     }
 
-    /// Returns the address of the origin, and the initial cursor relative to it.
+    /// Returns the address of the origin, and the initial cursor relative to the origin.
     pub(crate) fn begin(&self) -> (u64, u64) {
         match self.rules.origin {
             Origin::Signature => (0, self.start),

@@ -1,4 +1,4 @@
-//! Looking into the data of an item: members, instances, and their members.
+//! Accessing parts of the data of an item: instances and members, at any depth.
 
 use binio::array;
 
@@ -19,17 +19,18 @@ use crate::layout::{
     TypeId,
 };
 
-/// An array, a member or an instance, with the values that its shapes need. It is independent of the structs
-/// that enclose it.
+/// An array, a member or an instance. It includes the parameter values that its shapes depend on, so it can be
+/// used without the enclosing structs.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     item: ItemId,
-    /// The steps from the item to this part, for values given by path.
+    /// The steps from the item to this part. They make up the path under which a value may be given.
     trail: Vec<Step>,
     base: Closed,
-    /// The enclosing arrays of instances: the length of each, and the distance in bytes between its instances.
+    /// The enclosing arrays of instances. For each, the length and the distance in bytes between instances.
     outer: Vec<(u64, u64)>,
-    /// The dimensions without those of enclosing instances, or `None` if they depend on unknown values.
+    /// The dimensions, without those of enclosing arrays of instances, or `None` if they depend on unknown
+    /// values.
     shape: Option<Vec<u64>>,
     /// The address of the first element in the first instance.
     address: Option<u64>,
@@ -45,10 +46,10 @@ enum Closed {
     Struct(TypeId, Box<[Number]>),
 }
 
-/// The reason why an array has no strides.
+/// The reason why an array cannot be described by strides.
 pub(crate) type Reason = &'static str;
 
-/// Access to the data of items, for given values of the parameters of dicts.
+/// Accesses parts of the data of items, for known values of the parameters of dicts.
 pub(crate) struct Inner<'r> {
     pub(crate) measure: Measure<'r>,
     order: Order,
@@ -68,7 +69,7 @@ impl Stored {
         self.address
     }
 
-    /// Returns the dimensions without those of enclosing instances.
+    /// Returns the dimensions, without those of enclosing arrays of instances.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         self.shape.as_deref()
     }
@@ -115,13 +116,13 @@ impl Stored {
         }
     }
 
-    /// Returns a copy that counts as not compressed.
+    /// Returns a copy that is treated as uncompressed.
     pub(crate) fn without_filter(&self) -> Self {
         Self { is_compressed: false, ..self.clone() }
     }
 
-    /// Returns the member that represents the whole struct: the only member, if its name is empty. Parameters
-    /// that are stored before it count its elements.
+    /// Returns the member that stands for the whole struct, which is the only member if its name is empty.
+    /// Stored parameters may precede it, such as the length of counted text.
     pub(crate) fn only_member(&self, layout: &Layout) -> Option<Inside> {
         let fields = layout.fields(self.struct_type()?);
         let mut members = fields.iter().filter_map(|&field| match field {
@@ -132,7 +133,7 @@ impl Stored {
         members.next().is_none().then_some(Inside::Field(Field::Member(only)))
     }
 
-    /// Returns the instance at an address.
+    /// Returns a single instance of this struct at the given address.
     pub(crate) fn instance_at(&self, address: Option<u64>) -> Self {
         Self { outer: Vec::new(), shape: Some(Vec::new()), address, ..self.clone() }
     }
@@ -153,7 +154,7 @@ impl<'r> Inner<'r> {
         dtype(self.measure.layout, datatype)
     }
 
-    /// Finds the instance that contains an address, and returns its index and the instance.
+    /// Returns the index of the instance that contains an address, and the instance itself.
     pub(crate) fn instance_with(
         &mut self,
         stored: &Stored,
@@ -190,8 +191,8 @@ impl<'r> Inner<'r> {
         self.measure.layout
     }
 
-    /// Follows the steps `inside` into the data of a row, as if the row were at `address`. `path` is used in
-    /// messages.
+    /// Follows the steps `inside` into the data of a row, assuming that the row is at `address`. `path` is used
+    /// in messages.
     pub(crate) fn follow(
         &mut self,
         entry: &Entry<'_>,
@@ -218,7 +219,7 @@ impl<'r> Inner<'r> {
         Ok(stored)
     }
 
-    /// Returns the contents of a row, as if the row were at `address`.
+    /// Returns the data of a row, assuming that the row is at `address`.
     pub(crate) fn of_row_at(&mut self, entry: &Entry<'_>, address: Option<u64>) -> Result<Stored> {
         let (layout, order) = (self.measure.layout, self.order);
         match entry.row().subject() {
@@ -271,7 +272,7 @@ impl<'r> Inner<'r> {
         let size = self.measure.fields(*id, frame, address, Some(visit))?;
         self.measure.scope.leave(frame);
         for part in &mut parts {
-            // The enclosing instances are alike, so they apply to each field as well.
+            // The enclosing arrays have instances of equal size, so they apply to each field as well.
             part.stored.outer.clone_from(&instance.outer);
         }
         Ok((parts, size))
@@ -316,7 +317,7 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Returns the fields of one instance, or of all instances if they are alike.
+    /// Returns the fields of a single instance, or of all instances at once if they cannot differ in size.
     pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
         let mut of_all = stored.clone();
         if !stored.is_ragged(self.measure.layout) {
@@ -406,7 +407,8 @@ impl<'r> Inner<'r> {
         Ok(written.map_err(binio::Error::from)?)
     }
 
-    /// Steps into the only member that represents its struct, repeatedly. Calls `visit` with each step.
+    /// While the value is a struct that its only member stands for, replaces it by this member. Calls `visit`
+    /// with each step.
     pub(crate) fn enter_only_members(
         &mut self,
         mut stored: Stored,
@@ -422,7 +424,7 @@ impl<'r> Inner<'r> {
         Ok(stored)
     }
 
-    /// Returns the location of all elements, or the reason why they have no strides.
+    /// Returns the location of all elements, or the reason why strides cannot describe them.
     pub(crate) fn location(
         &mut self,
         stored: &Stored,
@@ -494,7 +496,7 @@ fn stored(
     Ok(Stored { item, trail, base, outer, shape, address, filter, is_compressed })
 }
 
-/// Describes a stored parameter at an address, or returns `None` if the parameter is fixed.
+/// Describes a stored parameter at an address. Returns `None` if the parameter is fixed.
 fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) -> Option<Stored> {
     let ParamValue::Stored { integer, order: stated, .. } = value else { return None };
     let base = Closed::Primitive(integer, stated.unwrap_or(order));

@@ -1,4 +1,4 @@
-//! The location of an array, independent of the file.
+//! The location of an array, described without access to the file.
 
 use std::ops::Range;
 
@@ -30,8 +30,8 @@ pub struct Location {
 
 impl Location {
     /// Creates the location of an array with contiguous elements at an address. `outer` lists the enclosing
-    /// arrays of instances: the length of each, and the distance in bytes between its instances. `array_type`
-    /// is the element type and the dimensions without the length of strings.
+    /// arrays of instances, with the length of each and the distance in bytes between its instances.
+    /// `array_type` is the element type and the dimensions without the length of strings.
     pub(crate) fn new(
         address: u64,
         outer: &[(u64, u64)],

@@ -1,7 +1,7 @@
 //! The walk that computes the sizes and offsets of arrays and of the fields of struct instances.
 //!
-//! The walk computes numbers from the values in a file, or sums of products without any values. [`Facts`]
-//! abstracts over the two.
+//! With parameter values, sizes are numbers. Without any values, they are sums of products of parameters.
+//! [`Facts`] abstracts over the two.
 
 use std::collections::HashMap;
 
@@ -18,14 +18,16 @@ use crate::layout::{
     TypeId,
 };
 
-/// The number of struct fields that resolving may visit. Each byte of a stream allows `STEPS_PER_BYTE` more.
+/// Maximum number of struct fields that resolving may visit. Each byte of a stream allows `STEPS_PER_BYTE`
+/// more.
 const STEPS: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 16;
 
-/// The maximum number of remembered values of free names and sizes.
+/// Maximum total number of cached sizes and values of free names.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// Information that is not in the layout: how sizes are represented, and the values of stored parameters.
+/// Information that the layout does not contain: the representation of sizes, and the values of stored
+/// parameters.
 pub(crate) trait Facts<'r>: Sized {
     type Sizes: Sizes<Size = Self::Size, Factors = Self::Factors>;
     type Size: Clone + PartialEq;
@@ -35,13 +37,13 @@ pub(crate) trait Facts<'r>: Sized {
 
     fn sizes_mut(&mut self) -> &mut Self::Sizes;
 
-    /// Begins an item. `enter` and `leave` surround each step into its data.
+    /// Begins an item. `enter` and `leave` are called before and after each step into its data.
     fn begin(&mut self, _: ItemId) {}
     fn enter(&mut self, _: Step) {}
     fn leave(&mut self) {}
 
-    /// Returns the size of a non-empty array at an offset from the address `base`, for arrays whose size does
-    /// not follow from the layout and the values of parameters alone.
+    /// Returns the size of a non-empty array at an offset from the address `base`. It is called only if the
+    /// size does not follow from the layout and the known values of parameters.
     fn stored_size(
         _: &mut Measure<'r, Self>,
         _: Element<Self::Factors>,
@@ -51,7 +53,7 @@ pub(crate) trait Facts<'r>: Sized {
         Ok(None)
     }
 
-    /// Sets the value of a parameter that is stored at an offset from the address `base`.
+    /// Determines and sets the value of a parameter stored at an offset from the address `base`.
     fn read_param(
         _: &mut Measure<'r, Self>,
         _: ParamId,
@@ -65,7 +67,7 @@ pub(crate) trait Facts<'r>: Sized {
 /// A type, and the values of its free names.
 type WithValues = (TypeId, Box<[Number]>);
 
-/// The state of measuring arrays and instances.
+/// Measures the sizes and offsets of arrays and instances.
 pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     pub(crate) layout: &'r Layout,
     pub(crate) scope: Scope,
@@ -76,9 +78,10 @@ pub(crate) struct Measure<'r, F: Facts<'r> = Stream<'r>> {
     sizes: Vec<Option<F::Size>>,
     /// The sizes of types with free names, by type and values.
     sizes_by_values: HashMap<WithValues, Option<F::Size>>,
-    /// The number of values and sizes in `sizes_by_values`.
+    /// The total number of values and sizes in `sizes_by_values`.
     remembered: usize,
-    /// Incremented whenever a value depends on the position of the array or instance being measured.
+    /// A counter that is incremented whenever a value depends on the address or path of the array or instance
+    /// being measured.
     pub(crate) asked: u64,
     pub(crate) steps: u64,
     max_steps: u64,
@@ -95,13 +98,13 @@ pub(crate) enum Step {
 /// A field of an instance, with its offset and size.
 pub(crate) struct Visited<S = u64, F = ()> {
     pub(crate) field: Field,
-    /// The offset from the start of the instance, and the size.
+    /// The offset from the start of the instance, and the size of the field.
     pub(crate) placed: Placed<S>,
     /// The element of a member; `None` for a parameter.
     pub(crate) element: Option<Element<F>>,
 }
 
-/// A function that is called with each field of an instance.
+/// A callback for each field of an instance.
 pub(crate) type Visit<'v, 'r, F> = dyn FnMut(
         &mut Measure<'r, F>,
         Visited<<F as Facts<'r>>::Size, <F as Facts<'r>>::Factors>,
@@ -109,7 +112,8 @@ pub(crate) type Visit<'v, 'r, F> = dyn FnMut(
     + 'v;
 
 impl<'r> Measure<'r> {
-    /// Creates a measure for resolving. It allows few steps, so that hostile layouts are rejected quickly.
+    /// Creates a measure for resolving addresses. It limits the number of steps, so that hostile layouts are
+    /// rejected quickly.
     pub(crate) fn new(layout: &'r Layout, inputs: &'r Inputs<'r>, scope: Scope) -> Self {
         let read = inputs.stream.map_or(0, |stream| stream.len().saturating_mul(STEPS_PER_BYTE));
         let steps = STEPS.saturating_add(read).min(inputs.rules.limits.max_steps.into());
@@ -125,7 +129,7 @@ impl<'r> Measure<'r> {
 }
 
 impl<'r, F: Facts<'r>> Measure<'r, F> {
-    /// Creates a measure for sizes of any representation, which uses the rules but no given values and no
+    /// Creates a measure for any representation of sizes. It uses the rules, but neither supplied values nor a
     /// stream.
     pub(crate) fn without_values(
         layout: &'r Layout,
@@ -171,8 +175,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 
-    /// Returns the offset and size of an item or a parameter of a dict that follows `cursor`, or `None` if
-    /// nothing is stored for it. The offset and `cursor` count from `base`.
+    /// Returns the offset and size of an item, or of a parameter of a dict, that follows `cursor`. Returns
+    /// `None` if nothing is stored for it. The offset and `cursor` count from `base`.
     #[inline]
     pub(crate) fn declare(
         &mut self,
@@ -206,7 +210,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(placed)
     }
 
-    /// Returns the element of an array in a struct. The values of the struct's free names begin at `frame`.
+    /// Returns the element of an array that is a member of a struct. The values of the struct's free names
+    /// begin at `frame`.
     pub(crate) fn element(&mut self, data: &'r Data, frame: Frame) -> Result<Element<F::Factors>> {
         self.scope.element_in(self.facts.sizes(), self.layout, data, frame, |_| ())
     }
@@ -264,7 +269,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         align: u64,
     ) -> Result<Placed<F::Size>> {
         let sizes = self.facts.sizes_mut();
-        // Placing an array requires only knowing whether it is empty, so count one byte per element.
+        // The offset depends only on whether the array is empty, so assume one byte per element.
         let one = F::Sizes::constant(1);
         let there = match element.count {
             Some(count) => sizes.times(count, &element.factors, &one)?,
@@ -296,7 +301,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.facts.sizes_mut().times(count, &element.factors, &size).map(Some)
     }
 
-    /// Returns the size of an instance of a type whose size does not depend on the contents of the instance.
+    /// Returns the size of an instance. The size must not depend on the contents of the instance.
     #[inline]
     pub(crate) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<F::Size> {
         match &self.sizes[id.index()] {
@@ -316,8 +321,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         Ok(self.size_by_values(id, frame, None)?.unwrap_or_else(none))
     }
 
-    /// Returns the size of an instance of a type whose size may depend on the contents of the instance.
-    /// Remembering the size pays off only for nested structs.
+    /// Returns the size of an instance, which may depend on the contents of the instance. Caching the size pays
+    /// off only for nested structs.
     pub(crate) fn instance_size(
         &mut self,
         id: TypeId,
@@ -330,7 +335,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
         self.fields(id, frame, address, None)
     }
 
-    /// Returns the size of an instance, and remembers it unless it depends on the position of the instance.
+    /// Returns the size of an instance, and caches it unless it depends on the address or path of the instance.
     fn size_by_values(
         &mut self,
         id: TypeId,
@@ -356,8 +361,8 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
     }
 
     /// Walks the fields of an instance, and returns its size with tail padding. The values of its free names
-    /// begin at `frame`. `base` is the address of the instance, which is needed only to read the stream.
-    /// `visit` is called with each field.
+    /// begin at `frame`. `base` is the address of the instance, needed only to read the stream. `visit` is
+    /// called with each field.
     pub(crate) fn fields(
         &mut self,
         id: TypeId,
@@ -389,7 +394,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
             let next = placed.end(self.facts.sizes_mut())?;
             let is_placed = matches!(placement, Some(Placement::Address(_)));
             end = match (end, &next) {
-                // The field follows the highest end so far, so its own end is the highest.
+                // The field begins at or after the highest end so far, so its own end is the new highest.
                 (end @ Some(_), Some(_)) if !is_placed && end == cursor => next.clone(),
                 (Some(end), Some(next)) => Some(self.facts.sizes_mut().max(end, next.clone())?),
                 _ => None,

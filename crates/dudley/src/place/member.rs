@@ -11,26 +11,26 @@ use super::table::{AddressTable, Row, dtype};
 use crate::error::Error;
 use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
 
-/// A member or stored parameter of a struct, in all instances or in one of them.
+/// A member or stored parameter of a struct, in a single instance or in all instances of an array.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct MemberRow<'a> {
-    /// The path: `/item.member`, or `/item[2].member` in an array of instances that differ in size.
+    /// The path: `/item.member`, or `/item[2].member` if the instances may differ in size.
     pub path: String,
     /// The address in the first instance, in bytes from the start of the stream, or `None` if it depends on the
     /// stream.
     pub address: Option<u64>,
-    /// The dimensions of the instances, then those of the member.
+    /// The dimensions of the enclosing arrays of instances, followed by those of the member.
     pub shape: Vec<u64>,
-    /// The distance in bytes between instances, for each of the dimensions of the instances.
+    /// The distance in bytes between instances, for each dimension of the enclosing arrays.
     pub strides: Vec<u64>,
     /// The type of the elements, with the byte order.
     pub datatype: Datatype,
-    /// The size in one instance in bytes, or `None` if it depends on the stream.
+    /// The size of the member in one instance in bytes, or `None` if it depends on the stream.
     pub nbytes: Option<u64>,
     pub(crate) layout: &'a Layout,
     pub(crate) element: Option<Element>,
-    /// The number of leading dimensions that belong to the item rather than to a struct inside it.
+    /// The number of leading dimensions that belong to the item rather than to a nested struct.
     #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "used only for JSON"))]
     pub(crate) outer: usize,
 }
@@ -57,9 +57,9 @@ struct Around {
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Calls `visit` with each of `rows`, and after each row with the members of its struct and with their
-    /// members, until `visit` breaks. Members are not collected, because there may be too many: each type with
-    /// two members of another type doubles the number.
+    /// Calls `visit` with each of `rows`, followed by the members of its struct and their own members, until
+    /// `visit` returns `Break`. Members are not collected, because there may be too many: their number doubles
+    /// with each type that has two members of another struct type.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -169,7 +169,8 @@ fn of_array<'a>(
     Ok(())
 }
 
-/// Walks the members of one instance, or of several that are alike.
+/// Walks the members of one instance, or of several instances that do not differ in size. Returns the size of
+/// one instance.
 fn of_instance<'a>(
     measure: &mut Measure<'a>,
     element: &Element,
@@ -203,8 +204,8 @@ fn of_field<'a>(
     }
 }
 
-/// Calls `sink` with a field, and returns the element and dimensions of a member. Separate from the recursive
-/// functions, to keep their stack frames small.
+/// Calls `sink` with a field. Returns its element and dimensions if it is a member. This is a separate function
+/// to keep the stack frames of the recursive functions small.
 fn visit_field<'a>(
     measure: &mut Measure<'a>,
     visited: &Visited,

@@ -1,13 +1,13 @@
 //! Computing the addresses of everything that a layout stores.
 //!
 //! A *cursor* moves through the declarations in the order of the text, through all dicts and lists. It starts
-//! at 0, or at 16 in a native file, after the signature. The address of each array and stored parameter depends
-//! on its placement:
+//! at 0, or at 16 in a native file, after the signature. The placement of each array or stored parameter
+//! determines its address:
 //!
 //! | placement | address |
 //! |---|---|
 //! | `@A` | A, counted from the start of the stream or, in a struct, from the start of the instance |
-//! | any other, if the item is empty | the cursor |
+//! | any other, for an empty item | the cursor |
 //! | `%a` with a above 0 | the next multiple of a |
 //! | none, or `%0` | the next multiple of the type's alignment |
 //!
@@ -15,20 +15,20 @@
 //! array, or a struct whose shapes use its own stored parameters), the cursor is unknown until the next `@A`,
 //! unless a stream is given.
 //!
-//! The size of a struct depends on the values of its free names, which are often the same for many uses. It is
-//! computed once for each type and set of values, without listing members.
-//! [`max_steps`](crate::Limits::max_steps) limits the work that a hostile layout can cause.
+//! The size of a struct depends on the values of its free names, which are often the same in many places. The
+//! size is computed only once for each type and set of values. [`max_steps`](crate::Limits::max_steps) limits
+//! the work that a hostile layout can cause.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `rules`, `values`, `inputs` | the rules, the values that a caller supplies, and the properties of a file |
-//! | `sizes` | the table above, for numbers and for sums of products |
+//! | `sizes` | the table above, for sizes that are numbers or sums of products |
 //! | `scope` | the values of names, and the element and dimensions of an array |
 //! | `align` | the alignments of types |
 //! | `measure` | the walk that computes offsets and sizes of items and struct fields |
 //! | `stream`, `integer` | parameter values, read from a file or supplied by the caller |
 //! | `pass`, `resolver`, `table` | the pass over all declarations, and the resulting addresses |
-//! | `member`, `inside` | walking the members of structs; looking into the data of an item |
+//! | `member`, `inside` | walking the members of structs; accessing parts of the data of an item |
 //! | `location`, `strided` | the positions of array elements, for [`binio::array`] |
 //! | `diagnose`, `diff` | reporting irregular addresses; comparing two layouts |
 

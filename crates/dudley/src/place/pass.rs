@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, Subject};
 
-/// The cursor on its way through the declarations, and the rows collected so far.
+/// The state of the pass: the cursor, and the rows collected so far.
 pub(crate) struct Pass<'r> {
     measure: Measure<'r>,
     layout: &'r Layout,
@@ -40,7 +40,7 @@ impl<'r> Pass<'r> {
                 let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
                     continue;
                 };
-                // Several parameters may have this path, if redeclaration is allowed.
+                // Several parameters may have this path if redeclaration is allowed.
                 for id in layout.params() {
                     let Param { name, scope: owner, value } = *layout.param(id);
                     if (name, owner) == (named.name, named.scope) && value.is_stored() {
@@ -54,8 +54,8 @@ impl<'r> Pass<'r> {
         Self { measure, layout, inputs, base, cursor: Some(start), rows: Vec::new() }
     }
 
-    /// Returns the range of declarations that determine the address of an item; the last one declares the item
-    /// itself.
+    /// Returns the range of declarations that determine the address of an item. The last of them declares the
+    /// item itself.
     pub(crate) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
         self.layout.data_of(item)?;
         let declarations = self.layout.declarations();
@@ -106,7 +106,7 @@ impl<'r> Pass<'r> {
         self.measure.scope.params[..numbers.len()].copy_from_slice(numbers);
     }
 
-    /// Continues after known rows, the last of which ends at the address `end`.
+    /// Continues after rows that are already known. The last of them ends at the address `end`.
     #[cfg(feature = "write")]
     pub(crate) fn continue_after(&mut self, rows: &[Row], end: Option<u64>) {
         self.rows = rows.to_vec();
@@ -121,8 +121,9 @@ impl<'r> Pass<'r> {
 
 #[cfg(feature = "write")]
 impl Inputs<'_> {
-    /// Returns the addresses for these rules and the values of the first parameters. The addresses of the first
-    /// declarations are already known: their rows, their number, and the address where the last of them ends.
+    /// Returns the addresses for these rules. `numbers` contains the values of the first parameters. The tuple
+    /// describes the declarations whose addresses are already known: their rows, their number, and the address
+    /// at which the last of them ends.
     pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
         &self,
         layout: L,
@@ -139,7 +140,7 @@ impl Inputs<'_> {
     }
 }
 
-/// The pass, one row at a time.
+/// A pass that advances one row at a time.
 #[cfg(feature = "read")]
 pub(crate) struct Steps<'r> {
     pass: Pass<'r>,
@@ -162,7 +163,7 @@ impl<'r> Steps<'r> {
         self.step()
     }
 
-    /// Returns the next row, or `None` at the end.
+    /// Returns the next row, or `None` after the last declaration.
     pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
         self.pass.rows.clear();
         self.before = (self.next, self.pass.cursor);
@@ -178,7 +179,7 @@ impl<'r> Steps<'r> {
         None
     }
 
-    /// Returns the address where the last row ends, if it is known.
+    /// Returns the address at which the last row ends, or `None` if it is not known.
     pub(crate) fn end(&self) -> Option<u64> {
         self.pass.cursor.map(|cursor| cursor + self.pass.base)
     }

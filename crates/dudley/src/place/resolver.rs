@@ -1,4 +1,4 @@
-//! Resolving the addresses of a layout, for given parameter values or for a stream.
+//! Computing the addresses of a layout, for given parameter values or for a stream.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::layout::{ItemId, Layout, Order};
 use crate::signature::Signature;
 
-/// Resolver of the addresses of a layout, for given parameter values or for a stream.
+/// Computes the addresses of a layout, for given parameter values or for a stream.
 ///
 /// ```
 /// use dudley::{Layout, Resolver, Rules, Values};
@@ -49,7 +49,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         self.inputs.without_stream()
     }
 
-    /// Sets the stream to the data of a native file without its appended layout.
+    /// Sets the stream to the bytes of a native file up to its appended layout.
     #[cfg(feature = "write")]
     pub(crate) fn native_stream(self, data: &'a dyn ReadAt, order: Order) -> Self {
         self.with(|inputs| inputs.set_stream(data, Some(order), Signature::LEN, data.len()))
@@ -67,8 +67,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         self.with(|inputs| inputs.rules = rules)
     }
 
-    /// Sets the stream from which the values of stored parameters and other sizes are read. If the stream
-    /// begins with the signature of a native file, data begins after the signature.
+    /// Sets the stream from which the values of stored parameters and the lengths of compressed arrays are
+    /// read. If the stream begins with the signature of a native file, data begins after the signature.
     ///
     /// # Errors
     ///
@@ -81,8 +81,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         Ok(self.with(|inputs| inputs.set_stream(stream, order, start, end)))
     }
 
-    /// Sets whether data begins after the signature of a native file. Ignored if a stream is set, because the
-    /// stream determines this.
+    /// Sets whether the data begins after the signature of a native file. Has no effect if a stream is set,
+    /// because the stream determines where the data begins.
     #[must_use]
     pub fn native(self, native: bool) -> Self {
         self.with(|inputs| inputs.set_native(native))
@@ -98,7 +98,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         &self.layout
     }
 
-    /// Returns the addresses of everything that is stored.
+    /// Returns the addresses of all stored items and parameters.
     ///
     /// ```
     /// use dudley::{Layout, Resolver, Rules, Values};
@@ -115,10 +115,10 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// # Errors
     ///
     /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if a size, address or value is too large,
-    /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) if the value for a dimension is below -1,
-    /// with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on a missing value, and
-    /// with [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) if the layout takes too many steps. With a
-    /// stream, also fails with [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) or
+    /// with [`ParamTooSmall`](crate::diagnostic::Code::ParamTooSmall) if the value of a dimension is below -1,
+    /// with [`ValueUnknown`](crate::diagnostic::Code::ValueUnknown) if a shape depends on a parameter without a
+    /// value, and with [`BeyondLimit`](crate::diagnostic::Code::BeyondLimit) if the layout takes too many
+    /// steps. With a stream, also fails with [`StreamTooShort`](crate::diagnostic::Code::StreamTooShort) or
     /// [`CompressedLength`](crate::diagnostic::Code::CompressedLength), or if the stream cannot be read.
     pub fn table(&self) -> Result<AddressTable<L>, Error> {
         match self.partial_table() {
@@ -127,8 +127,8 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// Returns the addresses up to the first that cannot be computed, and the error, such as a missing value or
-    /// a stream that ends too early.
+    /// Returns the addresses up to the first one that cannot be computed, together with the error, such as a
+    /// missing value or a stream that ends too early.
     ///
     /// ```
     /// use dudley::{Layout, Resolver};
@@ -147,9 +147,9 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         (pass.into_table(self.layout.clone()), error)
     }
 
-    /// Returns the address of one item, or `None` if the item is not data. Without a stream, this resolves only
-    /// the declarations from the last explicit address before the item. With a stream, the first call computes
-    /// all addresses, and later calls look them up.
+    /// Returns the address of one item, or `None` if the item is not data. Without a stream, this computes only
+    /// the addresses from the last explicit address up to the item. With a stream, the first call computes all
+    /// addresses, and later calls look them up.
     ///
     /// ```
     /// use dudley::{ItemId, Layout, Resolver};
@@ -178,9 +178,9 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
         }
     }
 
-    /// Returns the addresses that determine the address of an item, or `None` if the item is not data. The last
-    /// row is the item's own, and the table also describes its shape and type. Without a stream, the table
-    /// begins at the last explicit address before the item; with a stream, at the beginning.
+    /// Returns an address table that ends with the row of an item, or `None` if the item is not data. The table
+    /// contains only the rows that determine the address of the item. Without a stream, they begin at the last
+    /// explicit address up to the item; with a stream, at the first declaration.
     ///
     /// ```
     /// use dudley::layout::Found;

@@ -4,7 +4,7 @@ use super::values::Values;
 use crate::layout::Order;
 use crate::options::Limits;
 
-/// The alignment of the complex types except `c16`, whose alignment is always 8.
+/// The alignment of the complex types `c4` and `c8`. The alignment of `c16` is always 8.
 ///
 /// ```
 /// use dudley::place::ComplexAlign;
@@ -22,10 +22,10 @@ use crate::options::Limits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComplexAlign {
-    /// The size of the type, but at most 8, as for every other primitive: `c16` 8, `c8` 8, `c4` 4.
+    /// The size of the type, but at most 8: 8 for `c16` and `c8`, 4 for `c4`.
     #[default]
     Size,
-    /// The size of one part, as in C and numpy: `c8` 4, `c4` 2.
+    /// The size of the real or imaginary part, as in C and numpy: 4 for `c8`, 2 for `c4`.
     Part,
 }
 
@@ -38,7 +38,7 @@ pub enum Origin {
     #[default]
     Signature,
     /// The first byte after the signature, as in later versions of the language: data begins at address 0.
-    /// Address tables still contain positions in the file.
+    /// Address tables still contain offsets from the start of the file.
     Data,
 }
 
@@ -78,18 +78,18 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Creates the default rules, which are those of the document that defines the language.
+    /// Creates the default rules, which are the rules of the language specification.
     pub fn new() -> Self {
         Self::default()
     }
 
     binio::setters! {
-        /// Sets the values of stored parameters. When a file is read, its own values take precedence. These
-        /// values are used only for parameters that the file does not contain, because it ends before them or
-        /// because their addresses are unknown.
+        /// Sets the values of stored parameters. When a file is read, the values stored in it take precedence.
+        /// The values set here are used only for parameters that cannot be read, because the file ends before
+        /// them or because their addresses are unknown.
         values: Values;
-        /// Sets the byte order of types without a prefix, used if neither the layout nor the signature states
-        /// one. Default: the byte order of this machine.
+        /// Sets the byte order of types without a prefix, for files in which neither the layout nor the
+        /// signature states one. Default: the byte order of this machine.
         order: Order => Some(order);
         /// Sets how complex types are aligned.
         complex_align: ComplexAlign;
@@ -126,12 +126,13 @@ impl Rules {
         /// # Ok::<(), Box<dyn std::error::Error>>(())
         /// ```
         tail_padding: bool;
-        /// Sets the limits. [`max_steps`](Limits::max_steps) limits the work of resolving.
+        /// Sets the limits. [`max_steps`](Limits::max_steps) limits the work of computing addresses, and
+        /// [`max_diagnostics`](Limits::max_diagnostics) the number of diagnostics.
         limits: Limits;
     }
 
-    /// Returns `true` if a compiled layout has the same addresses, that is, if only the byte order and the
-    /// limits may differ from the default.
+    /// Returns `true` if the addresses in a compiled layout are valid for these rules, that is, if everything
+    /// except the byte order and the limits has its default value.
     #[cfg(feature = "read")]
     pub(crate) fn are_default(&self) -> bool {
         self.values.is_empty()

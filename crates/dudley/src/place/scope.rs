@@ -1,4 +1,4 @@
-//! Values of names, and the element type and element count of an array for these values.
+//! The values of names, and the element type and number of elements of an array for these values.
 
 use std::ops::Deref;
 
@@ -34,7 +34,7 @@ impl Number {
 pub(crate) enum Trouble {
     /// A failure described by a code and a message.
     Is(Code, String),
-    /// A parameter has no value, or a value below -1.
+    /// A parameter has no value, or its value is below -1.
     Param(Code, ParamId, String),
     Read(binio::Error),
     /// The callback stopped the walk.
@@ -59,14 +59,14 @@ pub(crate) fn overflow(what: &str) -> Box<Trouble> {
     Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
 }
 
-/// The length of a dimension.
+/// The length of a dimension in an array.
 pub(crate) enum Len<F> {
-    /// The value -1, which removes the dimension.
+    /// The length is -1, which removes the dimension.
     Removed,
     /// The length depends on the contents of a struct.
     Unknown,
     Known(u64),
-    /// A factor whose value is not known yet.
+    /// The length is a factor whose value is not known yet.
     Factor(F),
 }
 
@@ -74,7 +74,7 @@ pub(crate) enum Len<F> {
 pub(crate) trait Names {
     /// A dimension that depends on a parameter without a value.
     type Factor;
-    /// The unknown factors in the number of elements of an array.
+    /// The factors of unknown value in the number of elements of an array.
     type Factors: Clone + Default;
 
     fn push(factors: &mut Self::Factors, factor: Self::Factor);
@@ -98,8 +98,8 @@ pub(crate) type Frame = usize;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Element<F = ()> {
     pub(crate) base: Base,
-    /// The product of all dimensions except the factors, or `None` if it depends on the unknown value of a
-    /// parameter stored in a struct.
+    /// The product of all dimensions except those in `factors`, or `None` if it depends on the unknown value of
+    /// a parameter stored in a struct.
     pub(crate) count: Option<u64>,
     /// The dimensions whose values are not known yet.
     pub(crate) factors: F,
@@ -111,7 +111,7 @@ pub(crate) struct Element<F = ()> {
 
 /// The dimensions and the filter of an array, including those of its typedefs.
 struct Extent<F> {
-    /// The product of the dimensions. After an overflow it stays at `u64::MAX`, unless a dimension is 0.
+    /// The product of the dimensions, which saturates at `u64::MAX`. It is 0 if any dimension is 0.
     count: u64,
     factors: F,
     is_known: bool,
@@ -143,7 +143,7 @@ impl<F> Extent<F> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Base {
     Primitive(Primitive, Option<Order>),
-    /// A struct that is not a typedef. The values of its free names begin at the frame.
+    /// A struct that is not a typedef, and the frame at which the values of its free names begin.
     Struct(TypeId, Frame),
 }
 
@@ -215,8 +215,9 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         })
     }
 
-    /// Like [`element`](Self::element), but for sizes of any representation, and `dim` is called with all
-    /// dimensions. Because it is inlined and uses much of the stack, do not call it in a recursive function.
+    /// Like [`element`](Self::element), but for any representation of sizes, and `dim` is called with all
+    /// dimensions. This function is inlined and uses much of the stack, so do not call it from a recursive
+    /// function.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     pub(crate) fn element_in<'l, N: Names>(
@@ -255,7 +256,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         inner
     }
 
-    /// Adds the dimensions and the filter of a declaration to `extent`.
+    /// Multiplies `extent` by the dimensions of a declaration, and adds its filter.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
     #[inline(always)]
     fn multiply<N: Names>(
@@ -323,8 +324,8 @@ impl NoLen {
     }
 }
 
-/// Returns the length of a dimension for a value of its parameter. A value of -1 removes the dimension, and the
-/// suffix does not apply to 0.
+/// Returns the length of a dimension for a value of its parameter. A value of -1 removes the dimension. The
+/// suffix is added only to positive values.
 #[inline]
 pub(crate) fn len_of<F>(value: i64, suffix: i32) -> std::result::Result<Len<F>, NoLen> {
     match value {

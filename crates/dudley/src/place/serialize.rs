@@ -11,8 +11,8 @@ use super::table::Entry;
 use super::table::filter_text;
 use crate::layout::{FilterKind, Layout};
 
-/// A row or member. Unknown values are null. If a size depends on the stream, it is null even if the stream has
-/// been read.
+/// A row or member. Unknown values are null. A size that depends on the stream is null even if it has been
+/// read.
 #[derive(Serialize)]
 struct EntryJson<'a> {
     path: &'a str,
@@ -42,8 +42,8 @@ impl EntryJson<'_> {
     }
 }
 
-/// Serialises as `path`, `address`, `shape`, `dtype` and `nbytes`, with `filter` and `indeterminate` where they
-/// apply.
+/// Serialises as an object with `path`, `address`, `shape`, `dtype` and `nbytes`, and with `filter` and
+/// `indeterminate` if they apply.
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (element, shape) = (self.element(), self.shape());
@@ -62,8 +62,9 @@ impl Serialize for Entry<'_> {
     }
 }
 
-/// Serialises the same members as for an [`Entry`]. `stride` is the distance in bytes between the item's
-/// instances, in the last dimension. If instances are nested, `strides` contains all distances.
+/// Serialises as an object with the same members as an [`Entry`]. If the item is an array of instances,
+/// `stride` is the distance in bytes between them along the last dimension. If arrays of instances are nested,
+/// `strides` contains the distances for all dimensions.
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let last = self.outer.checked_sub(1);
@@ -82,8 +83,8 @@ impl Serialize for MemberRow<'_> {
     }
 }
 
-/// Serialises as `changes` and `readable`, which tells whether the second layout can read files of the first,
-/// with `partial` if the comparison is incomplete.
+/// Serialises as an object with `changes` and `readable`, and with `partial` if the comparison is incomplete.
+/// `readable` tells whether the second layout can read files written with the first.
 impl Serialize for Comparison {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -102,7 +103,7 @@ impl Serialize for Comparison {
     }
 }
 
-/// Serialises as `path`, `change`, `from`, `to` and `values`.
+/// Serialises as an object with `path`, `change`, `from`, `to` and `values`.
 impl Serialize for Change {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]

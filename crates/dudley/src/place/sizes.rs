@@ -1,5 +1,5 @@
-//! Arithmetic with sizes and addresses: numbers here, sums of products for generated code. The rules are
-//! written once, for both.
+//! Arithmetic with sizes and addresses. They are numbers here, and sums of products in generated code; the
+//! rules are written once for both.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,8 @@ pub(crate) trait Sizes: Names {
 
     fn add(&mut self, a: &Self::Size, b: &Self::Size) -> Result<Self::Size>;
 
-    /// Returns the size of an array with `count` elements (not 0), times the unknown factors.
+    /// Returns the size of an array: the product of `count`, which is not 0, the unknown `factors`, and the
+    /// `size` of an element.
     fn times(
         &mut self,
         count: u64,
@@ -25,10 +26,11 @@ pub(crate) trait Sizes: Names {
 
     fn max(&mut self, a: Self::Size, b: Self::Size) -> Result<Self::Size>;
 
-    /// Rounds up to a multiple of a power of two.
+    /// Rounds a size up to a multiple of `align`, which is a power of two.
     fn round_up(&mut self, size: Self::Size, align: u64) -> Result<Self::Size>;
 
-    /// Rounds a cursor up to a multiple of a power of two, unless the item there is empty.
+    /// Rounds a cursor up to a multiple of `align`, which is a power of two, unless the item at the cursor is
+    /// empty.
     fn align(&mut self, cursor: Self::Size, align: u64, nbytes: &Self::Size) -> Result<Self::Size>;
 }
 
@@ -61,7 +63,7 @@ pub(crate) struct Placed<S = u64> {
 }
 
 impl<S: Clone + PartialEq> Placed<S> {
-    /// Returns the offset of the end.
+    /// Returns the offset of the end, or `None` if the offset or the size is unknown.
     #[inline]
     pub(crate) fn end(&self, sizes: &mut impl Sizes<Size = S>) -> Result<Option<S>> {
         match (&self.offset, &self.nbytes) {

@@ -1,4 +1,4 @@
-//! Values of stored parameters, read from a file or given by the caller.
+//! The values of stored parameters, read from a file or given by the caller.
 
 use binio::ReadAt;
 use binio::diagnostic::count;
@@ -15,13 +15,13 @@ use crate::layout::{
     ItemId, Layout, Order, ParamId, ParamValue, Primitive, Scope as Owner, push_name,
 };
 
-/// Sizes as numbers, computed from the values in a stream or those that the caller gives.
+/// Computes sizes as numbers, from the values in a stream or from values given by the caller.
 pub(crate) struct Stream<'r> {
     sizes: Numbers,
     source: Option<&'r dyn ReadAt>,
     values: &'r Values,
     order: Order,
-    /// The item being measured; `trail` contains the steps into its data.
+    /// The item being measured.
     item: ItemId,
     trail: Vec<Step>,
 }
@@ -41,7 +41,7 @@ impl<'r> Stream<'r> {
         self.trail.extend_from_slice(trail);
     }
 
-    /// Returns `true` if all instances after an empty one are empty too.
+    /// Returns `true` if all instances after an empty one must be empty too.
     #[cfg(feature = "read")]
     pub(crate) fn is_size_of_all(&self) -> bool {
         self.source.is_some() || !self.values.has_elements()
@@ -124,8 +124,8 @@ impl<'r> Facts<'r> for Stream<'r> {
             let size = measure.instance_size(id, frame, address)?;
             measure.facts.leave();
             let Some(size) = size else { return Ok(None) };
-            // The next instance is read from the same bytes as this empty one, so all that follow are empty
-            // too.
+            // The next instance would be read from the same bytes, so all instances after an empty one are
+            // empty too.
             if size == 0 && stream.is_some() {
                 break;
             }
@@ -143,7 +143,7 @@ impl<'r> Facts<'r> for Stream<'r> {
         let param = measure.layout.param(id);
         let ParamValue::Stored { integer, order, .. } = param.value else { return Ok(()) };
         let value = match measure.facts.source {
-            // The values of parameters of dicts were set at the beginning.
+            // Without a stream, the values of parameters of dicts are set before the pass.
             None if matches!(param.scope, Owner::Dict(_)) => return Ok(()),
             None => measure.given(id),
             Some(stream) => {
@@ -182,7 +182,7 @@ impl Measure<'_> {
                 path
             }
         };
-        // Charge long paths as extra steps: names may be as long as the layout text.
+        // Count long paths as extra steps, because names may be as long as the layout text.
         self.steps += path.len() as u64 / 64;
         values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
     }
@@ -211,7 +211,8 @@ fn address(base: Option<u64>, offset: Option<&u64>) -> Result<Option<u64>> {
     base.zip(offset).map(|(base, offset)| add(base, *offset)).transpose()
 }
 
-/// Removes the indices of instances from a path. A path without indices stands for all instances.
+/// Removes the indices of instances from a path. A value given for a path without indices applies to all
+/// instances.
 fn without_elements(path: &str) -> String {
     let mut parts = path.split('[');
     let mut plain = parts.next().unwrap_or_default().to_owned();

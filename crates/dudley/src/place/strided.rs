@@ -1,4 +1,4 @@
-//! Viewing rows as arrays of [`binio::array`]: the datatype, and the position of each element in the stream.
+//! Describing rows as arrays of [`binio::array`], with a datatype and with strides in the stream.
 
 use binio::Endian;
 use binio::array::{self, Field, Record, ScalarType, Strided};
@@ -14,13 +14,14 @@ use super::table::Entry;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
-/// The number of fields that a datatype may have, including those of nested records. Each type with two members
-/// of another type doubles the number.
+/// Maximum number of fields in a datatype, including those of nested records. The number doubles with each type
+/// that has two members of another struct type.
 const MAX_FIELDS: usize = 1 << 16;
 
 impl Entry<'_> {
-    /// Returns the element type for [`binio::array`], and the dimensions of the array. The last dimension of
-    /// strings becomes their length. A struct becomes a record of its members, without its stored parameters.
+    /// Returns the element type for [`binio::array`], and the dimensions of the array. For strings, the last
+    /// dimension becomes the length in the element type. A struct becomes a record of its members, without its
+    /// stored parameters.
     ///
     /// ```
     /// use dudley::{Layout, Order, Resolver, Rules};
@@ -99,7 +100,7 @@ impl Entry<'_> {
         Ok(Location::new(address, &[], &self.shape(), self.dtype(), array_type)?)
     }
 
-    /// Returns the record type for the struct of this array.
+    /// Returns the record type that corresponds to the struct of this array.
     fn record(&self, data: &Data) -> Result<array::Datatype, Error> {
         let rules = Rules::new().order(self.order).complex_align(self.complex_align);
         let inputs = Inputs::new(rules.tail_padding(self.tail_padding));
@@ -116,8 +117,8 @@ impl Entry<'_> {
 
 impl MemberRow<'_> {
     /// Returns the element type and the strides of this member in all instances, as in [`Entry::strided`].
-    /// Members that are structs are rejected: their own members are rows too, and the record of the item
-    /// contains all of them.
+    /// Members that are structs are rejected, because their own members are rows too, and because the record
+    /// type of the item contains them.
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -191,7 +192,7 @@ pub(crate) fn scalar(
     Ok(array::Datatype::Scalar(ScalarType::new(kind, size, endian)?))
 }
 
-/// Returns the type of an element. `count` is the number of record fields so far.
+/// Returns the type of an element. Adds the number of its record fields to `count`.
 pub(crate) fn of_base(
     measure: &mut Measure<'_>,
     base: Base,
@@ -206,7 +207,7 @@ pub(crate) fn of_base(
 }
 
 /// Returns the record type for a struct. The values of the struct's free names begin at `frame`. The recursion
-/// is limited because the nesting of types is.
+/// is bounded by the maximum nesting of types.
 fn record<'r>(
     measure: &mut Measure<'r>,
     id: TypeId,

@@ -28,7 +28,7 @@ impl Row {
         Self { subject, address, nbytes }
     }
 
-    /// Returns the item or parameter.
+    /// Returns the item or parameter that the row describes.
     pub fn subject(&self) -> Subject {
         self.subject
     }
@@ -45,7 +45,7 @@ impl Row {
     }
 }
 
-/// The addresses of everything that a layout stores, in order of declaration.
+/// The addresses of all items and parameters that a layout stores, in order of declaration.
 ///
 /// The table keeps the layout that was passed to the [`Resolver`](super::Resolver), either a reference or an
 /// [`Arc`]. With an `Arc`, the table borrows nothing:
@@ -71,7 +71,7 @@ pub struct AddressTable<L = Arc<Layout>> {
     end: Option<u64>,
     /// The values of parameters, by parameter number.
     pub(crate) values: Vec<Number>,
-    /// The rules by which structs were measured.
+    /// The alignment of complex types used for this table.
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
     pub(crate) complex_align: ComplexAlign,
     #[cfg_attr(not(feature = "read"), allow(dead_code, reason = "used only for reading records"))]
@@ -114,7 +114,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.order
     }
 
-    /// Returns the address in bytes of the end of the last item, or `None` if it is not known.
+    /// Returns the address at which the last declared item or parameter ends, or `None` if it is not known.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
@@ -129,7 +129,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         self.rows.iter().map(|&row| self.entry(row))
     }
 
-    /// Returns a row with access to its type and shape.
+    /// Combines a row with access to its type and shape.
     pub fn entry(&self, row: Row) -> Entry<'_> {
         let &Self { order, complex_align, tail_padding, .. } = self;
         let (layout, values) = (&*self.layout, &*self.values);
@@ -142,7 +142,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         &self.values
     }
 
-    /// Returns the row of an item, or `None` if the table has none.
+    /// Returns the row of an item, or `None` if the table has no such row.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
         Some(self.rows[self.index_of(item.into())?])
     }
@@ -152,7 +152,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
         let Subject::Item(item) = subject else {
             return self.rows.iter().position(|row| row.subject == subject);
         };
-        // Binary search. Items are in order, with parameters between them.
+        // Use binary search: items are sorted, although parameters occur between them.
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -179,8 +179,9 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     /// # Errors
     ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is malformed, and with
-    /// [`NotFound`](ErrorKind::NotFound) if it does not exist. Fails with [`NotData`](ErrorKind::NotData) if it
-    /// has no row, because it is a dict, a list, a fixed parameter, a member or an instance.
+    /// [`NotFound`](ErrorKind::NotFound) if nothing exists at the path. Fails with
+    /// [`NotData`](ErrorKind::NotData) if the path leads to a dict, list, fixed parameter, member or instance,
+    /// which have no rows.
     pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
         let (subject, inside) = self.layout.stored_at(path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
@@ -192,7 +193,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     }
 }
 
-/// Dimensions, slowest varying first. Up to four need no allocation.
+/// Dimensions, slowest varying first. Up to four are stored without allocation.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("grid = f8[2, 3]")?;
@@ -245,7 +246,7 @@ impl<'t> Entry<'t> {
         shape
     }
 
-    /// Returns the type of the elements with its byte order. Typedefs are resolved.
+    /// Returns the type of the elements, including the byte order. Typedefs are resolved.
     pub fn datatype(&self) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
@@ -294,7 +295,7 @@ impl<'t> Entry<'t> {
 }
 
 impl Element {
-    /// Returns the type of the elements, with the byte order.
+    /// Returns the type of the elements, including the byte order.
     pub(crate) fn datatype(&self, default: Order) -> Datatype {
         match self.base {
             Base::Primitive(primitive, order) => {
@@ -321,7 +322,7 @@ pub(crate) fn filter_text(filter: &Filter) -> String {
     format!("{} {}", filter.kind, filter.name)
 }
 
-/// Returns the name of a resolved type.
+/// Returns the name of a type whose typedefs and byte order are resolved.
 pub(crate) fn dtype(layout: &Layout, datatype: Datatype) -> String {
     match datatype {
         Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {

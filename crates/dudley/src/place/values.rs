@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::layout::Layout;
 
-/// Values of stored parameters, by name or by path. A path takes precedence.
+/// Values of stored parameters, by name or by path. A value for a path takes precedence over one for a name.
 ///
 /// ```
 /// use dudley::Values;
@@ -18,7 +18,7 @@ pub struct Values {
     given: HashMap<String, i64>,
     has_paths: bool,
     has_elements: bool,
-    /// Sizes in bytes of the compressed arrays of a file being written, by path, including their counts.
+    /// The sizes in bytes of compressed arrays in a file being written, by path. They include the counts.
     compressed: HashMap<String, u64>,
 }
 
@@ -28,8 +28,8 @@ impl Values {
         Self::default()
     }
 
-    /// Adds a value for all stored parameters with a name, or for the one at a path (`/dict/N`,
-    /// `/item.member.N`, `/item[2].N`).
+    /// Adds a value for all stored parameters with a name, or for the parameter at a path such as `/dict/N`,
+    /// `/item.member.N` or `/item[2].N`.
     #[must_use]
     pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
         let key = name_or_path.into();
@@ -39,7 +39,7 @@ impl Values {
         self
     }
 
-    /// Returns the value for a name or path.
+    /// Returns the value added for exactly this name or path.
     pub fn get(&self, name_or_path: &str) -> Option<i64> {
         self.given.get(name_or_path).copied()
     }
@@ -49,7 +49,7 @@ impl Values {
         self.given.keys().map(String::as_str)
     }
 
-    /// Returns the names and paths that match no stored parameter of a layout, sorted.
+    /// Returns, in sorted order, the names and paths that match no stored parameter of a layout.
     ///
     /// ```
     /// use dudley::{Layout, Values};
@@ -79,7 +79,7 @@ impl Values {
         self.compressed.insert(path, len);
     }
 
-    /// Returns the size of a compressed array in bytes, including its count.
+    /// Returns the size of a compressed array in bytes, including its count, or `None` if it has not been set.
     pub(crate) fn compressed_len(&self, path: impl FnOnce() -> String) -> Option<u64> {
         if self.compressed.is_empty() { None } else { self.compressed.get(&path()).copied() }
     }
@@ -89,7 +89,7 @@ impl Values {
         self.has_paths
     }
 
-    /// Returns `true` if any value is for one instance of an array.
+    /// Returns `true` if any value is for a single instance of an array.
     pub(crate) fn has_elements(&self) -> bool {
         self.has_elements
     }
