@@ -61,11 +61,11 @@ pub struct Layout {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Documentation and attributes, sorted by subject.
+/// All documentation and attributes, sorted by subject.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comments {
     pub(crate) text: String,
-    /// The subject of each line, and the range of the line in `text`.
+    /// The subject of each line of documentation, with the start and end of the line in `text`.
     pub(crate) docs: Vec<(Subject, u32, u32)>,
     pub(crate) attributes: Vec<(Subject, Attribute)>,
 }
@@ -85,22 +85,23 @@ impl PartialEq for Comments {
     }
 }
 
-/// The positions of declared names in the text.
+/// The spans of declared names in the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     pub(crate) items: Vec<Span>,
     pub(crate) params: Vec<Span>,
     pub(crate) types: Vec<Span>,
     pub(crate) members: Vec<Span>,
-    /// The first use of each free name.
+    /// The first use of each free name of a struct type.
     pub(crate) free_names: Vec<Span>,
 }
 
-/// The only scope of types.
+/// The scope of all type names, which are global.
 pub(crate) const GLOBAL: u32 = 0;
 
 impl Scope {
-    /// Returns the key of the scope in the index of parameters. There are fewer than 2^31 dicts and structs.
+    /// Returns the key of the scope in the index of parameters. Keys are unique, because there are fewer than
+    /// 2^31 dicts and structs.
     pub(crate) fn key(self) -> u32 {
         match self {
             Self::Dict(dict) => dict.0,
@@ -122,7 +123,7 @@ macro_rules! subjects {
 subjects! { ItemId Item, ParamId Param, TypeId Type, MemberId Member, }
 
 impl Layout {
-    /// Returns warnings and notes about irregularities in the text.
+    /// Returns the warnings and notes about the text.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -132,12 +133,12 @@ impl Layout {
         &self.source
     }
 
-    /// Returns the byte order stated by the layout.
+    /// Returns the byte order stated by the layout, or `None` if it states none.
     pub fn order(&self) -> Option<Order> {
         self.order
     }
 
-    /// Returns the summary block.
+    /// Returns the summary block, or `None` if the layout has none.
     pub fn summary(&self) -> Option<Summary> {
         self.summary
     }
@@ -157,12 +158,13 @@ impl Layout {
         (1..index(self.items.len())).map(ItemId)
     }
 
-    /// Returns the id of the item with this number. The root is 0, and the first declared item is 1.
+    /// Returns the id of the item with this number, or `None` if there is no such item. The root has number 0,
+    /// and the first declared item has number 1.
     pub fn item_id(&self, number: usize) -> Option<ItemId> {
         (number < self.items.len()).then(|| ItemId(index(number)))
     }
 
-    /// Returns an item.
+    /// Returns the item with this id.
     pub fn item(&self, id: ItemId) -> &Item {
         &self.items[id.index()]
     }
@@ -183,7 +185,7 @@ impl Layout {
         (name != NameId::NONE).then(|| self.names.text(name))
     }
 
-    /// Returns the items of a dict or the elements of a list. Data has none.
+    /// Returns the items of a dict or the elements of a list. For data, the result is empty.
     pub fn children(&self, id: ItemId) -> &[ItemId] {
         match self.kind(id) {
             ItemKind::Dict(children) | ItemKind::List(children) => children,
@@ -196,7 +198,7 @@ impl Layout {
         self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
     }
 
-    /// Returns the position of an element in its list, or of an item in its dict, from 0.
+    /// Returns the index of an element in its list, or of an item in its dict, counted from 0.
     pub fn position(&self, id: ItemId) -> usize {
         self.children(self.item(id).parent).binary_search(&id).unwrap_or_default()
     }
@@ -224,23 +226,23 @@ impl Layout {
         matches!(self.placement(subject), Some(Placement::Address(_)))
     }
 
-    /// Returns an array.
+    /// Returns the array with this id.
     pub fn data(&self, id: DataId) -> &Data {
         &self.data[id.index()]
     }
 
-    /// Returns the dimensions of an array, slowest varying first. A scalar has none.
+    /// Returns the dimensions of an array, slowest varying first. For a scalar, the result is empty.
     pub fn shape(&self, data: &Data) -> &[Dim] {
         data.shape.of(&self.dims)
     }
 
-    /// Returns the bindings of the free names of the array's struct type, in the order of
+    /// Returns the bindings of the free names in an array's struct type, in the order of
     /// [`free_names`](Self::free_names).
     pub fn bindings(&self, data: &Data) -> &[Binding] {
         data.bindings.of(&self.bindings)
     }
 
-    /// Returns the filter of an array.
+    /// Returns the filter of an array, or `None` if it has none.
     pub fn filter(&self, data: &Data) -> Option<&Filter> {
         data.filter.map(|id| &self.filters[id.index()])
     }
@@ -249,12 +251,13 @@ impl Layout {
         &self.filters[id.index()]
     }
 
-    /// Returns the number of parameters, including those of structs and of the summary's struct type.
+    /// Returns the number of parameters. Parameters of structs, including the struct type of the summary, count
+    /// as well.
     pub fn param_count(&self) -> usize {
         self.params.len()
     }
 
-    /// Returns a parameter.
+    /// Returns the parameter with this id.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.index()]
     }
@@ -264,8 +267,9 @@ impl Layout {
         self.names.text(self.param(id).name)
     }
 
-    /// Finds a parameter declared by the dict itself by name. If several have this name because of
-    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare), returns the last one.
+    /// Finds a parameter by name among those that the dict itself declares. If
+    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare) permitted several parameters with
+    /// this name, returns the last one.
     pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
         self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
     }
@@ -275,22 +279,22 @@ impl Layout {
         self.types.len()
     }
 
-    /// Iterates over all struct types, each before the anonymous ones that it contains.
+    /// Iterates over all struct types. A type precedes the anonymous types that it contains.
     pub fn types(&self) -> impl ExactSizeIterator<Item = TypeId> + use<> {
         (0..index(self.types.len())).map(TypeId)
     }
 
-    /// Iterates over all parameters.
+    /// Iterates over all parameters, including those of structs.
     pub fn params(&self) -> impl ExactSizeIterator<Item = ParamId> + use<> {
         (0..index(self.params.len())).map(ParamId)
     }
 
-    /// Returns a struct type.
+    /// Returns the struct type with this id.
     pub fn struct_type(&self, id: TypeId) -> &StructType {
         &self.types[id.index()]
     }
 
-    /// Finds a struct type by name. The name of a primitive type is found only if it was redefined.
+    /// Finds a struct type by name. Primitive types are found only if the layout redefines them.
     pub fn type_named(&self, name: &str) -> Option<TypeId> {
         self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
     }
@@ -311,7 +315,7 @@ impl Layout {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
 
-    /// Returns the parameters stored in an array's struct type and in the types nested in it.
+    /// Returns the stored parameters of an array's struct type and of the types nested in it.
     #[cfg(feature = "write")]
     pub(crate) fn stored_params(&self, data: &Data) -> Vec<ParamId> {
         let mut stored = Vec::new();
@@ -344,7 +348,7 @@ impl Layout {
         })
     }
 
-    /// Returns a member of a struct type.
+    /// Returns the member with this id.
     pub fn member(&self, id: MemberId) -> &Member {
         &self.members[id.index()]
     }
@@ -354,7 +358,7 @@ impl Layout {
         self.names.text(self.member(id).name)
     }
 
-    /// Returns the lines of documentation of a subject, trimmed.
+    /// Returns the documentation of a subject as trimmed lines.
     pub fn docs(&self, subject: Subject) -> impl ExactSizeIterator<Item = &str> {
         let docs = &self.comments.docs;
         let start = docs.partition_point(|line| line.0 < subject);
@@ -363,7 +367,7 @@ impl Layout {
         docs[start..end].iter().map(|&(_, start, end)| &text[start as usize..end as usize])
     }
 
-    /// Returns the attributes of a subject, in order.
+    /// Returns the attributes of a subject, in the order of the text.
     pub fn attributes(&self, subject: Subject) -> impl ExactSizeIterator<Item = &Attribute> {
         let attributes = &self.comments.attributes;
         let start = attributes.partition_point(|attribute| attribute.0 < subject);
@@ -371,8 +375,8 @@ impl Layout {
         attributes[start..end].iter().map(|(_, attribute)| attribute)
     }
 
-    /// Returns every subject that has comments, once each: the summary, then items, parameters, types and
-    /// members.
+    /// Returns all subjects that have documentation or attributes, without duplicates. The summary is first,
+    /// followed by items, parameters, types and members.
     pub fn commented(&self) -> Vec<Subject> {
         let docs = self.comments.docs.iter().map(|line| line.0);
         let mut subjects: Vec<Subject> =
@@ -382,7 +386,8 @@ impl Layout {
         subjects
     }
 
-    /// Returns the position of a declaration in the text: its name, or the first token of a list element.
+    /// Returns the span of a declaration in the text: that of its name or, for a list element, of its first
+    /// token.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {
             Subject::Summary => None,
@@ -395,7 +400,7 @@ impl Layout {
     }
 }
 
-/// Formats the canonical text, which is easier to read than the arenas.
+/// Formats the layout as its canonical text, which is easier to read than the arenas.
 impl fmt::Debug for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Layout").field(&format_args!("{self}")).finish()

@@ -18,8 +18,8 @@ use nom::{IResult, Parser};
 use super::{Attribute, Value};
 use crate::text::quote;
 
-/// Parses the attributes in a line without its `#:`. If a part cannot be parsed, also returns its offset in
-/// bytes; the attributes before it are kept.
+/// Parses the attributes in a line, from which the `#:` has been removed. At the first error, parsing stops,
+/// and the byte offset of the error is returned together with the attributes before it.
 pub(crate) fn parse(line: &str) -> (Vec<Attribute>, Option<usize>) {
     let mut attributes = Vec::new();
     let mut rest = line.trim_start_matches(is_blank);
@@ -142,7 +142,7 @@ fn numeric(numbers: Vec<Number>) -> Value {
     }
 }
 
-/// Appends `name=value`, in a form that parses as the same attribute.
+/// Appends an attribute as `name=value`. Parsing the result returns an equal attribute.
 pub(crate) fn push(out: &mut String, attribute: &Attribute) {
     quote::push_name(out, &attribute.name);
     let list = |out: &mut String, parts: Vec<String>| {
@@ -155,7 +155,7 @@ pub(crate) fn push(out: &mut String, attribute: &Attribute) {
         quote::push_quoted(&mut out, text);
         out
     };
-    // `Debug` writes a point or an exponent, and parses as the same float.
+    // `Debug` always writes a point or an exponent, and the result parses as the same float.
     let float = |value: &f64| format!("{value:?}");
     if attribute.value != Value::Null {
         out.push('=');
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_attribute_is_reported_with_its_offset_and_earlier_ones_are_kept() {
+    fn parsing_stops_at_an_invalid_attribute_and_keeps_the_earlier_ones() {
         for (line, offset) in [
             (" a=1 =2", 5),
             ("a=", 2),

@@ -1,7 +1,7 @@
 //! Building layouts in programs.
 //!
-//! A builder writes text and parses it, so the rules are the same as for parsed layouts, and errors
-//! show the text that was built.
+//! A builder writes the text of a layout and parses it. The same rules therefore apply as to any other layout,
+//! and errors show the text that was built.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::text::quote;
 
-/// A builder that declares items one after another in the current dict, or the fields of a struct.
+/// A builder for a layout or struct. It declares items of the current dict, or fields of the struct, one after
+/// another.
 ///
 /// ```
 /// use dudley::layout::ArrayBuilder;
@@ -55,8 +56,8 @@ fn name_and(name: &str, rest: &str) -> String {
     text + rest
 }
 
-/// Returns the text of a type, quoted if needed. A leading `<`, `>` or `|` is a byte order, because no type
-/// name begins with one.
+/// Returns the text of a type, quoted if needed. A leading `<`, `>` or `|` is a byte order, because these
+/// characters cannot begin a type name.
 fn type_text(datatype: &str) -> String {
     let name = datatype.trim_start_matches(['<', '>', '|']);
     let (mark, name) = datatype.split_at(datatype.len() - name.len());
@@ -65,7 +66,7 @@ fn type_text(datatype: &str) -> String {
 
 fn push_docs(out: &mut String, docs: &str) {
     for line in docs.lines() {
-        // A CR would end the comment as well.
+        // A carriage return would end the comment as well.
         for line in line.split('\r') {
             let _ = write!(out, "  ## {}", line.trim());
             out.push('\n');
@@ -79,7 +80,7 @@ fn push_attribute(out: &mut String, name: &str, value: Value) {
     out.push('\n');
 }
 
-/// Adds methods for comments, which document the last declaration.
+/// Adds methods for documentation and attributes, which apply to the last declaration.
 macro_rules! comments {
     ($($Builder:ident: $docs:literal $attribute:literal,)+) => {$(
         impl $Builder {
@@ -100,15 +101,16 @@ macro_rules! comments {
 
 comments! {
     Builder:
-        "Documents what was declared last; at the beginning, the layout or the struct."
-        "Adds an attribute to what was declared last. Floats must be finite.",
+        "Documents the last declaration or, before the first one, the layout or struct itself."
+        "Adds an attribute to the last declaration or, before the first one, to the layout or struct itself. Floats must be finite.",
     ListBuilder:
-        "Documents the last element, or the list if it has none yet."
-        "Adds an attribute to the last element, or to the list if it has none yet. Floats must be finite.",
+        "Documents the last element or, before the first one, the list itself."
+        "Adds an attribute to the last element or, before the first one, to the list itself. Floats must be finite.",
 }
 
 impl ArrayBuilder {
-    /// Creates a scalar of a primitive or named type. A primitive type may have a byte order prefix: `<f8`.
+    /// Creates a scalar of a primitive or named type. A primitive type may have a byte order prefix, as in
+    /// `<f8`.
     pub fn of(datatype: &str) -> Self {
         Self { datatype: type_text(datatype), dims: Vec::new(), rest: String::new() }
     }
@@ -132,20 +134,20 @@ impl ArrayBuilder {
         self
     }
 
-    /// Adds a dimension given by a parameter, followed by `suffix` signs: `+` if it is positive, `-` if it is
-    /// negative.
+    /// Adds a dimension given by a parameter. The parameter is followed by `suffix` signs: `+` if `suffix` is
+    /// positive, `-` if it is negative.
     pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
         let sign = if suffix < 0 { "-" } else { "+" };
         self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));
         self
     }
 
-    /// Stores the array compressed: `-> filter(arguments)`.
+    /// Compresses the array: `-> filter(arguments)`.
     pub fn compress(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" -> ", filter, arguments)
     }
 
-    /// Stores the values as references to items: `<- filter(arguments)`.
+    /// Makes the elements references to items: `<- filter(arguments)`.
     pub fn reference(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" <- ", filter, arguments)
     }
@@ -182,24 +184,24 @@ impl Builder {
         Self::default()
     }
 
-    /// Creates a builder that continues a layout, in its root.
+    /// Creates a builder that adds to a layout, beginning in its root.
     pub fn from_layout(layout: &Layout) -> Self {
         Self { text: format!("{layout}/\n") }
     }
 
-    /// States the byte order of the layout. Must come before everything else.
+    /// States the byte order of the layout. Must be called before all other methods.
     pub fn order(mut self, order: Order) -> Self {
         let _ = writeln!(self.text, "{order}");
         self
     }
 
-    /// Adds the summary block. Must come before any item.
+    /// Adds the summary block. Must be called before anything else is declared.
     pub fn summary(mut self, fields: impl FnOnce(Builder) -> Builder) -> Self {
         let _ = writeln!(self.text, "{{{}}}", fields(Builder::default()).text);
         self
     }
 
-    /// Sets the alignment of a struct. Must come first in the struct.
+    /// Sets the alignment of a struct. Must be called before the first field is declared.
     pub fn align(mut self, align: u64) -> Self {
         let _ = writeln!(self.text, "%{align}");
         self
@@ -211,7 +213,7 @@ impl Builder {
         self
     }
 
-    /// Adds a data item, or a member of a struct.
+    /// Adds a data item to the current dict, or a member to the struct.
     pub fn data(self, name: &str, array: ArrayBuilder) -> Self {
         self.line(name, &format!(" = {}", array.into_text()))
     }
@@ -221,7 +223,7 @@ impl Builder {
         self.line(name, &format!(" : {value}"))
     }
 
-    /// Adds a parameter stored in the stream. Its type is written as in [`ArrayBuilder::of`].
+    /// Adds a parameter stored in the stream. `integer` is its type, written as for [`ArrayBuilder::of`].
     pub fn stored(self, name: &str, integer: &str) -> Self {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
@@ -231,12 +233,12 @@ impl Builder {
         self.line(name, &format!(" : {} {placement}", type_text(integer)))
     }
 
-    /// Adds a named type.
+    /// Adds a named struct type.
     pub fn named_type(self, name: &str, fields: impl FnOnce(Builder) -> Builder) -> Self {
         self.line(name, &format!(" {{{}}}", fields(Builder::default()).text))
     }
 
-    /// Enters a dict, which is created if it does not exist.
+    /// Enters a dict, and creates it if it does not exist.
     pub fn dict(self, name: &str) -> Self {
         self.line(name, "/")
     }
@@ -247,13 +249,13 @@ impl Builder {
         self
     }
 
-    /// Returns to the root, or to the dict that is the list element.
+    /// Returns to the root or, within a list element, to the outermost dict of the element.
     pub fn top(mut self) -> Self {
         self.text.push_str("/\n");
         self
     }
 
-    /// Adds a list, or more elements to an existing one.
+    /// Adds a list, or appends elements to an existing list.
     pub fn list(self, name: &str, elements: impl FnOnce(ListBuilder) -> ListBuilder) -> Self {
         self.line(name, &format!(" [{}]", elements(ListBuilder::default()).text))
     }

@@ -1,8 +1,8 @@
-//! The model of a layout: arenas of small values that refer to each other by index.
+//! The model of a layout: arenas of small values that refer to one another by index.
 //!
 //! ```text
 //! declarations   what the text declares, in its order: items, parameters, types
-//!   items        dicts, lists, data; 0 is the root, the others are numbered in order of declaration
+//!   items        dicts, lists, data; item 0 is the root, the others are numbered in order of declaration
 //!     data       datatype, shape, bindings, filter, placement; members of structs have the same
 //!       dims     numbers, or names with suffixes
 //!   params       fixed or stored; of a dict or of a struct
@@ -10,12 +10,12 @@
 //! ```
 //!
 //! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type is
-//! closed: a name that it does not declare before using it is one of its numbered *free names*, and each use of
-//! the type has one [`Binding`] for each free name, in that order ([`Layout::bindings`]). An anonymous struct
-//! is a type that is used once. So to resolve an instance of a type, evaluate the bindings where it is used,
-//! and walk its fields with these values.
+//! closed: names that it uses without having declared them before are its numbered *free names*. Each use of
+//! the type has one [`Binding`] for each free name, in order of these numbers ([`Layout::bindings`]). An
+//! anonymous struct is a type that is used once. To resolve an instance of a type, evaluate the bindings at the
+//! point of use, and walk the fields with these values.
 //!
-//! Declarations are in the order of the text, through all dicts and lists. This order determines the addresses.
+//! Declarations are in the order of the text, across all dicts and lists. This order determines the addresses.
 //! Declarations in the summary block belong to the root.
 
 pub(crate) mod arena;

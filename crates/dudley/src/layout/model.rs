@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Returns the position in the arena, which is also the index in parallel tables.
+            /// Returns the index in the arena, which is also the index in parallel tables.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -20,10 +20,10 @@ macro_rules! ids {
 ids! {
     /// A name. Equal names have the same id.
     NameId;
-    /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as in
-    /// the filter `ref`.
+    /// A dict, list or data item. The root has number 0, and the other items are numbered in order of first
+    /// declaration. The filter `ref` uses the same numbers.
     ItemId;
-    /// An array, which belongs to a data item, to a member, or to several that have equal declarations.
+    /// An array, which belongs to a data item or member, or to several with equal declarations.
     DataId;
     /// A parameter of a dict or a struct.
     ParamId;
@@ -41,7 +41,7 @@ impl NameId {
 }
 
 impl DataId {
-    /// Placeholder for data that is not checked yet or has an error; also an empty slot in `Alike`.
+    /// Placeholder for data that has an error or is not checked yet. Also marks an empty slot in `Alike`.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
@@ -70,12 +70,12 @@ impl Run {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Item {
     pub(crate) name: NameId,
-    /// The dict or list that contains the item; the root contains itself.
+    /// The dict or list that contains the item. The root is its own parent.
     pub parent: ItemId,
     pub(crate) body: Body,
 }
 
-/// The kind and contents of an item. Children are a run of `Layout::children`.
+/// The kind and contents of an item, as stored in an arena. Children are a run of `Layout::children`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Dict(Run),
@@ -86,9 +86,9 @@ pub(crate) enum Body {
 /// The kind and contents of an item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ItemKind<'a> {
-    /// A dict and its items, in order of first declaration.
+    /// A dict, with its items in order of first declaration.
     Dict(&'a [ItemId]),
-    /// A list and its elements.
+    /// A list, with its elements in order.
     List(&'a [ItemId]),
     /// An array or scalar.
     Data(&'a Data),
@@ -105,8 +105,8 @@ pub struct Data {
     /// The bindings, one for each free name of the struct type.
     pub(crate) bindings: Run,
     pub(crate) filter: Option<FilterId>,
-    /// Whether this is declared by an extension (`list %0`), which copies type, shape, bindings and filter from
-    /// the preceding element.
+    /// Whether this is a list element declared by an extension such as `list %0`, which copies the type, shape,
+    /// bindings and filter of the preceding element.
     pub repeats: bool,
 }
 
@@ -127,7 +127,8 @@ pub struct Data {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
-    /// A primitive type with the byte order of its prefix, or `None` for the default byte order.
+    /// A primitive type and the byte order of its prefix. Without a prefix, the type has the default byte
+    /// order.
     Primitive(Primitive, Option<Order>),
     /// A struct type: a named type, a redefined primitive type, or an anonymous struct.
     Struct(TypeId),
@@ -139,7 +140,8 @@ pub enum Placement {
     /// An address in bytes from the start of the stream or, for a member of a struct, from the start of the
     /// instance.
     Address(u64),
-    /// An alignment: the address is the next multiple of this power of two. 0 means the type's alignment.
+    /// An alignment: the address is rounded up to a multiple of this power of two. 0 stands for the alignment
+    /// of the type.
     Align(u64),
 }
 
@@ -153,13 +155,13 @@ pub enum Dim {
     Named(Binding, i32),
 }
 
-/// The source of the value of a name in a shape.
+/// The source that provides the value of a name in a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
-    /// A parameter of a dict, for a data item, or of the same struct, for a member.
+    /// A parameter: of a dict if the shape belongs to a data item, of the same struct if it belongs to a
+    /// member.
     Param(ParamId),
-    /// In a struct type only: the free name of the enclosing struct with this index. Each use of the type binds
-    /// it.
+    /// A free name of the enclosing struct type, by its index. Each use of the type binds the name to a value.
     Free(u32),
 }
 
@@ -167,18 +169,18 @@ pub enum Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
     pub(crate) name: NameId,
-    /// The dict or struct that declares it.
+    /// The dict or struct that declares the parameter.
     pub scope: Scope,
-    /// The value, or how it is stored.
+    /// The fixed value, or a description of how the value is stored.
     pub value: ParamValue,
 }
 
 /// The owner of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// A dict. The dict and everything below it may use the parameter.
+    /// A dict. Shapes anywhere in the dict may use the parameter.
     Dict(ItemId),
-    /// A struct. Each instance has its own value.
+    /// A struct. If the parameter is stored, each instance has its own value.
     Struct(TypeId),
 }
 
@@ -206,7 +208,7 @@ impl ParamValue {
         matches!(self, Self::Stored { .. })
     }
 
-    /// Returns the explicit placement of a stored parameter.
+    /// Returns the explicit placement of a stored parameter, if it has one.
     pub(crate) fn placement(&self) -> Option<Placement> {
         match *self {
             Self::Stored { placement, .. } => placement,
@@ -217,14 +219,14 @@ impl ParamValue {
 
 /// A struct type.
 ///
-/// A struct type is closed: the shapes of its members use only its own parameters and its free names. So the
-/// size of an instance depends only on the values of the free names and of the parameters stored in the
-/// instance. The types that it uses were complete before it, so following them ends after at most
+/// A struct type is closed: the shapes of its members use only its own parameters and free names. The size of
+/// an instance therefore depends only on the values of the free names and of the parameters stored in the
+/// instance. A type can use only types that are already complete, so the nesting of types ends after at most
 /// [`Limits::max_depth`](crate::Limits::max_depth) levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
-    /// The explicit alignment of `{%align` in bytes, which overrides the greatest alignment of the fields.
+    /// The explicit alignment in bytes, written `{%align`. It overrides the largest alignment of the fields.
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,
@@ -232,19 +234,19 @@ pub struct StructType {
     pub user: Option<Subject>,
     /// The number of nested levels of structs, including this one.
     pub depth: u32,
-    /// Whether the type is a typedef: its only member has the name `""` and no `@` address, and it stores no
-    /// parameter.
+    /// Whether the type is a typedef. A typedef has a single member, with the name `""` and without an `@`
+    /// address, and stores no parameters.
     pub is_typedef: bool,
-    /// Whether the size of an instance depends on its contents, or on the contents of an instance inside it.
+    /// Whether the size of an instance depends on its contents or on those of a nested instance.
     pub is_indeterminate: bool,
 }
 
-/// A parameter or member of a struct, in order of declaration.
+/// A parameter or member of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// A parameter, which takes space if it is stored.
+    /// A parameter, which occupies space only if it is stored.
     Param(ParamId),
-    /// A member, which takes space.
+    /// A member, which occupies space unless it is empty.
     Member(MemberId),
 }
 
@@ -258,13 +260,13 @@ pub struct Member {
     pub data: DataId,
 }
 
-/// `-> name(arguments)` or `<- name(arguments)`.
+/// A filter: `-> name(arguments)` or `<- name(arguments)`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// Whether the array is stored as compressed bytes or as references.
+    /// The kind, which tells whether the array contains compressed data or references.
     pub kind: FilterKind,
-    /// `gzip`, `ref`, or any other registered name.
+    /// The name, such as `gzip` or `ref`.
     pub name: String,
     /// The arguments.
     pub arguments: Vec<Argument>,
@@ -274,9 +276,9 @@ pub struct Filter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FilterKind {
-    /// `->`: the array is stored compressed.
+    /// `->`: the array is compressed.
     Compress,
-    /// `<-`: the array's values refer to items.
+    /// `<-`: the elements are references to items.
     Reference,
 }
 
@@ -291,7 +293,7 @@ pub enum Argument {
     Text(String),
 }
 
-/// A declaration, in order of the text.
+/// A declaration in the text of a layout.
 ///
 /// ```
 /// use dudley::Layout;
@@ -312,7 +314,7 @@ pub enum Declaration {
     Item(ItemId),
     /// A parameter of a dict. Parameters of structs are declared by their types.
     Param(ParamId),
-    /// A named type and the dict that declares it; its name is global.
+    /// A named type and the dict that contains the declaration. Names of types are global.
     Type(TypeId, ItemId),
 }
 
@@ -328,17 +330,18 @@ impl Declaration {
     }
 }
 
-/// The summary block. Its declarations belong to the root. It is also a struct type, for streams of summaries.
+/// The summary block. Its declarations belong to the root. It is also available as a struct type, for files of
+/// summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
     /// The block as a struct, with its own copies of the parameters.
     pub struct_type: TypeId,
-    /// The number of declarations in the block, which are the first of the layout.
+    /// The number of declarations in the block. They are the first declarations of the layout.
     pub declarations: usize,
 }
 
-/// The subject of a comment.
+/// Something that a comment can describe.
 ///
 /// ```
 /// use dudley::Layout;
@@ -367,7 +370,7 @@ pub enum Subject {
     Member(MemberId),
 }
 
-/// `name=value` of an attribute comment.
+/// An attribute in a comment: `name=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
     /// The name.
@@ -391,7 +394,7 @@ pub struct Attribute {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 pub enum Value {
-    /// No value, only a name.
+    /// No value: the attribute consists of a name only.
     Null,
     /// A number without a point or an exponent.
     Integer(i64),

@@ -1,7 +1,7 @@
-//! Interning names, and looking up their meaning in each scope.
+//! Interning names, and looking up their meanings by scope.
 //!
-//! Each distinct name is stored once. Names come from files that may be hostile, so the hash tables use random
-//! keys: no text can make them slow.
+//! Each distinct name is stored once. The hash tables use random keys, so that a hostile file cannot slow them
+//! down with colliding names.
 
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ use super::NameId;
 pub(crate) struct Names {
     text: String,
     ends: Vec<u32>,
-    /// The id of each name, by the hash of its text. The names themselves are stored only once, above.
+    /// The id of each name, by the hash of its text. The text itself is stored only in `text`.
     numbers: HashTable<NameId>,
     hasher: DefaultHashBuilder,
 }
@@ -52,7 +52,7 @@ impl Names {
         self.numbers.find(self.hasher.hash_one(name), |&id| self.text(id) == name).copied()
     }
 
-    /// Returns the text of a name. [`NameId::NONE`] has an empty text.
+    /// Returns the text of a name, which is empty for [`NameId::NONE`].
     pub(crate) fn text(&self, id: NameId) -> &str {
         text_of(&self.text, &self.ends, id)
     }
@@ -82,8 +82,8 @@ pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     binio::memory::prefer_huge_pages(arena);
 }
 
-/// Returns `len` default entries. They are written here, because reading memory before writing it
-/// causes two page faults, the second of which makes all processors wait.
+/// Returns `len` default entries. They are written immediately, because memory that is read before it is
+/// written causes two page faults, and the second one makes all processors wait.
 fn written<T: Clone + Default>(len: usize) -> Vec<T> {
     let mut entries = Vec::new();
     reserve(&mut entries, len);
@@ -91,17 +91,17 @@ fn written<T: Clone + Default>(len: usize) -> Vec<T> {
     entries
 }
 
-/// Converts a position in an arena. Arenas have fewer than 2^32 entries, because a text has fewer bytes than
-/// that.
+/// Converts an index in an arena to `u32`. Arenas have fewer than 2^32 entries, because a layout text has fewer
+/// bytes.
 pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a text of less than 4 GiB has fewer than 2^32 entries")
 }
 
-/// The meaning of each name in each scope. Most names have a meaning in only one scope, which is found by the
-/// index of the name.
+/// The meaning of each name in each scope. Most names have a meaning in only one scope, so the first scope is
+/// stored in a table indexed by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// For each name, the first scope and the meaning there plus one.
+    /// For each name, its first scope, and its meaning in that scope plus one.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

@@ -26,8 +26,8 @@ use crate::text::{is_word, quote};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// An item and, if the path leads into its struct, the members on the way: a member of that struct, then a
-    /// member of that member's struct, and so on.
+    /// An item. If the path leads into a struct, also the members along the path: first a member of the item's
+    /// struct, then a member of that member's struct, and so on.
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),
@@ -42,7 +42,7 @@ pub(crate) enum Inside {
     Instance(u64),
 }
 
-/// Appends a name, with quotes if it needs them in a path.
+/// Appends a name to a path, quoted if needed.
 pub(crate) fn push_name(path: &mut String, name: &str) {
     let odd = |character: char| {
         matches!(character, '/' | '[' | ']' | '.' | '"') || character.is_control()
@@ -58,7 +58,8 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// A part of a JSON Pointer. It acts as one of the other steps, depending on what it is applied to.
+    /// A part of a JSON Pointer. It is treated as one of the other steps, depending on the item that it is
+    /// applied to.
     Key(Cow<'a, str>),
 }
 
@@ -91,9 +92,9 @@ impl Layout {
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// Returns the path of the subject of a comment. The path of the summary is `{}`, of a type `name{}`, and
-    /// of a member of a type `name{}.member`. The path of a member of an anonymous struct is that of the item
-    /// or member declared with the struct, followed by `.member`.
+    /// Returns the path of a subject. The path of the summary is `{}`, that of a type is `name{}`, and that of
+    /// a member of a type is `name{}.member`. The path of a member of an anonymous struct consists of the path
+    /// of the item or member declared with the struct, and `.member`.
     pub fn subject_path(&self, subject: Subject) -> String {
         match subject {
             Subject::Summary => "{}".to_owned(),
@@ -131,11 +132,11 @@ impl Layout {
         path
     }
 
-    /// Looks up a path. The leading `/` is optional. A string that is not a valid path, or whose path does not
-    /// exist, is tried as a JSON Pointer.
+    /// Looks up a path. The leading `/` is optional. If the string is not a valid path, or if nothing exists at
+    /// the path, it is interpreted as a JSON Pointer.
     ///
-    /// Members of the item named `""` are also found in its dict, after items and parameters with the same
-    /// name: such an item "puts these at root level".
+    /// Members of the item named `""` are also found as if they were items of its dict, unless an item or
+    /// parameter has the same name. In the words of the specification, such an item "puts these at root level".
     ///
     /// ```
     /// use dudley::layout::Found;
@@ -152,13 +153,14 @@ impl Layout {
     /// # Errors
     ///
     /// Fails with [`Path`](ErrorKind::Path) if the path is not valid, and with
-    /// [`NotFound`](ErrorKind::NotFound) if it does not exist.
+    /// [`NotFound`](ErrorKind::NotFound) if nothing exists at the path.
     pub fn find(&self, path: &str) -> Result<Found, Error> {
         find_or_point(path, |steps| Ok(self.follow(path, steps, false)?.found()))
     }
 
-    /// Like [`find`](Self::find), but also returns the steps from the item into its data. The path may contain
-    /// the index of an instance (`/item[2].member`), and end with a parameter stored in a struct.
+    /// Like [`find`](Self::find), but also returns the steps from the item into its data. In addition, the path
+    /// may contain the index of an instance (`/item[2].member`), and may lead to a parameter stored in a
+    /// struct.
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
             let mut trail = self.follow(path, steps, true)?;
@@ -167,12 +169,12 @@ impl Layout {
         })
     }
 
-    /// Returns the data item or stored parameter at a path, and the steps from there into its data.
+    /// Returns the data item or stored parameter at a path, and the remaining steps into its data.
     ///
     /// # Errors
     ///
-    /// Same as [`find`](Self::find). Also fails with [`NotData`](ErrorKind::NotData) for a dict, a list or a
-    /// fixed parameter.
+    /// Same as [`find`](Self::find). Also fails with [`NotData`](ErrorKind::NotData) if the path leads to a
+    /// dict, a list or a fixed parameter.
     pub(crate) fn stored_at(&self, path: &str) -> Result<(Subject, Vec<Inside>), Error> {
         let (found, inside) = self.trace(path)?;
         let what = match found {
@@ -223,7 +225,7 @@ impl Layout {
         })
     }
 
-    /// Returns the parameter of a dict with this path, even if an item has the same path.
+    /// Returns the parameter of a dict at this path, even if there is an item at the same path.
     pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
         let mut steps = steps(path).ok()?;
         let Some(Step::Name(name)) = steps.pop() else { return None };
@@ -233,7 +235,7 @@ impl Layout {
         }
     }
 
-    /// Resolves typedefs, and returns the data that they lead to.
+    /// Returns the data that remains after resolving all typedefs.
     fn stands_for<'a>(&'a self, mut data: &'a Data) -> &'a Data {
         while let Datatype::Struct(id) = data.datatype {
             let Some(member) = self.typedef_member(id) else { break };
@@ -288,13 +290,13 @@ struct Trail<'s> {
     layout: &'s Layout,
     /// The whole path, for messages.
     path: &'s str,
-    /// Whether the path may lead to an instance in an array, or to a parameter stored in a struct.
+    /// Whether the path may contain the index of an instance, or lead to a parameter stored in a struct.
     into_data: bool,
     item: ItemId,
     members: Vec<MemberId>,
     /// The steps from the item into its data.
     inside: Vec<Inside>,
-    /// The parameter of a dict at the end of the path.
+    /// The parameter of a dict that the path leads to.
     param: Option<ParamId>,
 }
 
@@ -320,7 +322,7 @@ impl Trail<'_> {
         }
     }
 
-    /// Converts a part of a JSON Pointer to the step that it denotes at this point.
+    /// Converts a part of a JSON Pointer to the step that it stands for in the current item.
     fn resolve_key<'k>(&self, step: Step<'k>) -> Result<Step<'k>, Error> {
         let Step::Key(key) = step else { return Ok(step) };
         match (self.layout.kind(self.item), key.parse()) {
@@ -396,7 +398,8 @@ impl Trail<'_> {
     }
 }
 
-/// Follows a path. If that fails, follows the same string as a JSON Pointer.
+/// Calls `follow` with the steps of a path. If that fails, interprets the string as a JSON Pointer and tries
+/// again.
 fn find_or_point<'p, T>(
     path: &'p str,
     follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,

@@ -4,8 +4,8 @@
 //! i1 i2 i4 i8   u1 u2 u4 u8   f2 f4 f8   c4 c8 c16   b1   S1   U1 U2 U4
 //! ```
 //!
-//! The letter is the kind, and the number is the size in bytes. The size of a complex number includes both
-//! parts.
+//! The letter denotes the kind, and the number is the size in bytes. The size of a complex number includes the
+//! real and imaginary parts.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ impl fmt::Display for Order {
     }
 }
 
-/// The kind of a primitive type: the letter of its name.
+/// The kind of a primitive type, given by the letter in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -58,7 +58,7 @@ pub enum Kind {
     Unsigned,
     /// `f`: an IEEE 754 float.
     Float,
-    /// `c`: a complex number, as two floats.
+    /// `c`: a complex number, stored as two floats.
     Complex,
     /// `b`: a boolean, where zero is false.
     Boolean,
@@ -90,8 +90,8 @@ const TABLE: [(&str, Kind, u8); 19] = [
     ("U4", Kind::Unicode, 4),
 ];
 
-/// The indices of the types in `TABLE`, by the first two characters of their names. Comparing the name with one
-/// after another would take a fifth of the time of checking a layout.
+/// The indices of the types in `TABLE`, by the first two characters of their names. Comparing a name with all
+/// types in turn would take a fifth of the time for checking a layout.
 const BY_START: [u8; 1024] = {
     let mut numbers = [0; 1024];
     let mut number = 0;
@@ -103,7 +103,7 @@ const BY_START: [u8; 1024] = {
     numbers
 };
 
-/// Returns a position in `BY_START`, which is distinct for each type in `TABLE`.
+/// Returns an index in `BY_START`, which is distinct for each type in `TABLE`.
 const fn start(kind: u8, size: u8) -> usize {
     (kind as usize & 63) << 4 | size as usize & 15
 }
@@ -125,24 +125,24 @@ impl Primitive {
     /// The number of primitive types.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// Finds a type by name.
+    /// Returns the primitive type with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let &[kind, size, ..] = name.as_bytes() else { return None };
         let found = Self(BY_START[start(kind, size)]);
         (found.name() == name).then_some(found)
     }
 
-    /// Iterates over all types, in the order of the table above.
+    /// Iterates over all primitive types, ordered by kind and size.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..).take(TABLE.len()).map(Self)
     }
 
-    /// Returns the name, such as `f8`.
+    /// Returns the name of the type, such as `f8`.
     pub fn name(self) -> &'static str {
         TABLE[self.index()].0
     }
 
-    /// Returns the kind.
+    /// Returns the kind of the type.
     pub fn kind(self) -> Kind {
         TABLE[self.index()].1
     }
@@ -152,13 +152,13 @@ impl Primitive {
         u64::from(TABLE[self.index()].2)
     }
 
-    /// Returns the number of bytes that are swapped together: the size of a value, or of one part of a complex
-    /// number.
+    /// Returns the number of bytes that a byte order applies to: the size of a value or, for a complex number,
+    /// of its real or imaginary part.
     pub(crate) fn unit(self) -> u64 {
         if self.kind() == Kind::Complex { self.size() / 2 } else { self.size() }
     }
 
-    /// Returns `true` for integers, which may be the type of a parameter.
+    /// Returns `true` for signed and unsigned integers. Only these types are valid for parameters.
     pub fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed | Kind::Unsigned)
     }

@@ -44,11 +44,11 @@ struct Printer<'a> {
     /// The index of the next declaration.
     at: usize,
     dict: ItemId,
-    /// The dict that `/` returns to; `base` is its indentation.
+    /// The dict that `/` returns to.
     top: ItemId,
     base: usize,
     depth: usize,
-    /// The struct that is being written.
+    /// The struct that is being printed.
     open: Option<TypeId>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Printer<'a> {
         self.declarations();
     }
 
-    /// Prints the next declarations, as long as they are below `top`.
+    /// Prints declarations until one is outside `top`.
     fn declarations(&mut self) {
         while let Some(dict) = self.next_dict() {
             if !self.is_below_top(dict) {
@@ -115,8 +115,8 @@ impl<'a> Printer<'a> {
         dict == self.top
     }
 
-    /// Moves to a dict, by `..` via the common ancestor or by `/`. Because names may be long, the result must
-    /// not be longer than what the author wrote.
+    /// Prints the steps that lead to a dict, beginning with `/`, or with `..` up to the common ancestor.
+    /// Because names may be long, the result must not be longer than the original text.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
@@ -141,7 +141,7 @@ impl<'a> Printer<'a> {
         self.depth = self.base + to.len();
     }
 
-    /// Returns the dicts on the way from the top to a dict.
+    /// Returns the dicts on the way from `top` to a dict, including the latter.
     fn chain(&self, dict: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut at = dict;
@@ -200,7 +200,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an element that extends its list.
+    /// Prints an element that is declared after the `]` of its list, together with those that follow it.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
@@ -215,7 +215,7 @@ impl<'a> Printer<'a> {
         self.out.push('\n');
     }
 
-    /// Prints the placements of the extensions of the same list that follow immediately.
+    /// Prints the placements of further extensions of the same list that follow immediately.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);
@@ -228,7 +228,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints the next elements, after the `[`, and the `]`.
+    /// Prints the next elements of a list, and the `]` after them.
     fn elements(&mut self, list: ItemId) {
         self.depth += 1;
         while self.next_is_element_of(list) {
@@ -334,7 +334,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Returns a free name of the struct that is being written.
+    /// Returns a free name of the struct that is being printed.
     fn free_name(&self, number: u32) -> NameId {
         let free = self.open.map(|id| self.layout.struct_type(id).free.of(&self.layout.free_names));
         free.and_then(|free| free.get(number as usize)).copied().unwrap_or(NameId::NONE)
@@ -407,7 +407,7 @@ impl<'a> Printer<'a> {
         let _ = write!(self.out, "{:width$}", "");
     }
 
-    /// Prints the comments after a declaration, and the end of the line.
+    /// Prints the comments on a declaration, and ends the line.
     fn comments(&mut self, subject: Subject) {
         for (nth, line) in self.comment_lines(subject).into_iter().enumerate() {
             if nth > 0 {
@@ -462,7 +462,7 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// Returns the text of the filter with the given spelling of its name.
+    /// Returns the text of the filter, in which `name` replaces its name.
     pub(super) fn text(&self, name: &str) -> String {
         let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
         if arguments.is_empty() {
@@ -472,12 +472,12 @@ impl Filter {
     }
 }
 
-/// Writes the argument as in a layout.
+/// Writes the argument as in a layout: a number or a quoted string.
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Integer(value) => write!(f, "{value}"),
-            // `Debug` writes a point or an exponent, and parses as the same float.
+            // `Debug` always writes a point or an exponent, and the result parses as the same float.
             Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) => {
                 let mut out = String::new();

@@ -14,14 +14,15 @@ use crate::text::quote;
 /// |---|---|
 /// | `dict` | `items` |
 /// | `list` | `elements` |
-/// | `data` | `dtype`, `shape`; `filter`, `place`, `align` and `members` (of an anonymous struct) where they apply; only `repeats` and `place` if the rest is the same as in the preceding element |
-/// | `parameter` | `value`, or `dtype` and `place` |
-/// | `type` | `members`; `align` where it applies |
+/// | `data` | `dtype` and `shape`; `filter` and `place` if they apply; `align` and `members` of an anonymous struct; only `repeats` and `place` for a list element declared by an extension |
+/// | `parameter` | `value`, or `dtype` and, if it applies, `place` |
+/// | `type` | `members`; `align` if it applies |
 ///
-/// All objects except the root and list elements have a `name`, and `docs` and `attributes` if there are any.
-/// Declarations in the summary block have `"summary": true`. A dimension is a number or a string such as `N+`.
-/// Names in it are quoted if needed; more than 31 suffixes are written as `N+..40`. The root also has the
-/// `order` of the layout, or null, and the comments of the summary block under `summary`.
+/// All objects except the root and list elements have a `name`. All objects have `docs` and `attributes` if
+/// they are not empty. Declarations in the summary block have `"summary": true`. A dimension is a number, or a
+/// string such as `N+`. The name in the string is quoted if needed. If a suffix has more than 31 signs, their
+/// number is written instead, as in `N+..40`. The root also has the `order` of the layout, or null, and the
+/// comments of the summary block under `summary`.
 ///
 /// ```
 /// let layout = dudley::Layout::parse("N : i8  g/ x = f8[N+, 3]  ## (cm)")?;
@@ -158,14 +159,14 @@ impl Layout {
         Node { name, kind: "type", align, members, comments, ..Node::default() }
     }
 
-    /// Returns the node of data. `inside` is the struct of which the data is a member.
+    /// Returns the node of a data item or member. `inside` is the struct that contains the member.
     fn data_node(&self, data: &Data, inside: Option<TypeId>) -> Node<'_> {
         let node = Node {
             kind: "data",
             place: data.placement.map(|place| place.to_string()),
             ..Node::default()
         };
-        // Leave out the type, which may be long and repeated often.
+        // Omit the type, which may be long and repeated often.
         if data.repeats {
             return Node { repeats: true, ..node };
         }

@@ -1,22 +1,22 @@
-//! Testing for templates, which are layouts whose summary determines every address.
+//! Finding out whether a layout is a template, in which the summary determines every address.
 
 use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Subject};
 
-/// A reason why an item or parameter keeps a layout from being a template.
+/// A reason why a layout with an item or parameter is not a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// It has an explicit address.
+    /// The item or parameter has an explicit address.
     ExplicitAddress,
-    /// It is compressed.
+    /// The item is compressed.
     Compressed,
-    /// It is a struct whose size depends on its contents.
+    /// The item is a struct whose size depends on its contents.
     Indeterminate,
-    /// It is a stored parameter outside the summary.
+    /// The parameter is stored outside the summary.
     OutsideSummary,
 }
 
 impl Obstacle {
-    /// Describes the obstacle in a sentence about the item that has it.
+    /// Describes the obstacle in a clause whose subject is the item.
     #[cfg(feature = "read")]
     pub(crate) fn of_item(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Obstacle {
         }
     }
 
-    /// Describes the obstacle in a sentence about the layout.
+    /// Describes the obstacle in a clause about the layout as a whole.
     pub(crate) fn of_layout(self) -> &'static str {
         match self {
             Self::ExplicitAddress => "an address is explicit",
@@ -39,14 +39,15 @@ impl Obstacle {
 }
 
 impl Layout {
-    /// Returns the items and parameters that keep this layout from being a template, in order of declaration. A
-    /// layout without a summary is a template if it stores no parameters and has none of the other obstacles.
+    /// Returns the items and parameters because of which this layout is not a template, in order of
+    /// declaration. A layout without a summary is a template if it stores no parameters and has none of the
+    /// other obstacles.
     pub(crate) fn template_obstacles(&self) -> impl Iterator<Item = (Subject, Obstacle)> + '_ {
         let in_summary = self.summary.map_or(0, |summary| summary.declarations);
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // Data with an error has no entry.
+                    // The arena has no entry for data with an error.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },
