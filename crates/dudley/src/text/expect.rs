@@ -1,4 +1,4 @@
-//! Messages for syntax errors, with help that guesses the intended meaning.
+//! Messages for syntax errors, with help based on what the author probably meant.
 
 use binio::diagnostic::count;
 
@@ -19,13 +19,14 @@ impl Parser<'_> {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// Reports that `expected` was expected, but another token is next.
+    /// Reports that `expected` was expected instead of the next token.
     pub(super) fn expected(&mut self, code: Code, expected: &str) -> Stop {
         let diagnostic = self.unexpected(code, expected);
         self.report(diagnostic)
     }
 
-    /// Like [`expected`](Self::expected), but inside a bracket, which is shown if it is on another line.
+    /// Like [`expected`](Self::expected), but for an error inside a bracket. Also shows the bracket if it is on
+    /// another line.
     pub(super) fn expected_in(&mut self, open: super::Token, expected: &str) -> Stop {
         let diagnostic = self.unexpected(Code::Unexpected, expected);
         let found = self.peek().start.max(open.start);
@@ -103,7 +104,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds help on an illegal character that other languages or versions use.
+    /// Adds help on an illegal character if other languages or later versions use it.
     fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
         let later = |here: &str| format!("{LATER}; here {here}");
         match text {
@@ -161,7 +162,7 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
-    /// Reports what is missing after the name of an item or member.
+    /// Reports that the name of an item or member is not followed by a declaration.
     pub(super) fn expected_declaration(&mut self, name: Span, is_member: bool) -> Stop {
         let expected = if is_member { "`=` or `:`" } else { "`=`, `:`, `/`, `[`, `{`, `@` or `%`" };
         let expected = format!("{expected} after the name `{}`", short(self.text_at(name)));
@@ -205,7 +206,7 @@ impl Parser<'_> {
             .fix(Span::new(name.start, end), quoted)
     }
 
-    /// Explains declarations as in C: `f8 x`, `double x` and `struct point`.
+    /// Explains declarations in the style of C: `f8 x`, `double x` and `struct point`.
     fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
@@ -315,7 +316,7 @@ fn named(character: char) -> String {
     format!("`{character}`")
 }
 
-/// Shortens a text for a message, because it may be as long as the file.
+/// Shortens a text, which may be as long as the file, for use in a message.
 pub(crate) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).map(visible).collect();
     if text.chars().nth(40).is_some() {

@@ -1,4 +1,4 @@
-//! Names of the primitive types in C, numpy, Fortran and Rust.
+//! Names of the primitive types in other languages, such as C, numpy, Fortran and Rust.
 
 /// The names of each primitive type, with Dudley's own name first. C types have the sizes of 64-bit Unix.
 const NAMES: [&[&str]; 19] = [
@@ -23,8 +23,8 @@ const NAMES: [&[&str]; 19] = [
     &["U4", "utf32", "unicode", "char32_t", "wchar_t"],
 ];
 
-/// Returns the primitive type that a name denotes in this or another language. A match in the exact case takes
-/// precedence.
+/// Returns the primitive type that a name stands for in Dudley or another language. A match with the same case
+/// takes precedence over one that ignores case.
 pub(crate) fn primitive_of(name: &str) -> Option<&'static str> {
     let find = |is_it: fn(&str, &str) -> bool| {
         NAMES.iter().find(|names| names.iter().any(|known| is_it(known, name)))
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_the_right_case_takes_precedence() {
+    fn a_match_with_the_same_case_takes_precedence() {
         let found = ["F8", "U2", "u2", "U8", "Double", "int32", "f64", "f16", "mesh"];
         let expected = [
             Some("f8"),

@@ -1,15 +1,16 @@
-//! The formatter, which keeps the author's lines, and sets spacing, indentation and spelling.
+//! The formatter. It keeps the line breaks of the author, and normalises spaces, indentation and the spelling
+//! of tokens.
 //!
 //! - Line breaks are kept. Several empty lines become one.
 //! - An item is written as `name = type[dims] -> filter @address`, and a parameter as `name : value`. Items on
 //!   the same line are separated by two spaces. `:=` becomes `:`, and `name = [` becomes `name [`.
 //! - Names are unquoted if possible, and in double quotes otherwise. Decimal numbers have no leading zeros.
-//! - Each bracket and each dict indents by two spaces, and the continuation of an item by four. `..` is
-//!   indented like the contents of the dict that it ends.
+//! - The contents of brackets and dicts are indented by two spaces, and the continuation of an item by four.
+//!   `..` is indented like the contents of the dict that it ends.
 //! - Comments are not moved, so they keep their subjects. A comment after an item is preceded by two spaces.
-//!   Documentation on its own line is indented by one more level.
+//!   Documentation on a separate line is indented by one more level.
 //!
-//! Formatting a formatted text changes nothing, and the layout stays equal.
+//! Formatting is idempotent, and it preserves the meaning of the layout.
 
 use std::sync::Arc;
 
@@ -21,8 +22,8 @@ use crate::error::Error;
 use crate::options::ParseOptions;
 use crate::source::Source;
 
-/// Formats a layout. Only its syntax must be correct: names may be undefined. The result is UTF-8, regardless
-/// of the encoding of `text`.
+/// Formats the text of a layout. Only the syntax must be correct: names may be undefined. The result is UTF-8,
+/// regardless of the encoding of `text`.
 ///
 /// ```
 /// let text = "N:=i8\nl=[f8[N -]]##(cm)\n";
@@ -32,14 +33,14 @@ use crate::source::Source;
 ///
 /// # Errors
 ///
-/// Fails with [`Layout`](crate::ErrorKind::Layout) if the syntax of the text is wrong. Also fails in the same
-/// cases as [`Source::decode`].
+/// Fails with [`Layout`](crate::ErrorKind::Layout) if the text has a syntax error. Also fails in the same cases
+/// as [`Source::decode`].
 pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
     ParseOptions::new().format(text)
 }
 
 impl ParseOptions {
-    /// Like [`format`](crate::text::format()), but with these limits.
+    /// Like [`format`](crate::text::format()), but uses the limits in these options.
     ///
     /// # Errors
     ///
@@ -48,11 +49,11 @@ impl ParseOptions {
         self.format_source(Source::decode(text.as_ref())?)
     }
 
-    /// Formats a decoded text, whose name appears in messages.
+    /// Formats a decoded text. The name of the source appears in messages.
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the syntax of the text is wrong.
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the text has a syntax error.
     pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Error> {
         let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
@@ -73,7 +74,7 @@ impl ParseOptions {
     }
 }
 
-/// An open bracket, and the number of open dicts inside the enclosing bracket.
+/// An open bracket, with the number of open dicts around it in the enclosing bracket.
 struct Frame {
     dicts: usize,
 }
@@ -82,7 +83,7 @@ struct Frame {
 #[allow(clippy::struct_excessive_bools, reason = "a token may have several roles")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Role {
-    /// Whether it begins an item, a member or an element.
+    /// Whether the token begins an item, a member or an element.
     begins: bool,
     is_top: bool,
     is_dict: bool,
@@ -97,7 +98,7 @@ struct Role {
     is_shape: bool,
 }
 
-/// The token or comment before the next token.
+/// The token or comment that precedes the next token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -112,7 +113,7 @@ struct Formatter<'a> {
     frames: Vec<Frame>,
     /// The number of open dicts in the innermost bracket.
     dicts: usize,
-    /// The number of line ends since the last token or comment.
+    /// The number of line breaks since the last token or comment.
     newlines: usize,
     before: Before,
 }
@@ -141,7 +142,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// Returns the role of a token, which follows from the nodes that begin at it.
+    /// Returns the role of a token, determined by the nodes that begin at the token.
     fn role(&mut self, token: Token) -> Role {
         let mut role = Role {
             is_sign: matches!(token.kind, TokenKind::Plus | TokenKind::Minus),
@@ -204,14 +205,14 @@ impl Formatter<'_> {
         }
     }
 
-    /// Returns the indentation level of a line.
+    /// Returns the indentation level of a line that begins here.
     fn level(&self) -> usize {
         let around: usize = self.frames.iter().map(|frame| 1 + frame.dicts).sum();
         around + self.dicts
     }
 
-    /// Writes the line ends or spaces before a token. On a new line, the indentation is increased by `further`
-    /// levels.
+    /// Writes the line breaks or spaces before a token. On a new line, the indentation is increased by
+    /// `further` levels.
     fn space(&mut self, token: Token, role: Role, further: usize) {
         if self.newlines > 0 && self.before != Before::Nothing {
             self.break_line(self.level() + further);
@@ -239,7 +240,7 @@ impl Formatter<'_> {
             Kind::Comma | Kind::CloseBracket | Kind::CloseParen | Kind::OpenParen => "",
             _ if role.is_suffix || role.is_dict || role.is_shape => "",
             Kind::CloseBrace if kind == Kind::OpenBrace => "",
-            // Keep the author's choice of a space within a path.
+            // Within a path, keep the space or its absence as the author chose.
             _ if role.begins && is_path && token.start == end => "",
             _ if role.begins && is_path => " ",
             _ if role.begins && (before.is_order || before.opens || kind == Kind::Comma) => " ",
@@ -268,8 +269,8 @@ impl Formatter<'_> {
 
     fn comment(&mut self, token: Token) {
         if self.newlines > 0 && self.before != Before::Nothing {
-            // Documentation belongs to the declaration before it. If that has just opened, the documentation is
-            // already at the right level.
+            // Indent documentation below the declaration that it describes. If that declaration has just opened
+            // a level, the documentation is indented already.
             let further = match self.before {
                 Before::Token { kind, role, .. } => {
                     let begun = role.opens || role.is_dict || role.is_top || kind == TokenKind::Up;

@@ -11,8 +11,8 @@
 //! others   = : := / .. [ ] { } , @ % -> <- ( ) < > |
 //! ```
 //!
-//! Nothing is lost: there is only whitespace between two tokens. Any text can be split. Illegal parts become
-//! tokens of kind `Illegal`, `Unterminated` or `BadNumber`.
+//! The tokens, including comments, cover everything in the text except whitespace. Splitting never fails:
+//! illegal parts become tokens of kind `Illegal`, `Unterminated` or `BadNumber`.
 
 use super::{Token, quote};
 
@@ -30,11 +30,11 @@ use super::{Token, quote};
 pub enum TokenKind {
     /// A name without quotes.
     Name,
-    /// A name with its quotes.
+    /// A name in quotes. The token includes the quotes.
     Quoted,
-    /// `42`, `0x2a`; the value may be too large.
+    /// An integer such as `42` or `0x2a`, whose value may be too large.
     Integer,
-    /// `1.5`, `1e-6`.
+    /// A float such as `1.5` or `1e-6`.
     Float,
     /// One or more `+`.
     Plus,
@@ -84,9 +84,9 @@ pub enum TokenKind {
     Doc,
     /// `#:`
     Attributes,
-    /// A character that begins no token.
+    /// A character that cannot begin any other token.
     Illegal,
-    /// An unclosed quote and the rest of the text.
+    /// An unclosed quote, with the rest of the text.
     Unterminated,
     /// Digits followed by letters.
     BadNumber,
@@ -101,7 +101,8 @@ impl TokenKind {
     }
 }
 
-/// Whether each byte is an ASCII letter, a digit or `_`. Comparing each byte with ranges takes longer.
+/// Tells for each byte whether it is an ASCII letter, a digit or `_`. Comparing bytes with ranges would take
+/// longer.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;
@@ -112,7 +113,7 @@ const IN_WORDS: [bool; 256] = {
     found
 };
 
-/// Returns `true` if a text consists of ASCII letters, digits and `_`.
+/// Returns `true` if a text contains only ASCII letters, digits and `_`.
 pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
@@ -133,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a text. Anything beyond 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a text. Everything after the first 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -150,8 +151,8 @@ impl<'a> Lexer<'a> {
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 
-    /// Advances past the next token, and returns its kind and the offset of its first byte. A pair is returned
-    /// in registers.
+    /// Advances past the next token, and returns its kind and the offset of its first byte. The function
+    /// returns a pair instead of a [`Token`], because a pair is returned in registers.
     fn advance(&mut self) -> (TokenKind, usize) {
         let bytes = self.text.as_bytes();
         let mut start = self.at;
@@ -164,7 +165,7 @@ impl<'a> Lexer<'a> {
         (self.scan(byte, start), start)
     }
 
-    /// Scans the rest of a token after its first byte.
+    /// Scans the rest of a token whose first byte is `byte`.
     #[inline]
     fn scan(&mut self, byte: u8, start: usize) -> TokenKind {
         match byte {
@@ -234,7 +235,7 @@ impl<'a> Lexer<'a> {
         one
     }
 
-    /// Scans to the end of the word, and returns `true` if it is not empty.
+    /// Scans to the end of a word. Returns `true` if the word is not empty.
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
@@ -249,7 +250,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans a non-ASCII letter or digit. Returns `false` if the next character is neither.
+    /// Scans a letter or digit, which need not be ASCII. Returns `false` if the next character is neither.
     #[cold]
     fn letter(&mut self) -> bool {
         let next = self.text[self.at..].chars().next();
@@ -283,7 +284,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Scans a number from its point or exponent on.
+    /// Scans the rest of a number, beginning with its point or exponent.
     fn fraction(&mut self, start: usize) -> TokenKind {
         if self.text.as_bytes()[start] != b'.' && self.peek() == Some(b'.') {
             self.at += 1;
@@ -404,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn non_ascii_letters_form_names_and_other_characters_are_illegal() {
+    fn names_may_contain_non_ascii_letters_but_no_other_non_ascii_characters() {
         assert_eq!(
             lex("µ é2 a€\0"),
             [(Name, "µ"), (Name, "é2"), (Name, "a"), (Illegal, "€"), (Illegal, "\0"),]

@@ -1,7 +1,8 @@
-//! The low level: splitting text into tokens and parsing them into a syntax tree. Names are not resolved here.
+//! The syntax of layouts: splitting text into tokens and parsing them into a tree. Names are not resolved at
+//! this level.
 //!
 //! The tree is a list of nodes in the order of the text, 12 bytes each. A construct that encloses others has
-//! one node where it opens and one where it closes, so a reader walks the list once.
+//! one node at its beginning and one at its end, so a reader can process the tree in one walk over the list.
 //!
 //! ```text
 //! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
@@ -14,7 +15,7 @@
 //! place    At | Align
 //! ```
 //!
-//! `Broken` stands for a part that contains an error. The rest of the tree is complete.
+//! A `Broken` node takes the place of a part with an error. The rest of the tree is complete.
 
 mod expect;
 mod foreign;
@@ -40,8 +41,8 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     if let [b'0', b'x' | b'X', ..] = bytes {
         return i64::from_str_radix(&text[2..], 16).ok();
     }
-    // Up to 18 digits cannot overflow. Most integers have one or two digits, for which `parse` takes three
-    // times as long.
+    // A number of up to 18 digits cannot overflow. Most integers have one or two digits, for which `parse`
+    // would take three times as long.
     if bytes.len() > 18 {
         return text.parse().ok();
     }

@@ -1,7 +1,7 @@
 //! Parsing tokens into a tree, by recursive descent.
 //!
-//! The grammar is LL(1). The nesting depth is limited, so the recursion is too. After an error in an item,
-//! member or element, parsing continues with the next one.
+//! The grammar is LL(1). The recursion is bounded, because the nesting depth is limited. After an error in an
+//! item, member or element, parsing continues with the next one.
 
 use super::{Comment, Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use crate::diagnostic::{Code, Diagnostic, start};
@@ -10,12 +10,12 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // This is enough for lines with one short item each. Reserving too little would cost page
-    // faults that take longer than parsing.
+    // This is enough for text that has one short item per line. With too little capacity, page faults would
+    // take longer than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.begin_layout();
-    // Nothing encloses the root that could handle an error.
+    // No construct around the root could handle an error.
     let _ = parser.items(Within::Root);
     parser.tree
 }
@@ -31,8 +31,8 @@ pub(super) enum Stop {
 
 pub(super) type Parsed = Result<(), Stop>;
 
-/// The construct that encloses the things being parsed. It determines how their list ends, and where the next
-/// one may begin.
+/// The construct whose contents are being parsed. It determines which token ends the contents, and where the
+/// next item, member or element may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Root,
@@ -47,8 +47,9 @@ impl Within {
     }
 }
 
-/// A token that was looked at. Its offsets are as wide as a register: reading two recently written 32-bit
-/// numbers as one makes the processor wait, which took a third of the parsing time.
+/// The next token, if it has been peeked at. The offsets are as wide as a register, because the processor has
+/// to wait when it reads two recently written 32-bit numbers as one. This wait took a third of the parsing
+/// time.
 #[derive(Clone, Copy)]
 struct Peeked {
     kind: TokenKind,
@@ -61,8 +62,8 @@ pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     token: Peeked,
-    /// Whether `token` has been looked at. Only then are the comments before it attached, because their subject
-    /// may change until then.
+    /// Whether `token` is the next token. Comments before a token are attached only when it is peeked at,
+    /// because their subject may change until then.
     peeked: bool,
     subject: u32,
     depth: u32,
@@ -173,7 +174,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the items of a dict, up to its end.
+    /// Parses the items of a dict up to the end of the dict.
     fn items(&mut self, within: Within) -> Parsed {
         let depth = self.depth;
         loop {
@@ -203,7 +204,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After an error, replaces the nodes of the failed part by `Broken` and skips to the next part.
+    /// After an error, replaces the nodes of the failed part with a `Broken` node, and skips to the next part.
     #[inline]
     fn recover(&mut self, parsed: Parsed, start: usize, within: Within) -> Parsed {
         match parsed {
@@ -230,14 +231,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Makes the parser see the end of the text.
+    /// Skips the rest of the text.
     fn end(&mut self) {
         self.lexer = Lexer::new("");
         self.peeked = false;
     }
 
-    /// Skips to the next token that may begin or end an item, member or element. Bracketed parts are skipped as
-    /// a whole.
+    /// Skips to the next token that may begin an item or member, or end the current part. Parts in brackets are
+    /// usually skipped as a whole.
     fn skip(&mut self, within: Within) {
         let mut open = 0_u32;
         loop {
@@ -268,8 +269,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns `true` if the token after the current one makes this the beginning of an item. `brackets_too`
-    /// tells whether `[` and `{` do so.
+    /// Returns `true` if the token after the current name shows that the name begins an item. `[` and `{` count
+    /// only if `brackets_too` is set.
     fn begins_item(&mut self, brackets_too: bool) -> bool {
         match self.ahead().next().map(|token| token.kind) {
             Some(
@@ -459,12 +460,12 @@ impl Parser<'_> {
                 self.push(NodeKind::Integer, span);
                 Ok(())
             }
-            // The checker has a better message for anything but a scalar integer.
+            // Accept any data here: the checker has a better message if it is not a scalar integer.
             _ => self.data(owner),
         }
     }
 
-    /// Parses `[sign] INT`, which must be at least -1.
+    /// Parses an integer with an optional sign. The value must be at least -1.
     fn integer(&mut self, what: &str) -> Result<Span, Stop> {
         let sign = self.sign()?;
         if self.kind() != TokenKind::Integer {

@@ -6,15 +6,15 @@
 //! | `\a \b \f \n \r \t \v \0` | the same control character as in C |
 //! | `\xHH \uXXXX \UXXXXXXXX` | the character with this code; two surrogates form one character |
 //!
-//! A backslash before anything else is kept, and so is the character after it.
+//! A backslash before any other character is kept, as is the character.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The reason why a quoted name is not valid.
+/// An invalid escape in a quoted name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EscapeError {
-    /// The start of the invalid range in the token, in bytes.
+    /// The byte offset in the token at which the invalid range starts.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) reason: &'static str,
@@ -34,7 +34,7 @@ pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the text of a quoted token, without quotes and escapes.
+/// Returns the text of a quoted token, with the quotes removed and the escapes decoded.
 pub(crate) fn unquote(token: &str) -> Result<Cow<'_, str>, EscapeError> {
     unquote_with(token, |_| {})
 }
@@ -71,7 +71,8 @@ pub(crate) fn unquote_with(
     Ok(Cow::Owned(text))
 }
 
-/// Returns the character for an escape and the length of the escape, or no character if this is not an escape.
+/// Returns the character that an escape stands for, or `None` if the backslash does not begin an escape. Also
+/// returns the length of the escape in bytes.
 fn escape(text: &str) -> Result<(Option<char>, usize), (usize, &'static str)> {
     let plain = |character| Ok((Some(character), 2));
     match text.as_bytes().get(1) {
@@ -124,7 +125,7 @@ pub(crate) fn is_plain(name: &str) -> bool {
     word && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// Appends a name, with quotes if it needs them.
+/// Appends a name, quoted if needed.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_plain(name) {
         out.push_str(name);
@@ -133,7 +134,7 @@ pub(crate) fn push_name(out: &mut String, name: &str) {
     }
 }
 
-/// Appends a name in double quotes.
+/// Appends a name in double quotes, with escapes if needed.
 pub(crate) fn push_quoted(out: &mut String, name: &str) {
     out.push('"');
     for character in name.chars() {
@@ -163,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn escapes_of_c_and_json_are_decoded() {
+    fn c_and_json_escapes_are_decoded() {
         assert_eq!(text(r#""a\"b\\c\/d\'""#), "a\"b\\c/d'");
         assert_eq!(text(r"'\a\b\f\n\r\t\v\0'"), "\x07\x08\x0c\n\r\t\x0b\0");
         assert_eq!(text(r#""\x41\u00e9\U0001F600\ud83d\ude00""#), "Aé😀😀");
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_rejected() {
+    fn escapes_for_invalid_characters_are_rejected() {
         for token in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83d\u0041""#, r#""\U00110000""#] {
             assert!(unquote(token).is_err(), "{token}");
         }
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_closing_quote_has_no_length() {
+    fn quoted_len_is_none_without_a_closing_quote() {
         for token in ["\"", "\"abc", "'abc\"", "\"abc\\\"", "\"\\"] {
             assert_eq!(quoted_len(token.as_bytes()), None, "{token}");
         }

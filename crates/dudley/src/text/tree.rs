@@ -43,21 +43,21 @@ pub enum NodeKind {
     SummaryOpen,
     /// `}` of the summary.
     SummaryClose,
-    /// `/` in place of an item, which returns to the top.
+    /// `/` in place of an item, which returns to the root, or to the dict that is the current list element.
     Top,
     /// `..`
     Up,
-    /// The name of the following declaration.
+    /// The name at the beginning of a declaration.
     Name,
-    /// A member without a name.
+    /// The beginning of a member without a name.
     Unnamed,
-    /// `/` after a name.
+    /// `/` after the name of a dict.
     Dict,
     /// `=`: data follows.
     Data,
     /// `:` or `:=`: a parameter follows.
     Param,
-    /// Placements follow, each of which adds an element to a list.
+    /// The beginning of placements after the name of a list, each of which adds an element.
     Extend,
     /// `[` of a list.
     ListOpen,
@@ -95,7 +95,7 @@ pub enum NodeKind {
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// A part with an error. This is the last of all kinds.
+    /// A part with an error.
     Broken,
 }
 
@@ -121,8 +121,8 @@ impl Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comment {
-    /// The index of the node that the comment belongs to: a `Name`, `Unnamed`, `Element`, `Top`, `Up` or
-    /// `SummaryOpen`, or [`Comment::LAYOUT`] before all of these.
+    /// The index of the node that the comment belongs to, which is a `Name`, `Unnamed`, `Element`, `Top`, `Up`
+    /// or `SummaryOpen`. Before the first of these, [`Comment::LAYOUT`].
     pub subject: u32,
     /// The offset of the first `#`. The comment continues to the end of the line.
     pub start: u32,
@@ -133,7 +133,7 @@ pub struct Comment {
 }
 
 impl Comment {
-    /// The subject of comments before all items: the whole layout.
+    /// The subject of comments before the first item, which describe the whole layout.
     pub const LAYOUT: u32 = u32::MAX;
 
     /// Returns the position in the text.
@@ -156,16 +156,16 @@ impl Comment {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tree {
-    /// The nodes, in order of the text.
+    /// The nodes, in the order of the text.
     pub nodes: Vec<Node>,
-    /// Documentation and attribute comments, in order of the text.
+    /// The documentation and attribute comments, in the order of the text.
     pub comments: Vec<Comment>,
-    /// Errors, in order of the text.
+    /// The syntax errors, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Tree {
-    /// Parses a text. Returns a tree even if there are errors, which are in [`diagnostics`](Self::diagnostics).
+    /// Parses a text. Always returns a tree; any errors are in [`diagnostics`](Self::diagnostics).
     pub fn parse(text: &str, limits: &Limits) -> Self {
         super::parse::parse(text, limits)
     }
