@@ -1,7 +1,7 @@
 //! Converting elements from one type to another.
 //!
-//! Numbers keep their values; it is an error if the new type cannot represent one. Text is re-encoded and
-//! padded with zeros. Records are converted field by field; fields are matched by name.
+//! Numbers keep their values, and conversion fails if the new type cannot represent one of them. Text is
+//! re-encoded and padded with zeros. Records are converted field by field, and fields are matched by name.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use binio::array::{
 use binio::diagnostic::count;
 use binio::{Endian, Limits};
 
-/// Converts the elements of an array to another type. Returns them packed, in C order.
+/// Converts the elements of an array to another type, and returns them packed in C order.
 pub(super) fn convert<D: Data>(
     array: &array::Array<D>,
     target: &Datatype,
@@ -23,7 +23,7 @@ pub(super) fn convert<D: Data>(
     Ok(convert_packed(&bytes, array.datatype(), target, array.limits())?.into_owned())
 }
 
-/// Converts packed elements to another type. Borrows them if they need no change.
+/// Converts packed elements to another type. Borrows the elements if they need no conversion.
 pub(super) fn convert_packed<'p>(
     packed: &'p [u8],
     from: &Datatype,
@@ -66,13 +66,13 @@ pub(super) fn convert_packed<'p>(
     Ok(Cow::Owned(out))
 }
 
-/// Returns both types if they are scalars that differ at most in their byte order.
+/// Returns both types as scalar types, or `None` unless they are scalars that differ at most in byte order.
 pub(super) fn same_scalars(from: &Datatype, to: &Datatype) -> Option<(ScalarType, ScalarType)> {
     let (from, to) = (from.as_scalar()?, to.as_scalar()?);
     ((from.kind(), from.size()) == (to.kind(), to.size())).then_some((from, to))
 }
 
-/// Returns the byte order of numbers of a type.
+/// Returns the byte order of a scalar type.
 pub(super) fn byte_order(scalar: ScalarType) -> ByteOrder {
     match scalar.endian() {
         Endian::Little => ByteOrder::Little,
@@ -84,7 +84,7 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// Converts one element. The recursion is bounded, because the nesting of records is.
+/// Converts one element. The recursion is bounded by the maximum nesting of records.
 fn one(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(), String> {
     match (from, to) {
         (Datatype::Scalar(from), Datatype::Scalar(to)) => scalar(*from, *to, bytes, out),
@@ -144,7 +144,7 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
     })
 }
 
-/// Converts an integer to a float, which must have the same value. Returns a float unchanged.
+/// Converts an integer to a float. Fails if the float would have a different value. Returns floats unchanged.
 #[allow(clippy::cast_possible_truncation, reason = "values that are not preserved are rejected")]
 fn exact_float(number: Number) -> Result<Number, String> {
     let float = number.to_float().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Adding data to a native file. The new part of the layout is appended to the old one, on a line of its own.
+//! Adding data to a native file. The new part of the layout is appended to the old layout, on a separate line.
 //!
 //! | mode | effect |
 //! |---|---|
-//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, at an `@` address; the old text is unused |
-//! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as the specification says |
+//! | [`Safe`](ExtendMode::Safe) | new data follows the old layout, at an `@` address; the old layout remains in the file, unused |
+//! | [`InPlace`](ExtendMode::InPlace) | new data overwrites the old layout, as in the specification |
 //!
 //! Both modes change the file through a journal ([`binio::write`]). If a change is interrupted, readers see the
 //! old content, and the next change to the file rolls back the interrupted one.
@@ -27,7 +27,7 @@ use crate::signature::Signature;
 use crate::source::Source;
 use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 
-/// Number of adjacent bytes to collect before they are written.
+/// Adjacent rows are collected until they have at least this many bytes, and are then written in one go.
 const MAX_JOINED: usize = 1 << 20;
 
 /// The way in which a native file is extended.
@@ -56,7 +56,7 @@ pub enum ExtendMode {
     InPlace,
 }
 
-/// New data for a native file. It is held in memory until [`commit`](Self::commit).
+/// New data for a native file. The data is kept in memory until [`commit`](Self::commit) is called.
 ///
 /// ```
 /// use dudley::write::{ExtendMode, Extension};
@@ -100,17 +100,18 @@ impl Extension {
         Self::new(&source, more, mode, values)
     }
 
-    /// Prepares to extend a native file by the items declared in `more`. The text continues in the scope where
-    /// the old layout ended; begin it with `/` to return to the root. `values` are the values of new stored
-    /// parameters. Addresses follow the default rules, as for [`File::open`](crate::File::open).
+    /// Prepares to extend a native file by the items declared in `more`. This text continues in the dict in
+    /// which the old layout ended, unless it begins with `/` to return to the root. `values` contains the
+    /// values of new stored parameters. Addresses follow the default rules, as for
+    /// [`File::open`](crate::File::open).
     ///
     /// # Errors
     ///
     /// Fails with [`NotNative`](ErrorKind::NotNative) if the file has no signature, and with
     /// [`NoLayout`](ErrorKind::NoLayout) if no layout is appended to it. Fails with
     /// [`Extend`](ErrorKind::Extend) if the text changes existing items, or if the new data would overwrite
-    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors or an address
-    /// in it cannot be found, and with [`Read`](ErrorKind::Read) if the file cannot be read.
+    /// existing data. Fails with [`Layout`](ErrorKind::Layout) if the extended layout has errors, or if one of
+    /// its addresses cannot be found, and with [`Read`](ErrorKind::Read) if the file cannot be read.
     pub fn new(
         file: &(impl ReadAt + ?Sized),
         more: &str,
@@ -128,7 +129,7 @@ impl Extension {
         let text = old.extended_text(more, mode, start)?;
         let layout = Arc::new(parse_extended(&text)?);
         let kept = old.kept_declarations(&layout)?;
-        // Existing addresses are known, and the new ones do not depend on bytes of the file.
+        // The existing addresses are known, and the new addresses do not depend on the content of the file.
         let inputs = resolver(Arc::clone(&layout), &data, values, signature).into_inputs();
         let (rows, end) = (old.table.rows(), old.table.end());
         let before = (rows, kept, end);
@@ -150,7 +151,7 @@ impl Extension {
         &self.writer.layout
     }
 
-    /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
+    /// Sets the filters for compressed arrays and references. By default, the filters of this crate are used.
     #[must_use]
     pub fn filters(mut self, filters: FilterRegistry) -> Self {
         self.writer.filters = filters;
@@ -195,7 +196,7 @@ impl Extension {
         self.writer.put_array(path, array)
     }
 
-    /// Changes the file on disk. Rolls back an interrupted change first.
+    /// Extends the file on disk. If an earlier change was interrupted, rolls it back first.
     ///
     /// # Errors
     ///
@@ -208,13 +209,14 @@ impl Extension {
         self.commit(&mut storage)
     }
 
-    /// Changes the file. Writes the data, then the layout, then the address of the layout, and waits after each
-    /// step until it is on disk. Missing data becomes zeros.
+    /// Extends the file. Writes the data, then the layout, then the address of the layout, and after each step
+    /// waits until the bytes are on disk. Missing data is filled with zeros.
     ///
     /// # Errors
     ///
-    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this was created, and with
-    /// [`Read`](ErrorKind::Read) if it cannot be written. The file then keeps its old content.
+    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this extension was created, and
+    /// with [`Read`](ErrorKind::Read) if the file cannot be written. In both cases, the file keeps its old
+    /// content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<WriteReport, Error> {
         let Self { writer, mode, signature, old_len, text } = self;
         if storage.file().len() != old_len || Signature::of(storage.file())? != Some(signature) {
@@ -245,7 +247,7 @@ impl Extension {
             change.write_all_at(&zeros, at)?;
             at += zeros.len() as u64;
         }
-        // Each write over old bytes waits for the journal, so write adjacent rows in one go.
+        // Each write over existing bytes waits for the journal, so write adjacent rows in one go.
         let (mut start, mut joined) = (0, Vec::new());
         for (address, bytes) in rows {
             if address != start + joined.len() as u64 || joined.len() >= MAX_JOINED {
@@ -266,11 +268,11 @@ impl Extension {
     }
 }
 
-/// The content of a file before it is extended.
+/// The layout and addresses of a file before it is extended.
 struct Old {
     layout: Arc<Layout>,
     table: AddressTable,
-    /// The end of the data, in bytes from the start of the file.
+    /// The offset of the end of the data.
     data_end: u64,
 }
 
@@ -291,8 +293,8 @@ impl Old {
         Ok(Self { layout, table, data_end })
     }
 
-    /// Returns the text of this layout followed by `more`. In the safe mode, gives the first new item an
-    /// address at or after `start`, unless it has one.
+    /// Returns the text of this layout followed by `more`. In safe mode, adds an address at or after `start` to
+    /// the first new item, unless the item already has an explicit address.
     fn extended_text(&self, more: &str, mode: ExtendMode, start: u64) -> Result<String, Error> {
         let first = layout_text(&self.layout);
         let second =
@@ -324,7 +326,7 @@ impl Old {
         Ok(text)
     }
 
-    /// Returns the number of declarations in this layout. Fails unless the new layout begins with the same
+    /// Returns the number of declarations in the old layout. Fails unless the new layout begins with the same
     /// declarations.
     fn kept_declarations(&self, layout: &Layout) -> Result<usize, Error> {
         let kept = self.layout.declarations();
@@ -336,7 +338,7 @@ impl Old {
     }
 }
 
-/// Fails if any new data is before the address `free`.
+/// Fails if any new data begins before the address `free`.
 fn check_free(table: &AddressTable, first_new: usize, free: u64) -> Result<(), Error> {
     let new = table.rows()[first_new..].iter().filter(|row| row.nbytes() != Some(0));
     let mut low = new.filter(|row| row.address().is_some_and(|address| address < free));
@@ -352,18 +354,19 @@ fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
     values: &Values,
     signature: Signature,
 ) -> Resolver<'a, L> {
-    // The signature is passed separately, because its layout address lies outside `data`.
+    // Pass the byte order of the signature, because the signature cannot be read from `data`, which ends at the
+    // layout address.
     Resolver::new(layout)
         .rules(Rules::new().values(values.clone()))
         .native_stream(data, signature.order)
 }
 
-/// Parses the extended layout. Line numbers in messages refer to the whole text.
+/// Parses the extended layout. Line numbers in messages refer to the old and new text combined.
 fn parse_extended(text: &str) -> Result<Layout, Error> {
     ParseOptions::new().parse_source(Source::decode_named(text.as_bytes(), "extended layout")?)
 }
 
-/// Returns the first item or parameter that is stored according to the new layout but not the old one.
+/// Returns the first stored item or parameter that the old layout does not declare.
 fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     let new = layout.declarations().get(old.declarations().len()..).unwrap_or_default();
     new.iter().find_map(|found| match *found {
@@ -373,8 +376,8 @@ fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     })
 }
 
-/// Finds the first data item or stored parameter in the second text. Returns the range of its placement, or the
-/// empty range where a placement would go.
+/// Finds the first data item or stored parameter in the second text. Returns the range of its placement in the
+/// combined text. If it has no placement, returns an empty range at the offset at which one can be inserted.
 fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Error> {
     let limits = Limits::default();
     let text = format!("{first}{second}");
@@ -421,8 +424,8 @@ fn struct_end(tree: &Tree, mut at: usize) -> usize {
     at
 }
 
-/// Returns the range of the placement of a data item whose type begins at node `at`, or the empty range after
-/// the item if it has no placement.
+/// Returns the range of the placement of a data item whose type begins at node `at`. If the item has no
+/// placement, returns the empty range after the item.
 fn placement_at(tree: &Tree, text: &str, mut at: usize) -> Option<Range<usize>> {
     let mut last = None;
     while let Some(&node) = tree.nodes.get(at) {

@@ -1,4 +1,4 @@
-//! Tracking which data was put and which is missing.
+//! Tracking which data has been put and which is missing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,12 +12,13 @@ use crate::place::{Inner, Outcome, Stored, to_error};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// The steps to each part of a struct that has been put.
+    /// For each part of a struct that has been put, the steps that lead to it.
     parts: Vec<Vec<Inside>>,
 }
 
 impl Put {
-    /// Adds the part at the end of these steps, or the whole row if there are no steps.
+    /// Records that a part has been put. `inside` contains the steps that lead to it, and is empty for the
+    /// whole row.
     pub(super) fn add(&mut self, inside: Vec<Inside>) {
         if inside.is_empty() {
             (self.is_all, self.parts) = (true, Vec::new());
@@ -35,7 +36,7 @@ impl Put {
     }
 }
 
-/// Returns the paths of data that was not put.
+/// Returns the paths of data that has not been put.
 pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, Error> {
     let layout = &*writer.layout;
     let mut inner = Inner::new(layout, &writer.inputs, writer.table.numbers());
@@ -62,8 +63,8 @@ pub(super) fn missing(writer: &Writer<'_>, put: &[Put]) -> Result<Vec<String>, E
     Ok(missing)
 }
 
-/// Adds the paths of missing data in a stored value, given the parts that were put. The recursion is bounded,
-/// because the nesting of types is.
+/// Adds the paths of missing data in a stored value to `missing`. `parts` lists the parts that have been put.
+/// The recursion is bounded by the maximum nesting of types.
 fn missing_in(
     inner: &mut Inner<'_>,
     stored: &Stored,
@@ -120,7 +121,8 @@ fn missing_in(
     Ok(())
 }
 
-/// Adds the paths of missing data in a range of instances, none of which was put by its index.
+/// Adds the paths of missing data in a range of instances to `missing`. `fields` lists the fields that have
+/// been put in all instances; none of these instances has been put by its index.
 fn missing_between(
     inner: &mut Inner<'_>,
     stored: &Stored,

@@ -2,12 +2,12 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `options` | options for writing, and the start of a file |
+//! | `options` | options for writing, and creating files |
 //! | `writer`, `sequential` | new files, written at any offset or in one pass |
 //! | `put` | putting elements, strings and arrays at a path |
-//! | `target` | the row that a path leads to, and the position in its bytes |
+//! | `target` | the row that a path leads to, and the offsets of the elements in it |
 //! | `convert` | conversion of elements from one type to another |
-//! | `missing` | the paths of data that was not put |
+//! | `missing` | the paths of data that has not been put |
 //! | `references` | references to items |
 //! | `extend`, `patch` | adding data to a native file; replacing values in any file |
 

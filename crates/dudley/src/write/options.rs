@@ -1,4 +1,4 @@
-//! Options for writing, and the start of a file.
+//! Options for writing, and creating files.
 
 use std::io::Write;
 use std::path::Path;
@@ -43,25 +43,26 @@ impl WriteOptions {
     }
 
     binio::setters! {
-        /// Sets the rules for finding addresses, and the values of stored parameters. The signature has the
-        /// byte order of these rules. If they state none, it has the byte order of the layout, or else of this
-        /// machine.
+        /// Sets the rules for finding addresses, and the values of stored parameters. The byte order in the
+        /// signature is that of these rules. If they state none, it is that of the layout, or otherwise that of
+        /// this machine.
         rules: Rules;
-        /// Sets whether the layout is kept in a separate file. Default: `false`; it is appended.
+        /// Sets whether the layout is kept apart from the file. Default: `false`, so the layout is appended.
         apart: bool;
-        /// Sets whether to write a file without a signature, like those of other programs. No layout is
-        /// appended then. Default: `false`.
+        /// Sets whether to write a file without a signature and without an appended layout, as other programs
+        /// do. Default: `false`.
         foreign: bool;
-        /// Sets whether missing data is an error. Default: `false`; it becomes zeros and is listed in the
-        /// report.
+        /// Sets whether missing data is an error. Default: `false`, so missing data is filled with zeros and
+        /// listed in the report.
         strict: bool;
-        /// Sets the limits for arrays, such as the number of bytes to hold in memory.
+        /// Sets the limits for arrays, such as the maximum number of bytes in memory.
         limits: binio::Limits;
-        /// Sets the filters for compressed arrays and references. Default: the filters of this crate.
+        /// Sets the filters for compressed arrays and references. By default, the filters of this crate are
+        /// used.
         filters: FilterRegistry;
     }
 
-    /// Begins a file. It appears under its name only when it is [finished](Writer::finish).
+    /// Begins a file at a path. The file appears at the path only once it is [finished](Writer::finish).
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
@@ -84,8 +85,8 @@ impl WriteOptions {
     /// # Errors
     ///
     /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be created, and with
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the value of a parameter does not fit its type. Fails in the
-    /// same cases as [`Resolver::table`] if the addresses cannot be found with the given values.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the type of a parameter cannot represent its value. Fails in
+    /// the same cases as [`Resolver::table`] if the addresses cannot be computed from the given values.
     pub fn create(
         &self,
         path: impl AsRef<Path>,
@@ -109,8 +110,8 @@ impl WriteOptions {
         self.begin(layout.into(), Target::At(target))
     }
 
-    /// Begins a file that is written in one pass, for example to a pipe. Data put in order of addresses is
-    /// written immediately; data put earlier is held in memory until its turn.
+    /// Begins a file that is written in one pass, for example to a pipe. Data that is put in order of addresses
+    /// is written immediately. Other data is kept in memory until all data before it has been written.
     ///
     /// ```
     /// use dudley::{File, Layout, Rules, Values, WriteOptions};
@@ -127,8 +128,8 @@ impl WriteOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`create`](Self::create). Also fails with [`Mismatch`](crate::ErrorKind::Mismatch) if data
-    /// overlaps.
+    /// Same as [`create`](Self::create). Also fails with [`Mismatch`](crate::ErrorKind::Mismatch) if items
+    /// overlap.
     pub fn stream<'w>(
         &self,
         out: &'w mut dyn Write,

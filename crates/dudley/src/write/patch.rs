@@ -1,4 +1,4 @@
-//! Replacing values in a file in place.
+//! Replacing values in a file, in place.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use super::target::put_fields;
 use crate::error::{Error, ErrorKind};
 use crate::file::value::File;
 
-/// Maximum number of bytes next to a patch used to recognise the file.
+/// Maximum number of bytes next to a patch that are used to recognise the file.
 const WITNESS: u64 = 64 << 10;
 
-/// New bytes for part of a file.
+/// New bytes that replace part of a file.
 ///
 /// ```
 /// use dudley::{File, Layout};
@@ -33,20 +33,22 @@ const WITNESS: u64 = 64 << 10;
 pub struct Patch {
     offset: u64,
     bytes: Vec<u8>,
-    /// The bytes to be replaced.
+    /// The bytes that are currently in the file.
     before: Bytes,
     /// Length of the file in bytes.
     len: u64,
 }
 
 impl File {
-    /// Prepares to replace the numbers at a path. The new numbers are in C order. Nothing is written yet.
+    /// Prepares to replace the numbers at a path. `elements` contains the new numbers in C order. Nothing is
+    /// written yet.
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get). Fails with [`Mismatch`](ErrorKind::Mismatch) if the number of elements is
-    /// wrong, or if the path leads to a parameter or a compressed array, whose values determine sizes or
-    /// addresses. Fails with [`Read`](ErrorKind::Read) if the type in the file cannot represent an element.
+    /// Same as [`get`](Self::get). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the number of elements
+    /// is wrong, or if the path leads to a parameter or a compressed array, because a new value could change
+    /// sizes and addresses. Also fails with [`Read`](ErrorKind::Read) if the type in the file cannot represent
+    /// an element.
     pub fn patch<T: Element>(&self, path: &str, elements: &[T]) -> Result<Patch, Error> {
         let shape = self.get(path)?.shape().to_vec();
         let datatype = array::Datatype::of::<T>();
@@ -60,12 +62,12 @@ impl File {
         self.patch_array(path, &array::Array::new(data, datatype, strided, *self.limits())?)
     }
 
-    /// Prepares to replace the array at a path with another one of the same shape. Nothing is written yet.
+    /// Prepares to replace the array at a path with another array of the same shape. Nothing is written yet.
     ///
     /// # Errors
     ///
     /// Same as [`patch`](Self::patch). Also fails with [`Mismatch`](ErrorKind::Mismatch) if the shape is wrong,
-    /// and with the error of the array if it cannot be read.
+    /// and with the error of `array` if it cannot be read.
     pub fn patch_array<D: Data>(&self, path: &str, array: &array::Array<D>) -> Result<Patch, Error>
     where
         Error: From<D::Error>,
@@ -105,17 +107,17 @@ impl File {
 }
 
 impl Patch {
-    /// Returns the offset in the file of the first byte to be replaced.
+    /// Returns the offset in the file at which the new bytes begin.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Returns the new bytes.
+    /// Returns the new bytes, including unchanged bytes between the replaced elements.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Changes the file on disk. Rolls back an interrupted change first.
+    /// Applies the patch to the file on disk. If an earlier change was interrupted, rolls it back first.
     ///
     /// # Errors
     ///
@@ -127,22 +129,22 @@ impl Patch {
         self.commit(&mut FileStorage::open(&lock)?)
     }
 
-    /// Changes the file.
+    /// Applies the patch to a file.
     ///
     /// # Errors
     ///
-    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this was created, and with
-    /// [`Read`](ErrorKind::Read) if it cannot be written. The file then keeps its old content.
+    /// Fails with [`Extend`](ErrorKind::Extend) if the file has changed since this patch was created, and with
+    /// [`Read`](ErrorKind::Read) if the file cannot be written. In both cases, the file keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
         let Self { offset, bytes, before, len } = self;
-        // The bytes between the replaced elements are written too, so they must not have changed.
+        // The bytes between the replaced elements are written as well, so they must not have changed.
         if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
             let message = "the file was changed in the meantime".to_owned();
             return Err(ErrorKind::Extend { message }.into());
         }
         let end = offset + bytes.len() as u64;
-        // Recognise the file by the bytes before the patch or, failing that, after it. If there are none, use
-        // the new bytes.
+        // Recognise the file by the bytes before the patch or, if there are none, by the bytes after it. If the
+        // patch covers the whole file, use the new bytes.
         let before = offset.saturating_sub(WITNESS)..offset;
         let after = end..len.min(end.saturating_add(WITNESS));
         let untouched = if before.is_empty() { after } else { before };

@@ -1,7 +1,8 @@
 //! Putting elements, strings and arrays at a path.
 //!
-//! Elements in the type of the file are written directly from the memory of the caller. If only their byte order
-//! differs, they are copied and swapped in small pieces. All other elements are converted first.
+//! Elements that already have the type in the file are written directly from the memory of the caller. If only
+//! the byte order differs, the elements are copied and swapped in small pieces. Otherwise, they are converted
+//! first.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -17,14 +18,14 @@ use crate::error::{Error, ErrorKind};
 
 /// Elements packed in C order.
 pub(super) enum Packed<'p> {
-    /// In the memory of the caller.
+    /// Elements in the memory of the caller.
     Borrowed(&'p [u8]),
-    /// In memory that can be kept without a copy.
+    /// Elements in shared memory, which can be kept without copying.
     Kept(Bytes),
 }
 
 impl Packed<'_> {
-    /// Returns the bytes, copying them if they are borrowed.
+    /// Returns the bytes, copied if they are borrowed.
     pub(super) fn into_bytes(self) -> Bytes {
         match self {
             Self::Borrowed(bytes) => Bytes::copy_from_slice(bytes),
@@ -45,11 +46,11 @@ impl Deref for Packed<'_> {
 }
 
 impl Writer<'_> {
-    /// Puts numbers at a path, in C order. Paths are those of [`File::get`](crate::File::get). Numbers are
-    /// converted to the type in the file, which must be able to represent them.
+    /// Puts numbers at a path, in C order. Paths have the same form as for [`File::get`](crate::File::get).
+    /// Numbers are converted to the type in the file, which must be able to represent them.
     ///
-    /// Numbers that need no conversion are written without being copied. If they have to wait, because the file is
-    /// written in one pass and data before them is missing, they are copied; [`put_vec`](Self::put_vec) avoids that.
+    /// Numbers that need no conversion are written without being copied, unless the file is written in one pass
+    /// and earlier data is still missing. [`put_vec`](Self::put_vec) avoids the copy in this case.
     ///
     /// ```
     /// use dudley::{ErrorKind, File, Layout, WriteOptions};
@@ -69,17 +70,17 @@ impl Writer<'_> {
     ///
     /// Fails with [`Path`](ErrorKind::Path), [`NotFound`](ErrorKind::NotFound), [`NotData`](ErrorKind::NotData)
     /// or [`NotStrided`](ErrorKind::NotStrided) if there is no array at the path, as in
-    /// [`File::get`](crate::File::get); parameters cannot be put either. Fails with
+    /// [`File::get`](crate::File::get), or if the path leads to a parameter. Fails with
     /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is wrong, or if the array can no longer be
-    /// changed, because it was written to a stream or is part of the file that is extended. Fails with
-    /// [`Read`](ErrorKind::Read) if the type in the file cannot represent an element, or if the file cannot be
-    /// written, and with [`Filter`](ErrorKind::Filter) if the array cannot be compressed.
+    /// changed, because it has been written to a stream or belongs to the file that is being extended. Fails
+    /// with [`Read`](ErrorKind::Read) if the type in the file cannot represent an element, or if the file
+    /// cannot be written, and with [`Filter`](ErrorKind::Filter) if the array cannot be compressed.
     pub fn put<T: Element>(&mut self, path: &str, elements: &[T]) -> Result<(), Error> {
         self.put_elements::<T>(path, elements.len(), Packed::Borrowed(array::as_bytes(elements)))
     }
 
-    /// Puts numbers at a path, like [`put`](Self::put). If they cannot be written yet, they are kept without being
-    /// copied.
+    /// Puts numbers at a path, like [`put`](Self::put). Numbers that cannot be written yet are kept without
+    /// being copied.
     ///
     /// # Errors
     ///
@@ -111,7 +112,7 @@ impl Writer<'_> {
         self.put_packed(path, place, &datatype, packed)
     }
 
-    /// Puts strings at a path.
+    /// Puts strings at a path, in C order.
     ///
     /// # Errors
     ///
@@ -134,8 +135,8 @@ impl Writer<'_> {
     }
 
     /// Puts an array at a path. The array may come from a `.npy` file, from another Dudley file, or from
-    /// anything else that [`binio::array`] reads. Records are converted field by field; fields are matched by
-    /// name.
+    /// anything else that [`binio::array`] reads. Records are converted field by field, and fields are matched
+    /// by name.
     ///
     /// Contiguous elements in memory are not copied if they need no conversion.
     ///
@@ -160,7 +161,7 @@ impl Writer<'_> {
         self.put_packed(path, place, &datatype, Packed::Kept(bytes))
     }
 
-    /// Puts elements of a type at their destination. Their number has been checked.
+    /// Puts elements of type `datatype` at their destination. The caller has checked the number of elements.
     fn put_packed(
         &mut self,
         path: &str,
@@ -207,7 +208,8 @@ impl Writer<'_> {
     }
 }
 
-/// If elements of the given type are characters of the text in the file, returns their number per text.
+/// If the file stores text and elements of the given type are its characters, returns the number of characters
+/// per string.
 fn characters(stored: &Datatype, given: &Datatype) -> Option<u64> {
     let (text, given) = (stored.as_scalar().filter(|stored| stored.is_text())?, given.as_scalar()?);
     let width = text.component_width() as u64;

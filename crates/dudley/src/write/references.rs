@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{FilterKind, ItemId};
 
 impl Writer<'_> {
-    /// Puts references to items into an array of references, in C order.
+    /// Puts references to items into an array of references, in C order. `None` becomes a null reference.
     ///
     /// ```
     /// use dudley::{File, Layout, WriteOptions};

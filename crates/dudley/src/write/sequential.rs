@@ -7,15 +7,15 @@ use binio::Context as _;
 use crate::error::{Error, ErrorKind};
 use crate::place::{AddressTable, Row};
 
-/// The zeros for one write.
+/// Zeros for filling gaps.
 const ZEROS: [u8; 4096] = [0; 4096];
 
-/// An output stream, and the order in which rows are written to it.
+/// An output stream, and the order in which rows are written to this stream.
 pub(super) struct Sequential<'w> {
     out: &'w mut dyn Write,
     /// Number of bytes written so far.
     at: u64,
-    /// Indices of the rows that are not empty, in order of addresses.
+    /// Indices of the non-empty rows, in order of addresses. `None` until the file has begun.
     turns: Option<Vec<usize>>,
     next: usize,
 }
@@ -29,7 +29,7 @@ impl<'w> Sequential<'w> {
         self.turns.is_some()
     }
 
-    /// Writes the signature and fixes the order of the rows. All addresses must be known.
+    /// Writes the signature and determines the order of the rows. All addresses must be known.
     pub(super) fn begin(
         &mut self,
         header: Option<&[u8; 16]>,
@@ -55,12 +55,12 @@ impl<'w> Sequential<'w> {
         self.put(header.map(|header| &header[..]).unwrap_or_default())
     }
 
-    /// Returns the index of the next row to write.
+    /// Returns the index of the next row to write, or `None` if there is none or if the file has not begun.
     pub(super) fn next(&self) -> Option<usize> {
         self.turns.as_ref()?.get(self.next).copied()
     }
 
-    /// Writes the next row, padded with zeros to its size. Without bytes, writes only zeros.
+    /// Writes the next row, padded to its size with zeros. If `bytes` is `None`, writes only zeros.
     pub(super) fn write(&mut self, row: Row, bytes: Option<&[u8]>) -> Result<(), Error> {
         let address = row.address().unwrap_or_default();
         self.fill(address)?;
@@ -69,7 +69,7 @@ impl<'w> Sequential<'w> {
         self.fill(address.saturating_add(row.nbytes().unwrap_or_default()))
     }
 
-    /// Writes zeros up to the end of the data, then the layout.
+    /// Writes zeros up to the end of the data, followed by the layout.
     pub(super) fn end(&mut self, end: u64, text: &[u8]) -> Result<(), Error> {
         self.fill(end)?;
         self.put(text)?;

@@ -1,4 +1,4 @@
-//! Finding the destination of data that is put: a row, and a position in its bytes.
+//! Finding the destination of data that is put: a row, and the offsets of the elements in the row.
 
 use binio::Bytes;
 use binio::array::{self, ByteOrder, Datatype, Record, Strided};
@@ -10,12 +10,12 @@ use crate::place::{Inner, Outcome, Stored, to_error};
 
 /// The destination of data that is put.
 pub(super) struct Destination {
-    /// Index of the row.
+    /// Index of the row in the address table.
     pub(super) index: usize,
     pub(super) inside: Vec<Inside>,
     pub(super) datatype: Datatype,
     pub(super) shape: Vec<u64>,
-    /// Position in the bytes of the row; `None` if the array is compressed.
+    /// Offsets of the elements in the bytes of the row, or `None` if the array is compressed.
     pub(super) strided: Option<Strided>,
 }
 
@@ -63,7 +63,8 @@ impl Writer<'_> {
     }
 }
 
-/// Copies packed elements to their positions, field by field, so that parameters between them are kept.
+/// Copies packed elements to their offsets. Records are copied field by field, so that parameters between the
+/// fields are kept.
 pub(super) fn put_fields(
     strided: &Strided,
     packed: &array::Array<Bytes>,

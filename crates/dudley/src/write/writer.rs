@@ -1,4 +1,4 @@
-//! Writing a file: the order in which its rows are written, and its completion.
+//! Writing a file: storing its rows in the required order, and finishing it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(super) enum Target<'w> {
     File(AtomicFile, FileTarget),
     At(&'w mut dyn WriteAt),
     Stream(Sequential<'w>),
-    /// Everything is held in memory, for an extension.
+    /// Everything is kept in memory, for an extension.
     Memory,
 }
 
@@ -59,10 +59,10 @@ pub struct Writer<'w> {
     pub(super) inputs: Inputs<'static>,
     pub(super) table: AddressTable,
     target: Target<'w>,
-    /// The rows that the file already has: their number, the number of their declarations, and the end of the
-    /// last one.
+    /// The rows that are already in the file: their number, the number of their declarations, and the end of
+    /// the last row.
     kept: (usize, usize, Option<u64>),
-    /// The parts of each row that were put.
+    /// The parts of each row that have been put.
     pub(super) put: Vec<Put>,
     /// The bytes of rows that cannot be written yet.
     held: BTreeMap<usize, Bytes>,
@@ -77,9 +77,10 @@ pub struct Writer<'w> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteReport {
-    /// Paths of data that was not put, and of stored parameters without a value. They were filled with zeros.
+    /// Paths of data that was not put, and of stored parameters without a value. All of these were filled with
+    /// zeros.
     pub missing: Vec<String>,
-    /// Address of the layout in bytes from the start of the file, if it was appended.
+    /// Offset of the appended layout from the start of the file in bytes, or `None` if no layout was appended.
     pub layout_address: Option<u64>,
     /// Length of the file in bytes.
     pub len: u64,
@@ -110,7 +111,7 @@ impl<'w> Writer<'w> {
         }
     }
 
-    /// Creates a writer that holds everything in memory.
+    /// Creates a writer that keeps everything in memory.
     pub(super) fn in_memory(
         layout: Arc<Layout>,
         inputs: Inputs<'static>,
@@ -120,7 +121,8 @@ impl<'w> Writer<'w> {
         Writer::new(layout, inputs, table, Target::Memory, limits)
     }
 
-    /// Returns the addresses. Those after a compressed array are not known until the file is finished.
+    /// Returns the addresses of all stored items and parameters. Addresses after a compressed array remain
+    /// unknown until the file is finished.
     pub fn table(&self) -> &AddressTable {
         &self.table
     }
@@ -155,7 +157,7 @@ impl<'w> Writer<'w> {
         Ok(bytes.into())
     }
 
-    /// Returns the bytes of a row as put so far.
+    /// Returns the bytes of a row, including the data put so far. If they are kept in memory, removes them.
     pub(super) fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
             return Ok(bytes.into());
@@ -179,10 +181,10 @@ impl<'w> Writer<'w> {
         Ok(bytes)
     }
 
-    /// Writes the bytes of a row, or holds them until they can be written.
+    /// Writes the bytes of a row, or keeps them until they can be written.
     pub(super) fn store(&mut self, index: usize, bytes: Packed<'_>) -> Result<(), Error> {
-        // A compressed array may be put again until the file is finished, because its length is not final
-        // before.
+        // A compressed array has no final length yet, so it is kept below, and may be put again until the file
+        // is finished.
         if let Some((target, address)) = self.target_of(index) {
             return Ok(target.write_all_at(&bytes, address)?);
         }
@@ -224,7 +226,7 @@ impl<'w> Writer<'w> {
         self.put_params_from(0)
     }
 
-    /// Puts the values of dict parameters, starting at row `first`.
+    /// Puts the values of the parameters of dicts, from row `first` on.
     pub(super) fn put_params_from(&mut self, first: usize) -> Result<(), Error> {
         for index in first..self.table.rows().len() {
             let Subject::Param(id) = self.table.rows()[index].subject() else { continue };
@@ -245,14 +247,14 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Marks the first rows as already in the file. `end` is the end of the last one.
+    /// Marks the first `rows` rows as already in the file. `end` is the end of the last of them.
     pub(super) fn keep(&mut self, rows: usize, declarations: usize, end: Option<u64>) {
         self.kept = (rows, declarations, end);
         self.put[..rows].iter_mut().for_each(|put| put.add(Vec::new()));
     }
 
-    /// Finds the addresses after compressed arrays and fills in missing data. Returns the paths of the missing
-    /// data.
+    /// Computes the addresses after compressed arrays, and fills in missing data. Returns the paths of the
+    /// missing data.
     fn complete(&mut self) -> Result<Vec<String>, Error> {
         let missing = missing(self, &self.put)?;
         if self.is_strict && !missing.is_empty() {
@@ -295,7 +297,8 @@ impl<'w> Writer<'w> {
         Ok(missing)
     }
 
-    /// Returns the reason why an address or size is unknown. Usually a parameter in a struct has no value.
+    /// Returns the error for a row whose address or size is unknown. Usually, the reason is a parameter in a
+    /// struct that has no value.
     fn unknown(&self, row: Row) -> Error {
         let data = match row.subject() {
             Subject::Item(id) => self.layout.data_of(id),
@@ -316,7 +319,8 @@ impl<'w> Writer<'w> {
         to_error(&self.layout, trouble, row.subject())
     }
 
-    /// Finds all addresses, now that the lengths of compressed arrays are known.
+    /// Computes all addresses, now that the lengths of compressed arrays are known. Fails if known addresses or
+    /// sizes would change.
     fn place_all(&mut self) -> Result<(), Error> {
         let (rows, declarations, end) = self.kept;
         let kept = (&self.table.rows()[..rows], declarations, end);
@@ -342,7 +346,7 @@ impl<'w> Writer<'w> {
                 .is_some_and(|data| !self.layout.stored_params(data).is_empty())
     }
 
-    /// Returns the end of the data, in bytes from the start of the file.
+    /// Returns the offset of the end of the data.
     fn data_end(&self) -> u64 {
         let start = if self.signature.is_some() { Signature::LEN } else { 0 };
         let ends = self.table.rows().iter().filter_map(|row| {
@@ -371,7 +375,8 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// In a stream, writes the rows whose turn has come. The last call also writes incomplete rows.
+    /// In a stream, writes as many rows as possible without skipping one that is not complete. If `is_last` is
+    /// set, writes the incomplete rows as well.
     fn advance(&mut self, is_last: bool) -> Result<(), Error> {
         let Target::Stream(stream) = &mut self.target else { return Ok(()) };
         while let Some(index) = stream.next() {
@@ -384,14 +389,15 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    /// Finishes the file: writes zeros in place of missing data, then the layout and the signature. A file
-    /// created by [`create`](crate::WriteOptions::create) then appears under its name and is safely on disk.
+    /// Finishes the file: fills missing data with zeros, and writes the layout and the signature. A file
+    /// created by [`create`](crate::WriteOptions::create) then appears at its path, and is safely on disk.
     ///
     /// # Errors
     ///
     /// Fails with [`Missing`](ErrorKind::Missing) if data is missing and
     /// [`strict`](crate::WriteOptions::strict) is set, and with [`Read`](ErrorKind::Read) if the file cannot be
-    /// written. In both cases, no file appears.
+    /// written. Also fails if an address is still unknown, usually because a parameter stored in a struct has
+    /// no value. In all cases, a file created by [`create`](crate::WriteOptions::create) does not appear.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         let missing = self.complete()?;
         let end = self.data_end();
@@ -427,8 +433,8 @@ impl<'w> Writer<'w> {
         Ok(report)
     }
 
-    /// Returns the addresses and bytes of the rows that were put, the range of all new rows, and the paths of
-    /// missing data.
+    /// Returns the addresses and bytes of the rows that have been put, the range of addresses of all new rows,
+    /// and the paths of missing data.
     pub(super) fn into_rows(mut self) -> Result<NewRows, Error> {
         let missing = self.complete()?;
         let rows = self.table.rows();
@@ -441,10 +447,10 @@ impl<'w> Writer<'w> {
     }
 }
 
-/// The addresses and bytes of rows, the range of all new rows, and the paths of missing data.
+/// The addresses and bytes of rows, the range of addresses of all new rows, and the paths of missing data.
 pub(super) type NewRows = (Vec<(u64, Bytes)>, Range<u64>, Vec<String>);
 
-/// Returns the text of a layout as it is appended to a file, with a newline at the end.
+/// Returns the text of a layout in the form in which it is appended to a file, with a newline at the end.
 pub(super) fn layout_text(layout: &Layout) -> String {
     let mut text = layout.source().text().to_owned();
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
