@@ -1,15 +1,15 @@
-//! Arrays with equal declarations, which make up most of a large layout. They share one entry to keep the
-//! arenas small.
+//! Sharing one entry among arrays with equal declarations. This keeps the arenas small, because large layouts
+//! consist mainly of such arrays.
 
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
-/// The number of shapes and arrays that are remembered. Forgotten ones get another entry, which only costs
-/// memory.
+/// The number of shapes and arrays to remember. If one has been forgotten, it gets another entry, which costs
+/// nothing but memory.
 const SHAPES: usize = 64;
 const ARRAYS: usize = 256;
 
-/// Recently declared shapes and arrays, each in the slot given by a hash of its content.
+/// Recently declared shapes and arrays, in slots that are determined by a hash of the content.
 pub(super) struct Alike {
     shapes: [Run; SHAPES],
     data: [DataId; ARRAYS],
@@ -22,8 +22,8 @@ impl Default for Alike {
 }
 
 impl Alike {
-    /// Returns the shape of the dimensions from index `start` on. If an equal shape is remembered, removes
-    /// these dimensions.
+    /// Returns the shape that consists of the dimensions from index `start` on. If an equal shape is
+    /// remembered, removes these dimensions, and returns the remembered shape.
     pub(super) fn shape(&mut self, dims: &mut Vec<Dim>, start: u32) -> Run {
         let shape = Run { start, len: index(dims.len()) - start };
         let mixed = shape.of(dims).iter().fold(0, |mixed, dim| mix(mixed, number_of(*dim)));
@@ -36,7 +36,7 @@ impl Alike {
         *known
     }
 
-    /// Returns the entry of an array, which is added unless an equal one is remembered.
+    /// Returns the id of an array. Adds the array unless an equal one is remembered.
     pub(super) fn data(&mut self, arena: &mut Vec<Data>, data: Data) -> DataId {
         let datatype = match data.datatype {
             Datatype::Primitive(primitive, _) => primitive.index(),
@@ -54,7 +54,7 @@ impl Alike {
 
 fn number_of(dim: Dim) -> usize {
     match dim {
-        // This is only a hash, so any part of the length will do.
+        // The result is only a hash, so truncating the length does no harm.
         Dim::Fixed(len) => usize::try_from(len).unwrap_or_default(),
         Dim::Named(Binding::Param(param), _) => param.index(),
         Dim::Named(Binding::Free(number), _) => number as usize,

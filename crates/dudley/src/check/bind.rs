@@ -10,23 +10,24 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// The number of dicts that may be searched for parameters. Each byte of the text allows `LOOK_UPS_PER_BYTE`
-/// more, which is enough for one-letter dimensions at the default nesting limit.
+/// Maximum number of dicts to search for parameters. Each byte of the text allows `LOOK_UPS_PER_BYTE` more,
+/// which is enough for one-letter dimensions at the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
 /// The bindings of the free names of types.
 #[derive(Default)]
 pub(super) struct Bound {
-    /// The bindings of the last use of each type. If that use was in a dict, also the dict and the number of
-    /// parameters declared at that time.
+    /// The bindings from the last use of each type. For a use in a dict, also the dict and the number of
+    /// parameters declared by then.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
     /// The number of dicts searched for parameters so far.
     looked_at: usize,
 }
 
 impl Checker<'_> {
-    /// Finds the parameter or free name to which a name in a shape is bound.
+    /// Returns the parameter or free name that a name in a shape refers to. In a struct, an unknown name
+    /// becomes a free name.
     pub(super) fn look_up(&mut self, name: NameId, span: Span) -> Option<Binding> {
         let Some(open) = self.structs.open.last_mut() else {
             return self.look_up_in_dicts(name, span).map(Binding::Param);
@@ -57,7 +58,7 @@ impl Checker<'_> {
         Some(Binding::Free(index(number)))
     }
 
-    /// Binds the free names of a type at a use of the type.
+    /// Binds the free names of a type where the type is used.
     pub(super) fn bind(&mut self, id: TypeId, span: Span) -> Run {
         let used = self.layout.types[id.index()];
         if let Some(open) = self.structs.open.last_mut() {
@@ -77,7 +78,7 @@ impl Checker<'_> {
         if used.free.len == 0 {
             return Run::default();
         }
-        // If no parameter was declared since the last use in this dict, the bindings have not changed.
+        // If no parameter has been declared since the last use in this dict, the bindings are the same.
         let scope =
             (self.structs.open.is_empty()).then_some((self.dict.id, self.layout.params.len()));
         if let Some(&(run, bound_in)) = self.bound.last_bindings.get(&id) {
@@ -110,8 +111,8 @@ impl Checker<'_> {
         run
     }
 
-    /// Returns the run of the bindings from index `start` on. If the last use of the type had equal bindings,
-    /// shares its run and removes these.
+    /// Returns the run that consists of the bindings from index `start` on. If the last use of the type had
+    /// equal bindings, removes these bindings, and returns the run of the last use.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {

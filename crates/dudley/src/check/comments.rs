@@ -9,10 +9,10 @@ use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
 use crate::text::{Comment, short};
 
-/// The subjects of comments. The walk reaches their nodes in order.
+/// The subjects of comments, collected while the walk visits the nodes in order.
 pub(super) struct Subjects {
-    /// The nodes that have comments and the subjects they declare, or `None` if a subject was discarded because
-    /// of an error.
+    /// The nodes that have comments, with the subjects that they declare. A subject is `None` if its
+    /// declaration was discarded because of an error.
     nodes: Vec<(u32, Option<Subject>)>,
     at: usize,
 }
@@ -26,7 +26,7 @@ impl Subjects {
         Self { nodes, at: 0 }
     }
 
-    /// Sets the subject that a node declares.
+    /// Records the subject that a node declares.
     pub(super) fn declare(&mut self, node: usize, subject: Subject) {
         while let Some(next) = self.nodes.get_mut(self.at) {
             if next.0 as usize > node {
@@ -99,7 +99,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns the attributes in a line, and reports what cannot be parsed.
+    /// Returns the attributes in a comment, and reports the first error in it.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
@@ -117,7 +117,7 @@ impl Checker<'_> {
         attributes
     }
 
-    /// Keeps only the last of several attributes with the same name and subject, at its position.
+    /// If several attributes have the same name and subject, keeps only the last one, in its position.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
         let repeated = repeated(&attributes);
@@ -140,9 +140,9 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the name of the item that a documentation comment seems to describe, although it belongs to the
-/// preceding item. Such a comment is alone on its line and follows a line of code without a comment, and the
-/// item begins in the same column on the next line.
+/// Returns the span of the name of the next item if a documentation comment seems to describe that item,
+/// although it belongs to the preceding one. Such a comment is alone on its line and follows a line of code
+/// without a comment, and the next item begins in the same column on the next line.
 fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     let (before, mut after) = text.split_at(comment.start as usize);
     let (before, indent) = before.rsplit_once(['\n', '\r'])?;
@@ -150,7 +150,7 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
         return None;
     }
     let line = before.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty())?;
-    // The comment may be about the dict, list or struct that this line opens, or returns to.
+    // The comment may well describe the dict, list or struct that this line opens or returns to.
     if line.contains('#') || line.trim_end().ends_with(['/', '.', '[', '{']) {
         return None;
     }
@@ -169,8 +169,8 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     }
 }
 
-/// Returns the indices of repeated attributes, each with the index of the previous attribute with the same name
-/// and subject. The attributes must be sorted by subject.
+/// For each repeated attribute, returns its index and that of the previous attribute with the same name and
+/// subject. The attributes must be sorted by subject.
 fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
     let mut repeated = Vec::new();
     let mut names: Vec<(&str, usize)> = Vec::new();

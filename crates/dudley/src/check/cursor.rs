@@ -1,9 +1,9 @@
-//! Stepping through the nodes of a tree, and the texts of their tokens.
+//! Stepping through the nodes of a tree, with access to the text of their tokens.
 
 use crate::source::Span;
 use crate::text::{Lexer, Node, NodeKind};
 
-/// A position in the nodes of a text.
+/// A position in the nodes of a tree.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     nodes: &'a [Node],
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         self.at = node;
     }
 
-    /// Returns the node that is `nodes` nodes after the next one.
+    /// Returns the node after the next `nodes` nodes, without moving the cursor.
     pub(super) fn ahead(&self, nodes: usize) -> Option<Node> {
         self.nodes.get(self.at + nodes).copied()
     }
@@ -45,12 +45,12 @@ impl<'a> Cursor<'a> {
         Some(node)
     }
 
-    /// Returns the next node if it is of this kind.
+    /// If the next node is of this kind, advances past it and returns it.
     pub(super) fn next_if(&mut self, kind: NodeKind) -> Option<Node> {
         if self.peek() == Some(kind) { self.next() } else { None }
     }
 
-    /// Returns the span of the name of a type that is defined after the current node.
+    /// If a type with this name is defined after the current node, returns the span of its name there.
     pub(super) fn type_defined_later(&self, name: &str) -> Option<Span> {
         let pairs = self.nodes.get(self.at..)?.windows(2);
         let mut types = pairs
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns the digits of a number without its sign, and without any spaces and comments after the sign.
+/// Returns the digits of a number, without the sign and any spaces and comments after the sign.
 pub(super) fn digits(text: &str) -> &str {
     if !matches!(text.as_bytes().first(), Some(b'+' | b'-')) {
         return text;

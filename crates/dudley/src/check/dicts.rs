@@ -1,4 +1,4 @@
-//! Checking dicts, lists, and the items in them.
+//! Checking dicts and lists and their contents.
 
 use binio::diagnostic::count;
 
@@ -17,7 +17,7 @@ impl Checker<'_> {
         self.push_item(NameId::NONE, ItemId::ROOT, Body::Dict(Run::default()), Span::default());
     }
 
-    /// Checks the byte order and the summary block before the items.
+    /// Checks the byte order and the summary block, which precede all items.
     pub(super) fn check_start(&mut self) {
         if let Some(order) = self.cursor.next_if(NodeKind::Order) {
             self.layout.order = self.order(order.span());
@@ -35,7 +35,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Walks the summary twice: as a struct, then as items of the root.
+    /// Walks the summary block twice: as a struct, and then as items of the root.
     fn check_summary(&mut self, open: Node) {
         let start = self.cursor.last() + 1;
         self.report.is_muted = true;
@@ -65,7 +65,7 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// Checks the items of a dict and of the dicts entered from it, up to its end.
+    /// Checks the items up to the end of the current dict, including those of the dicts entered from it.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -106,7 +106,7 @@ impl Checker<'_> {
         self.dict.depth -= 1;
     }
 
-    /// Enters a nested level. Returns `false` and reports an error if this exceeds the limit.
+    /// Enters a nested level. If this exceeds the limit, reports an error and returns `false`.
     fn enter(&mut self, span: Span) -> bool {
         self.dict.depth += 1;
         let limit = self.report.options.limits.depth();
@@ -121,7 +121,7 @@ impl Checker<'_> {
         false
     }
 
-    /// Checks the declaration after a name.
+    /// Checks the declaration that follows a name.
     fn check_item(&mut self, name: NameId, span: Span) {
         let node = self.cursor.last();
         let Some(next) = self.cursor.next() else { return };
@@ -219,7 +219,7 @@ impl Checker<'_> {
         self.check_list(id, span);
     }
 
-    /// Returns the dict or list with a name, and creates it if it does not exist.
+    /// Returns the dict or list with this name. Creates it if it does not exist.
     fn reopen(&mut self, name: NameId, body: Body, span: Span) -> ItemId {
         let before = self.existing(name);
         if let Some(before) = before {
@@ -287,7 +287,7 @@ impl Checker<'_> {
 
     fn push_element(&mut self, list: ItemId, body: Body, span: Span) -> ItemId {
         let id = self.push_item(NameId::NONE, list, body, span);
-        // Until children are numbered, the run of a list contains its last element and the number of elements.
+        // Until children are numbered, the run of a list stores its last element and the number of elements.
         if let Body::List(run) = &mut self.layout.items[list.index()].body {
             *run = Run { start: id.0, len: run.len + 1 };
         }
@@ -306,7 +306,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the last element of a list, which an extension repeats. Reports an error if there is none.
+    /// Returns the last element of a list, for an extension to repeat. Reports an error if there is no such
+    /// element.
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
@@ -355,15 +356,16 @@ impl Checker<'_> {
         })
     }
 
-    /// Returns the scope in which parameters are declared: the open struct, or the current dict.
+    /// Returns the scope in which parameters are declared: the innermost open struct or, outside structs, the
+    /// current dict.
     pub(super) fn scope(&self) -> Scope {
         self.structs.open.last().map_or(Scope::Dict(self.dict.id), |open| Scope::Struct(open.id))
     }
 }
 
 impl Checker<'_> {
-    /// Reserves memory for the items and names of the tree, because growing the arenas step by step would take
-    /// a third of the time.
+    /// Reserves memory for the items and names of the tree. Growing the arenas step by step would take a third
+    /// of the time.
     pub(super) fn make_room(&mut self) {
         let (mut names, mut items, mut len) = (0, 1, 0);
         for node in self.cursor.nodes() {
@@ -390,8 +392,8 @@ impl Layout {
         }
     }
 
-    /// Sets the children of each dict and list. Item numbers are ascending, so this is a counting sort by
-    /// parent.
+    /// Sets the children of each dict and list, by a counting sort of the items by parent. The items are
+    /// already in ascending order.
     pub(super) fn number_children(&mut self) {
         let mut next = Vec::new();
         reserve(&mut next, self.items.len());

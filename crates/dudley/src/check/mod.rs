@@ -1,8 +1,8 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! Checking is a single walk in the order of the text, so names do not exist before their
-//! declaration. An error discards the declaration that contains it. The names of discarded
-//! declarations are remembered, so that using them is not another error.
+//! Checking is a single walk in the order of the text, so a name does not exist before it is declared. A
+//! declaration with an error is discarded, but its name is remembered, so that using the name does not cause
+//! another error.
 
 mod alike;
 mod bind;
@@ -34,7 +34,7 @@ use crate::options::ParseOptions;
 use crate::source::Source;
 use crate::text::Tree;
 
-/// Parses and checks the source's text.
+/// Parses and checks the text of a source.
 pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layout, Diagnostics> {
     let tree = Tree::parse(source.text(), &options.limits);
     let mut checker = Checker {
@@ -69,7 +69,7 @@ pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layo
     Ok(layout)
 }
 
-/// The walk over the nodes.
+/// The state of the walk over the nodes.
 struct Checker<'a> {
     cursor: Cursor<'a>,
     report: Report<'a>,
@@ -91,8 +91,8 @@ struct OpenDict {
     id: ItemId,
     /// The dict that `/` returns to: the root, or a dict that is a list element.
     top: ItemId,
-    /// The number of dicts and lists that enclose the dict's items.
+    /// The number of dicts and lists that enclose the items of this dict.
     depth: u32,
-    /// Whether this is the summary block.
+    /// Whether the items are in the summary block.
     in_summary: bool,
 }

@@ -1,4 +1,4 @@
-//! Reading names and numbers from their tokens.
+//! Extracting names and numbers from tokens.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use crate::source::Span;
 use crate::text::{self, quote, short};
 
 impl<'a> Checker<'a> {
-    /// Returns the text of a name token, without quotes and escapes.
+    /// Returns the text of a name token, with the quotes removed and the escapes decoded. Reports invalid
+    /// escapes.
     pub(super) fn name_text(&mut self, span: Span) -> Cow<'a, str> {
         let token = self.cursor.text_at(span);
         match token.as_bytes().first() {
@@ -63,7 +64,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Returns the number of a placement, which follows the `@` or `%` and any spaces and comments.
+    /// Returns the number of a placement. There may be spaces and comments between the `@` or `%` and the
+    /// number.
     pub(super) fn placed(&mut self, span: Span) -> u64 {
         let text = self.cursor.text_at(span);
         let digits = text.bytes().rev().take_while(u8::is_ascii_alphanumeric).count();
@@ -71,7 +73,8 @@ impl<'a> Checker<'a> {
         self.integer(Span::new(span.end - digits, span.end)).unsigned_abs()
     }
 
-    /// Returns the value of an integer with an optional sign. The parser has checked that it is valid.
+    /// Returns the value of an integer with an optional sign. The parser has already checked that the integer
+    /// is valid.
     pub(super) fn integer(&mut self, span: Span) -> i64 {
         let text = self.cursor.text_at(span);
         let digits = digits(text);

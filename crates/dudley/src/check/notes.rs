@@ -1,4 +1,4 @@
-//! Reporting irregularities in legal layouts.
+//! Reporting irregularities in valid layouts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::layout::{
 use crate::source::{Encoding, Source, Span};
 use crate::text::short;
 
-/// Help for layouts that may be written in the 2026 version of the language.
+/// Help for layouts that seem to be written in the 2026 version of the language.
 pub(super) const SWAPPED: &str =
     "here `:` declares a parameter and `=` data; in the version of 2026 it is the reverse";
 
@@ -102,7 +102,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports irregularities that are visible only in the complete layout.
+    /// Reports irregularities that can be found only in the complete layout.
     pub(super) fn find_irregularities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
             let found =
@@ -122,7 +122,7 @@ impl Checker<'_> {
     }
 
     /// Reports items with the same name as a member of the unnamed item in the same dict. The members of each
-    /// type are listed only once, because a type with many members may be used often.
+    /// type are collected only once, because a type with many members may be used often.
     fn find_hidden_members(&mut self) {
         let Some(nameless) = self.layout.names.get("") else { return };
         let mut types = HashMap::new();

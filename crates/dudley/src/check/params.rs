@@ -1,4 +1,4 @@
-//! Checking the types and scopes of parameters.
+//! Checking parameters: their types, values and scopes.
 
 use super::Checker;
 use super::notes::SWAPPED;
@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::text::{NodeKind, short};
 
 impl Checker<'_> {
-    /// Declares `name :` in a dict.
+    /// Declares a parameter (`name :`) in a dict.
     pub(super) fn declare_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
             if !self.dict.in_summary {
@@ -41,7 +41,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Declares `name :` in a struct.
+    /// Declares a parameter (`name :`) in a struct.
     pub(super) fn declare_field_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
             if self.report.is_muted && self.structs.open.len() == 1 {
@@ -58,7 +58,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns `true` if a shape, a filter, or a type that is not a scalar integer follows the `:`.
+    /// Returns `true` if the declaration after the `:` has a shape or filter, or if its type is not a scalar
+    /// integer.
     fn is_data(&self) -> bool {
         let kind = |ahead: usize| self.cursor.ahead(ahead).map(|node| node.kind);
         let marks = usize::from(kind(0) == Some(NodeKind::Mark));
@@ -89,7 +90,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the primitive integer type to which a type reduces through typedefs, and its byte order.
+    /// Resolves typedefs, and returns the primitive integer type and its byte order. Returns `None` if the
+    /// result is not a scalar integer.
     fn scalar_integer(&self, datatype: Datatype) -> Option<(Primitive, Option<Order>)> {
         let mut datatype = datatype;
         loop {
@@ -163,8 +165,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Finds a parameter by name in a dict or the nearest enclosing one. Also returns the number of dicts and
-    /// lists searched.
+    /// Finds a parameter by name in a dict or, failing that, in the nearest enclosing dict that declares it.
+    /// Also returns the number of dicts and lists searched.
     pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> (Option<ParamId>, usize) {
         if !self.layout.param_index.knows(name) {
             return (None, 1);
@@ -213,7 +215,8 @@ impl Checker<'_> {
 }
 
 impl Layout {
-    /// Adds a label at a parameter with this name that is out of scope, or help that suggests a similar name.
+    /// Adds a label at an out-of-scope parameter with this name. If there is none, adds help, such as a similar
+    /// name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {

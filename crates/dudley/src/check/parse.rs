@@ -1,8 +1,8 @@
 //! Decoding the bytes of a layout, and parsing and checking its text.
 //!
-//! The bytes of a layout are decoded as UTF-8 if that is valid, and otherwise as CP-1252 or, if one of the five
-//! bytes that CP-1252 does not define occurs, as Latin-1. A byte-order mark is skipped. No layout begins with
-//! byte 8d, but native binary files do.
+//! The bytes of a layout are decoded as UTF-8 if they are valid UTF-8. Otherwise, they are decoded as CP-1252
+//! or, if they contain one of the five bytes that CP-1252 does not define, as Latin-1. A byte-order mark is
+//! skipped. The first byte of a native binary file is 8d, and no layout begins with this byte.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::options::ParseOptions;
 use crate::signature::Signature;
 use crate::source::{Encoding, Source, Span};
 
-/// The characters for bytes 80 to 9f in CP-1252; 0 is undefined.
+/// The characters for bytes 80 to 9f in CP-1252, or 0 if a byte is undefined.
 const CP1252: [u16; 32] = [
     0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039,
     0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc,
@@ -31,14 +31,14 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes are a binary file
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes are those of a binary file
     /// ([`IllegalCharacter`](Code::IllegalCharacter)), or if there are 2 GiB or more
     /// ([`BeyondLimit`](Code::BeyondLimit)).
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
         Self::decode_as(None, bytes.into())
     }
 
-    /// Decodes the bytes of a layout, and sets the name that messages use, usually that of a file.
+    /// Decodes the bytes of a layout. Sets the name used in messages, which is usually the name of a file.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Source {
         if bytes.first() == Some(&0x8d) {
             return fail(name, binary(&bytes));
         }
-        // Offsets have 32 bits, and decoding turns one byte into at most three.
+        // Limit the length, because offsets have 32 bits, and decoding turns one byte into at most three.
         let len = bytes.len();
         if len > i32::MAX as usize {
             return fail(name, too_long(len));
@@ -121,7 +121,7 @@ impl ParseOptions {
         self.parse_source(Source::decode(text.as_ref())?)
     }
 
-    /// Parses and checks a decoded text, whose name appears in messages.
+    /// Parses and checks a decoded text. The name of the source appears in messages.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_is_not_utf8_is_cp1252_or_else_latin1_if_a_byte_is_undefined_in_cp1252() {
+    fn invalid_utf8_is_decoded_as_cp1252_or_as_latin1_if_cp1252_does_not_define_a_byte() {
         let decoded = |bytes: &[u8]| {
             let source = Source::decode(bytes).unwrap();
             (source.text().to_owned(), source.encoding())
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn decoding_a_vector_reuses_its_memory_and_gives_the_same_text_as_a_slice() {
+    fn decoding_a_vector_reuses_its_memory_and_returns_the_same_text_as_decoding_a_slice() {
         let bytes = b"x = f8".to_vec();
         let place = bytes.as_ptr();
         assert_eq!(Source::decode(bytes).unwrap().text().as_ptr(), place);

@@ -3,13 +3,13 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collector of diagnostics, which applies the options and the limits.
+/// Collects diagnostics, subject to the options and limits.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,
-    /// Warnings and notes.
+    /// The warnings and notes so far.
     others: Vec<Diagnostic>,
-    /// Whether reports are ignored. Set in the first of the two walks over the summary.
+    /// Whether diagnostics are ignored, as in the first of the two walks over the summary block.
     pub(super) is_muted: bool,
 }
 
@@ -48,8 +48,8 @@ impl<'a> Report<'a> {
         self.options.limits.max_diagnostics as usize
     }
 
-    /// Returns all errors, including those of the parser, and all warnings and notes, each in order of the
-    /// text.
+    /// Returns all errors, including those of the parser, and all warnings and notes. Both lists are in the
+    /// order of the text.
     pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.errors.extend_from_slice(parsing);
         self.errors.sort_by_key(start);

@@ -1,4 +1,4 @@
-//! Struct types and their fields.
+//! Checking struct types and their fields.
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -10,8 +10,8 @@ use crate::layout::{
 use crate::source::Span;
 use crate::text::{NodeKind, short};
 
-/// A struct that is not closed yet. Its fields and free names are on top of the stacks, above those of the
-/// enclosing structs.
+/// A struct that is not closed yet. Its fields and free names are at the top of the stacks in [`Structs`],
+/// above those of the enclosing structs.
 pub(super) struct OpenStruct {
     pub(super) id: TypeId,
     fields: usize,
@@ -20,7 +20,7 @@ pub(super) struct OpenStruct {
     pub(super) is_indeterminate: bool,
 }
 
-/// The structs that are not closed yet, and marks that tell in which struct each name was seen last.
+/// The structs that are not closed yet, and marks for the structs in which each name occurred last.
 #[derive(Default)]
 pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
@@ -28,7 +28,8 @@ pub(super) struct Structs {
     pub(super) free: Vec<(NameId, Span)>,
     /// For each name, the last closed struct that has a member with this name.
     member_of: Vec<TypeId>,
-    /// For each name, the last struct in which it is a free name, and its index there.
+    /// For each name, the last struct in which it is a free name, and its index among the free names of that
+    /// struct.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 
@@ -132,7 +133,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Declares a member, whose data follows.
+    /// Declares a member, and checks the data that follows its name.
     pub(super) fn declare_member(&mut self, node: usize, name: NameId, span: Span) {
         let member = self.push_member(name, span);
         if !self.report.is_muted {
@@ -153,8 +154,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Reports members that are declared twice or have the same name as a parameter. All fields of the struct
-    /// are known at this point, so one mark per name is enough.
+    /// Reports members that are declared twice, or that have the same name as a parameter. Because this is
+    /// called once all fields of the struct are known, one mark per name is enough.
     fn check_fields(&mut self, id: TypeId, fields: Run) {
         self.structs.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
         for at in fields.start as usize..(fields.start + fields.len) as usize {

@@ -19,7 +19,8 @@ pub(super) struct Primitives {
 }
 
 impl Checker<'_> {
-    /// Checks `datatype shape filter placement`. Returns `None` if the datatype has an error.
+    /// Checks the declaration of an array: `datatype shape filter placement`. Returns `None` if the datatype
+    /// has an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
         let span = self.cursor.ahead(0).map_or_else(Span::default, Node::span);
         let datatype = self.check_datatype();
@@ -46,7 +47,7 @@ impl Checker<'_> {
             }
             NodeKind::Type => self.named_type(node.span()),
             _ => {
-                // This is a list as the value of a parameter, or a declaration with an error.
+                // The value of a parameter is a list, or the declaration has an error.
                 self.cursor.go_to(self.cursor.last());
                 None
             }
@@ -111,8 +112,8 @@ impl Checker<'_> {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
                 None => diagnostic.label("not defined before its use"),
             };
-            // Explain `[ name[shape] ]`, or a dict in a list that contains something like
-            // `name[shape]`.
+            // Explain a list such as `[ name[shape] ]`, or a dict in a list that contains `name[shape]` or the
+            // like.
             if is_bare_list {
                 diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {
@@ -121,7 +122,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Returns `true` if the type is the first element of a list: `name[type`.
+    /// Returns `true` if the type is the first element of a list, as in `name[type`.
     fn is_bare_list_of(&self, span: Span) -> bool {
         let before = self.cursor.text[..span.start as usize].trim_end();
         before.ends_with('[')
@@ -224,7 +225,7 @@ impl Layout {
         if let Some(primitive) = primitive_of(text) {
             return Some(primitive.to_owned());
         }
-        // Convert a string type of numpy, such as `S16`.
+        // The name may be a numpy string type, such as `S16`.
         if let Some((kind, len)) = text.split_at_checked(1) {
             if matches!(kind, "S" | "U") && len.parse::<u32>().is_ok() {
                 return Some(format!("{}[{len}]", if kind == "S" { "S1" } else { "U4" }));
