@@ -18,13 +18,13 @@ use crate::text::{format, primitive_of, quote};
 const MAX_DEPTH: u32 = 100;
 
 /// Maximum length of the text of a struct, in bytes. The text of an unnamed struct is copied wherever the
-/// struct is used, so its length may double with each level of nesting.
+/// struct is used, so the length may double with each level of nesting.
 const MAX_TEXT: usize = 1 << 24;
 
 /// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at file scope
 /// becomes an item. Sizes are those of 64-bit Unix, where `long` has 8 bytes. A comment on the line of a member
-/// becomes its documentation. `#define` is supported for numbers. `#pragma pack` is an error; other
-/// preprocessor directives are skipped.
+/// becomes its documentation. Numbers defined by `#define` can be used as lengths. `#pragma pack` is an error,
+/// and other preprocessor directives are skipped.
 ///
 /// ```
 /// let layout = dudley::import::from_c("
@@ -50,7 +50,8 @@ const MAX_TEXT: usize = 1 << 24;
 /// # Errors
 ///
 /// Fails with [`Foreign`](ErrorKind::Foreign) for declarations that have no meaning in a file, such as
-/// pointers, and for those that are not plain structs or variables: unions, bit-fields and functions.
+/// pointers, for declarations other than plain structs and variables, such as unions, bit-fields and functions,
+/// and for syntax errors.
 pub fn from_c(text: &str) -> Result<String, Error> {
     let mut parser = Parser { tokens: Tokens::of(text)?, ..Parser::default() };
     while parser.peek().is_some() {
@@ -69,7 +70,7 @@ struct Token {
     line: u32,
 }
 
-/// The tokens of a C source, its comments by line number, and its numeric constants.
+/// The tokens of a C source file, with its comments by line number and its numeric constants.
 #[derive(Default)]
 struct Tokens {
     list: Vec<Token>,
@@ -153,9 +154,9 @@ struct Type {
     text: String,
     /// Dimensions that come from a typedef.
     dims: Vec<i64>,
-    /// Placement of members of this type, if C aligns it differently.
+    /// The placement that members of this type need because C aligns the type differently.
     place: &'static str,
-    /// Tag of a struct. `is_new` is set until the layout declares a struct.
+    /// The tag of a struct. `is_new` is set until the struct is declared in the layout.
     tag: Option<String>,
     is_new: bool,
 }
@@ -234,7 +235,7 @@ impl Parser {
         let line = self.line();
         self.expect(";")?;
         if datatype.is_new {
-            // Prefer the typedef name, which is the one that users know.
+            // Prefer the name of the typedef, which users know better than the tag.
             let plain = names.iter().find(|(_, dims)| is_typedef && dims.is_empty());
             let name = plain.map(|(name, _)| name.clone()).or(datatype.tag.clone());
             if let Some(name) = name {
@@ -254,7 +255,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Declares a named type in the layout, and sets the text of the type to that name.
+    /// Declares a named type in the layout, and replaces the text of the type by its name.
     fn define(&mut self, name: &str, datatype: &mut Type) {
         let mut quoted = String::new();
         quote::push_name(&mut quoted, name);
@@ -265,7 +266,7 @@ impl Parser {
         }
     }
 
-    /// Removes the comment on a line and returns it as documentation.
+    /// Takes the comment on a line, and returns it as documentation.
     fn docs(&mut self, line: u32) -> String {
         let docs = self.tokens.comments.remove(&line).filter(|docs| !docs.is_empty());
         let docs = docs.map(|docs| docs.replace(char::is_control, " "));
@@ -385,7 +386,7 @@ impl Parser {
                 None if self.peek() == Some("*") => {
                     fail(line, "pointers are not supported, because they have no meaning in a file")
                 }
-                // A declaration without a definition.
+                // This is a declaration without a definition, such as `struct s;`.
                 None if self.peek() == Some(";") => Ok(Type::of("{}")),
                 None => fail(line, format!("struct `{tag}` is not defined before its use")),
             };

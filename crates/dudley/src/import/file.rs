@@ -13,7 +13,7 @@ use super::npz::from_npz;
 use crate::error::Error;
 
 /// Creates a layout for a `.npy`, `.npz`, netCDF-3 or (with the feature `hdf5`) HDF5 file. The format is
-/// recognised by the first bytes. `name` becomes the name of the array in a `.npy` file.
+/// recognised by the first bytes. For a `.npy` file, `name` becomes the name of the array.
 ///
 /// ```
 /// use dudley::array::npy::Header;
@@ -32,7 +32,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or in another format, and with
+/// Fails with [`Import`](crate::ErrorKind::Import) if the file is damaged or has another format, and with
 /// [`NoLayoutFor`](crate::ErrorKind::NoLayoutFor) for an HDF5 file if this build lacks the feature `hdf5`.
 /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read, or if the header of a `.npy` file is
 /// not valid.
@@ -60,8 +60,8 @@ pub fn from_file(name: &str, file: impl ReadAt + 'static) -> Result<Imported, Er
     }
 }
 
-/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 and so on. It may follow a user
-/// block.
+/// Returns `true` if there is an HDF5 signature at offset 0, 512, 1024, 2048 and so on, because a user block
+/// may precede the signature.
 fn is_hdf5(file: &dyn ReadAt) -> Result<bool, Error> {
     let mut signature = [0; 8];
     let places = std::iter::successors(Some(0), |&at: &u64| Some((2 * at).max(512)));

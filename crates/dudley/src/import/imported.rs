@@ -1,4 +1,4 @@
-//! The layout of a file in another format, and errors about parts of the file.
+//! The result of importing a file: its layout, and errors about parts of the file.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,18 @@ use crate::error::{Error, ErrorKind};
 pub struct Imported {
     /// Text of the layout.
     pub layout: String,
-    /// Errors about parts of the file. [`NoLayoutFor`](ErrorKind::NoLayoutFor): the layout cannot describe the
-    /// part. [`PastEnd`](ErrorKind::PastEnd): the layout describes it, but the file is truncated.
+    /// Errors about parts of the file: [`NoLayoutFor`](ErrorKind::NoLayoutFor) if the layout cannot describe
+    /// the part, and [`PastEnd`](ErrorKind::PastEnd) if the layout describes the part, but the file ends before
+    /// it does.
     pub errors: Vec<Error>,
 }
 
-/// Returns the error for a damaged file, or one in an unexpected format.
+/// Returns the error for a file that is damaged or has an unexpected format.
 pub(super) fn damaged(format: &'static str, offset: u64, message: impl Into<String>) -> Error {
     Error::from(ErrorKind::Import { format, message: message.into() }).at(offset)
 }
 
-/// Returns the error for a part that a layout cannot describe.
+/// Returns the error for a part of a file that a layout cannot describe.
 pub(super) fn no_layout_for(path: String, reason: impl Into<String>) -> Error {
     ErrorKind::NoLayoutFor { path, reason: reason.into() }.into()
 }
@@ -39,7 +40,7 @@ pub(super) fn past_end(path: String, start: u64, nbytes: u64, len: u64) -> Optio
         .then(|| ErrorKind::PastEnd { path, start, end, len }.into())
 }
 
-/// The names of items so far, which must be unique.
+/// The names of the items so far. They must be unique.
 #[derive(Default)]
 pub(super) struct Names(HashSet<String>);
 

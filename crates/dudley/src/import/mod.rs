@@ -1,5 +1,5 @@
-//! Creating layouts for files in other formats, for C structs and for numpy types. The files are not changed;
-//! their data is read through the layout, like that of any other file.
+//! Creating layouts for files in other formats, for C structs and for numpy types. The files are not changed.
+//! With the layout, their data can be read like that of any other file.
 //!
 //! | first bytes | format | module |
 //! |---|---|---|
@@ -8,7 +8,7 @@
 //! | `43 44 46 01`, `02` or `05` | netCDF-3: CDF-1, CDF-2, CDF-5 | `netcdf` |
 //! | `89 48 44 46 0d 0a 1a 0a` | HDF5, netCDF-4 | `hdf5` |
 //!
-//! The module `file` recognises the format of a file; `c` and `numpy` describe types in memory.
+//! The module `file` recognises the format of a file. `c` and `numpy` describe types of data in memory.
 
 mod c;
 #[cfg(feature = "read")]

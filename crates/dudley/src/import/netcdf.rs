@@ -2,17 +2,17 @@
 //!
 //! ```text
 //! header      "CDF" version  numrecs  dimensions  attributes  variables
-//! dimensions  0 0 | 10 count { name length }                    length 0: the record dimension
+//! dimensions  0 0 | 10 count { name length }                    length 0 for the record dimension
 //! attributes  0 0 | 12 count { name type count values }
 //! variables   0 0 | 11 count { name count {dimension} attributes type vsize begin }
 //! name        length { byte }                                   padded to a multiple of 4, as values are
 //! ```
 //!
 //! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
-//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` has 8 bytes too.
+//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` has 8 bytes as well.
 //!
-//! A record variable has one part in each record. Each part is padded to a multiple of 4 bytes, unless there is
-//! only one record variable. Together, the records form an array of structs:
+//! The records of a file contain one part of each record variable. Each part is padded to a multiple of 4
+//! bytes, unless there is only one record variable. Together, the records form an array of structs:
 //!
 //! ```text
 //! numrecs : i4 @4
@@ -20,8 +20,8 @@
 //! ```
 //!
 //! The layout reads the number of records from the file, so it remains correct when records are added. If the
-//! file was written as a stream, the number is all `ff` bytes, and is computed from the size of the file
-//! instead.
+//! file was written as a stream, all bytes of the number are `ff`, and the number of records is computed from
+//! the size of the file instead.
 //!
 //! `vsize` is ignored, because it cannot represent the size of large variables.
 
@@ -41,7 +41,7 @@ const DIMENSIONS: u32 = 10;
 const VARIABLES: u32 = 11;
 const ATTRIBUTES: u32 = 12;
 
-/// Number of bytes read first. If the header is longer, twice as many are read, and so on.
+/// Number of bytes to read at first. It is doubled until the whole header has been read.
 const FIRST_PIECE: u64 = 1 << 16;
 
 /// Maximum length of a name in bytes, as in the netCDF library.
@@ -50,7 +50,7 @@ const MAX_NAME: u64 = 256;
 /// Maximum number of dimensions in a layout.
 const MAX_DIMS: usize = 255;
 
-/// The types in order of their numbers, which start at 1: name and size in bytes. Text is `S1`.
+/// The name and the size in bytes of each type, in order of type numbers, which start at 1. Text is `S1`.
 const TYPES: [(&str, u64); 11] = [
     ("i1", 1),
     ("S1", 1),
@@ -67,9 +67,9 @@ const TYPES: [(&str, u64); 11] = [
 const TEXT: &str = "S1";
 
 /// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become members of
-/// the item `""`, so that they too are found by name alone. The number of records is read from the file, unless
-/// the file was written as a stream. Attributes are kept; the additional attribute `dims` lists the names of
-/// the dimensions.
+/// the item `""`, so that they are found by name alone as well. The number of records is read from the file,
+/// unless the file was written as a stream. Attributes are kept, and an additional attribute `dims` lists the
+/// names of the dimensions.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub fn from_netcdf(file: &dyn ReadAt) -> Result<Imported, Error> {
     Ok(Imported { layout: format(out.text)?, errors: out.errors })
 }
 
-/// The layout as written so far.
+/// The text of the layout so far.
 struct Out {
     text: String,
     errors: Vec<Error>,
@@ -116,7 +116,7 @@ impl Out {
 
 /// The content of a header.
 struct Header {
-    /// Number of records; `None` if it was unknown when the header was written.
+    /// Number of records, or `None` if it was unknown when the header was written.
     numrecs: Option<u64>,
     /// Whether sizes have 8 bytes instead of 4.
     is_wide: bool,
@@ -132,14 +132,14 @@ struct Variable {
     shape: Vec<u64>,
     /// Names of all dimensions.
     dims: Vec<String>,
-    /// Size in bytes of the array, or of its part in one record; `None` if it is too large.
+    /// Size of the array, or of its part in one record, in bytes. `None` if the size is too large.
     nbytes: Option<u64>,
     begin: u64,
     attributes: Vec<Attribute>,
 }
 
 impl Header {
-    /// Reads the header, whose length is known only once it has been parsed.
+    /// Reads the header in increasing lengths, because its length is known only after parsing.
     fn read(file: &dyn ReadAt) -> Result<Self, Error> {
         let mut len = FIRST_PIECE;
         loop {
@@ -249,7 +249,7 @@ impl Header {
         self.free_name("numrecs")
     }
 
-    /// Returns a name that no variable has, by appending `_` as often as necessary.
+    /// Returns a name that no variable has. Appends `_` as often as necessary.
     fn free_name(&self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.variables.iter().any(|variable| variable.name == name) {
@@ -265,7 +265,7 @@ fn push_variable(out: &mut String, variable: &Variable, address: u64) {
     let _ = write!(out, " = {}", variable.datatype);
     let mut dims: Vec<String> = variable.shape.iter().map(ToString::to_string).collect();
     if dims.is_empty() && variable.datatype == TEXT {
-        // The last dimension of text is its length.
+        // The last dimension of text is the length of the strings.
         dims.push("1".to_owned());
     }
     if !dims.is_empty() {
@@ -295,7 +295,8 @@ struct Dim {
     len: Option<u64>,
 }
 
-/// If bytes are missing, returns their offset, the number of bytes needed there and the number left.
+/// If the error reports missing bytes, returns their offset, the number of bytes needed and the number
+/// available.
 fn missing(error: &Error) -> Option<(u64, u64, u64)> {
     let ErrorKind::Read(read) = error.kind() else { return None };
     let &binio::ErrorKind::Truncated { needed, available } = read.kind() else { return None };
@@ -327,7 +328,7 @@ impl HeaderReader<'_> {
     fn padded(&mut self, len: u64) -> Result<Vec<u8>, Error> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = self.bytes.take(len)?.to_vec();
-        // Some files lack the last padding.
+        // Some files lack the padding at their end.
         let padding = len.next_multiple_of(4) - len;
         self.bytes.skip(padding.min(self.bytes.remaining()))?;
         Ok(bytes)
@@ -438,7 +439,7 @@ impl HeaderReader<'_> {
     }
 }
 
-/// Converts the value of an attribute. Numbers that an attribute comment cannot represent become text.
+/// Converts the value of an attribute. Numbers become text if an attribute comment cannot represent them.
 fn value_of(datatype: &str, size: u64, bytes: &[u8]) -> Value {
     if datatype == TEXT {
         let text = String::from_utf8_lossy(bytes);
@@ -466,7 +467,7 @@ fn value_of(datatype: &str, size: u64, bytes: &[u8]) -> Value {
         };
     }
     let numbers: Vec<f64> = if size == 4 {
-        // Use the shortest decimal that gives the same `f32`: 0.1, not 0.10000000149011612.
+        // Use the shortest decimal number that parses as the same `f32`: 0.1, not 0.10000000149011612.
         let single = |bits: u64| f32::from_bits(u32::try_from(bits).unwrap_or(0));
         bits.map(|bits| single(bits).to_string().parse().unwrap_or(f64::NAN)).collect()
     } else {

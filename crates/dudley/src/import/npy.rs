@@ -9,8 +9,8 @@ use super::numpy::Described;
 use crate::error::Error;
 use crate::text::format;
 
-/// Creates a layout for a `.npy` file: one item at the address of the data. If the array is in Fortran order,
-/// its dimensions are reversed and it gets the attribute `order="F"`.
+/// Creates a layout for a `.npy` file, with one item at the address of the data. If the array is in Fortran
+/// order, its dimensions are reversed, and the attribute `order="F"` is added.
 ///
 /// ```
 /// use dudley::array::npy::Header;
@@ -25,7 +25,7 @@ use crate::text::format;
 /// # Errors
 ///
 /// Fails with [`Read`](crate::ErrorKind::Read) if the file cannot be read or is not a valid `.npy` file, and
-/// with [`Layout`](crate::ErrorKind::Layout) if a size in it is too large for a layout.
+/// with [`Layout`](crate::ErrorKind::Layout) if a size in the file is too large for a layout.
 pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
     let (header, address) = Header::read(file)?;
     let mut text = String::new();

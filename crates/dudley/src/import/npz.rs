@@ -1,7 +1,7 @@
-//! numpy `.npz` files: zip archives whose members are `.npy` files. The crate `rawzip` reads their directory.
+//! numpy `.npz` files: zip archives whose members are `.npy` files. The crate `rawzip` reads the zip directory.
 //!
-//! numpy stores zip64 sizes in every local header, but zip programs may leave them out, so sizes are read from
-//! the central directory only.
+//! numpy stores zip64 sizes in every local header, but other programs may omit them there, so sizes are read
+//! only from the central directory.
 
 use std::io;
 use std::ops::Range;
@@ -21,13 +21,13 @@ use crate::text::format;
 const FORMAT: &str = "zip";
 
 /// Creates a layout for a `.npz` file. Each array becomes an item with the name of its member, without `.npy`.
-/// If an array is in Fortran order, its dimensions are reversed and it gets the attribute `order="F"`.
-/// Compressed members cannot be described; they are reported in [`Imported::errors`].
+/// If an array is in Fortran order, its dimensions are reversed, and the attribute `order="F"` is added.
+/// Compressed members cannot be described, and are reported in [`Imported::errors`].
 ///
 /// # Errors
 ///
 /// Fails with [`Import`](crate::ErrorKind::Import) if the archive is damaged, and with
-/// [`Read`](crate::ErrorKind::Read) if it cannot be read.
+/// [`Read`](crate::ErrorKind::Read) if the archive cannot be read.
 pub fn from_npz(file: &dyn ReadAt) -> Result<Imported, Error> {
     let mut members = members(file)?;
     // Members must not overlap, so that each byte is read at most once.
@@ -70,7 +70,7 @@ struct Member {
 }
 
 impl Member {
-    /// Finds the member that an entry of the central directory describes.
+    /// Returns the member that an entry of the central directory describes.
     fn find(
         archive: &ZipArchive<Source<'_>>,
         entry: &ZipFileHeaderRecord<'_>,
@@ -97,7 +97,7 @@ impl Member {
         Ok(Self { name, is_encrypted, method, header, data: start..end })
     }
 
-    /// Reads the `.npy` header of the member. Returns it with the address of the data.
+    /// Reads the `.npy` header of the member. Returns the header and the address of the data.
     fn array(&self, file: &dyn ReadAt) -> Result<(Header, u64), String> {
         if self.is_encrypted {
             return Err("it is encrypted".to_owned());
@@ -106,8 +106,8 @@ impl Member {
             CompressionMethod::STORE => {}
             CompressionMethod::DEFLATE => {
                 return Err(
-                    "it is deflated: a layout describes data that are stored as they are; write \
-                            the file with numpy.savez instead of numpy.savez_compressed"
+                    "it is deflated, but a layout can describe only uncompressed data: write the \
+                            file with numpy.savez instead of numpy.savez_compressed"
                         .to_owned(),
                 );
             }
@@ -150,7 +150,8 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-/// Converts an error of the crate `rawzip` about the part of an archive at `offset`.
+/// Converts an error of the crate `rawzip`. `offset` is the offset of the part of the archive that it refers
+/// to.
 fn invalid(error: rawzip::Error, offset: u64) -> Error {
     let message = match error.into_kind() {
         ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {

@@ -8,10 +8,11 @@ use crate::error::Error;
 use crate::layout::{Attribute, Value, attributes};
 use crate::text::{format, quote};
 
-/// Creates a layout with one item: an array of a numpy datatype, as written by `tofile`.
+/// Creates a layout for a file written by numpy's `tofile`. It has one item, an array of the given datatype and
+/// shape.
 ///
 /// A record becomes a struct whose members keep their offsets. Types that Dudley lacks, such as dates, become
-/// integers or bytes with the attribute `numpy`, which holds the original type.
+/// integers or bytes. The attribute `numpy` then contains the original type.
 ///
 /// ```
 /// use dudley::array::Datatype;
@@ -45,10 +46,11 @@ pub(super) fn push_array(
     Described::of(datatype).declare(out, name, shape, &format!(" @{address}"), None);
 }
 
-/// A datatype as written in a layout.
+/// A datatype in the form in which a layout describes it.
 pub(super) struct Described {
     text: String,
-    /// Length of text in characters or code units, or number of bytes; it becomes the last dimension.
+    /// For text, the number of characters or code units. For types that become bytes, the number of bytes. This
+    /// becomes the last dimension.
     len: Option<u64>,
     align: u64,
     /// The numpy type, if Dudley has no equivalent.
@@ -113,8 +115,8 @@ impl Described {
             } else {
                 format!(" @{offset}")
             };
-            // If it were the only one, an unnamed member without a placement would turn the struct into a
-            // typedef.
+            // Give unnamed members an address: if a struct has only one member, without a name or address, the
+            // struct is a typedef.
             let place = if field.name().is_empty() { format!(" @{offset}") } else { place };
             let title = field.title().map(|title| ("title", title));
             datatype.declare(&mut members, field.name(), field.shape(), &place, title);

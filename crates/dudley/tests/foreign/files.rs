@@ -98,8 +98,8 @@ fn deflated_members_are_rejected_with_the_reason() {
     assert!(!error.is_bad_data());
     assert_eq!(
         error.to_string(),
-        "`/b` cannot be described by a layout: it is deflated: a layout describes data that are stored as they are; write the \
-         file with numpy.savez instead of numpy.savez_compressed"
+        "`/b` cannot be described by a layout: it is deflated, but a layout can describe only uncompressed data: \
+         write the file with numpy.savez instead of numpy.savez_compressed"
     );
     let encrypted = Member { flags: 1, ..Member::stored("b.npy", &a) };
     let imported = from_npz(&archive(&[encrypted])).unwrap();

@@ -1,8 +1,8 @@
 //! Listing the links of an HDF5 group.
 //!
-//! The crate `hdf5-reader` lists the members of a group only if it can parse the headers of all of them, and it
-//! cannot parse those of virtual data sets. This module parses the links itself, so that one such member does
-//! not hide the others.
+//! The crate `hdf5-reader` lists the members of a group only if it can parse the headers of all members, but it
+//! cannot parse the headers of virtual data sets. This module parses the links itself, so that one such member
+//! does not hide the others.
 //!
 //! | group format | location of the links |
 //! |---|---|
@@ -22,7 +22,7 @@ use hdf5_reader::messages::{HdfMessage, link};
 use hdf5_reader::symbol_table::SymbolTableNode;
 use hdf5_reader::{Hdf5File, group::Group};
 
-/// Number of bytes in a symbol table node before its entries.
+/// Number of bytes before the entries in a symbol table node.
 const NODE_LEN: usize = 8;
 
 /// Returns the names of the links in a group, in the order in which they are stored.

@@ -3,13 +3,13 @@
 //! | data set | layout |
 //! |---|---|
 //! | contiguous | one array |
-//! | chunked, without filters | one array if the chunks are contiguous rows, otherwise a list of chunks |
-//! | filtered, compact, external, or of variable length | not described |
+//! | chunked, without filters | one array if the chunks are adjacent blocks of rows, otherwise a list of chunks |
+//! | filtered, compact, external, virtual, or of variable length | not described |
 //!
 //! A group becomes a dict, and a compound type a struct. A list of chunks has the attributes `shape` (of the
 //! whole array), `chunk` (the shape of each chunk) and `offsets` (for each chunk, the indices of its first
-//! element in the whole array). Chunks at the edge have the full size; chunks that were never written are
-//! absent.
+//! element in the whole array). Chunks at the edge of the array have the full size, and chunks that were never
+//! written are absent.
 
 mod links;
 
@@ -52,8 +52,8 @@ const MAX_DIMS: usize = 255;
 /// Maximum length of an object header in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Creates a layout for an HDF5 file: a dict for each group, and an item for each data set whose elements are
-/// stored uncompressed in the file. All other data sets are reported in [`Imported::errors`].
+/// Creates a layout for an HDF5 file, with a dict for each group, and an item for each data set whose elements
+/// are stored uncompressed in the file. All other data sets are reported in [`Imported::errors`].
 ///
 /// # Errors
 ///
@@ -103,7 +103,7 @@ impl Storage for Bytes {
 
 struct Lister<'h> {
     hdf5: &'h Hdf5File,
-    /// Base address, which is added to all addresses, and length of the file in bytes.
+    /// The base address, which is added to all addresses.
     base: u64,
     len: u64,
     text: String,
@@ -115,12 +115,12 @@ struct Lister<'h> {
 /// The reason why there is no layout for a data set.
 type Reason = String;
 
-/// The description of a data set in its header.
+/// A data set as described by its header.
 struct DataSet {
     datatype: Datatype,
     /// Dimensions of the data space, followed by those of an array type.
     shape: Vec<u64>,
-    /// Names and values of an enumeration type.
+    /// The names and values of an enumeration type.
     names: Option<(Vec<String>, Vec<i64>)>,
     storage: DataLayout,
     /// Dimensions of the data space.
@@ -129,7 +129,7 @@ struct DataSet {
 }
 
 impl Lister<'_> {
-    /// Adds the members of a group, and of the groups in it up to the maximum depth.
+    /// Adds the members of a group and, up to the maximum depth, of the groups in it.
     fn group(&mut self, group: &hdf5_reader::group::Group, path: &str, depth: usize) {
         if depth > MAX_DEPTH {
             return self.skip(path, format!("groups nest deeper than {MAX_DEPTH} levels"));
@@ -286,7 +286,7 @@ impl Lister<'_> {
         }
     }
 
-    /// Converts an address to an offset in the file. Fails if the address is undefined.
+    /// Converts an address to an offset in the file. Fails if the address is undefined or too large.
     fn address(&self, address: u64) -> Result<u64, Reason> {
         let size = u32::from(self.hdf5.superblock().offset_size.min(8)) * 8;
         let undefined = u64::MAX >> (64 - size.max(1));
@@ -371,7 +371,8 @@ impl Lister<'_> {
         }
     }
 
-    /// Returns the address of the whole array if its chunks are contiguous blocks of rows, stored in order.
+    /// Returns the address of the whole array if its chunks are adjacent blocks of rows, stored in order.
+    /// Otherwise, returns `None`.
     fn rows(
         &self,
         entries: &[ChunkEntry],
@@ -500,7 +501,7 @@ fn joined(path: &str, name: &str) -> String {
     path
 }
 
-/// Converts a type. Returns the type of one element, and the dimensions of an array type.
+/// Converts a type. Returns the type of one element, and the dimensions if it is an array type.
 fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reason> {
     if depth > MAX_DEPTH {
         return Err(format!("types nest deeper than {MAX_DEPTH} levels"));
@@ -538,7 +539,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Err("its elements have variable length and are in a heap".to_owned())
         }
         Type::Enum { base, members } => {
-            // h5py stores booleans in this way.
+            // This is how h5py stores booleans.
             let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
             match &**base {
                 Type::FixedPoint { size: 1, .. } if names == ["FALSE", "TRUE"] => {
@@ -552,7 +553,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Ok((datatype, [&dims[..], &inner].concat()))
         }
         Type::Compound { size, fields } => {
-            // h5py stores complex numbers in this way.
+            // This is how h5py stores complex numbers.
             if let [real, imaginary] = &fields[..] {
                 if let (&Type::FloatingPoint { size: part, byte_order }, true) =
                     (&real.datatype, real.datatype == imaginary.datatype)
@@ -580,7 +581,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
     }
 }
 
-/// Returns the names and values of an enumeration type, unless it stands for booleans.
+/// Returns the names and values of an enumeration type, or `None` for other types and for booleans.
 fn names_of(found: &Type) -> Option<(Vec<String>, Vec<i64>)> {
     let Type::Enum { base, members } = found else { return None };
     let &Type::FixedPoint { size, signed, byte_order } = &**base else { return None };
