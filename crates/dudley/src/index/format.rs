@@ -16,20 +16,20 @@
 //! | 60 | 4 | CRC-32 of the layout text |
 //! | 64 | 8 | inode of the text file; 0 if its bytes must be compared |
 //! | 72 | 4 | CRC-32 of the checksums of the index pages |
-//! | 76 | 4 | CRC-32 of bytes 0 to 76 |
+//! | 76 | 4 | CRC-32 of the first 76 bytes |
 //! | 80 | 4 each | CRC-32 of each index page of 1024 bytes; the last page may be shorter |
 //! | | 48 each | rows, in order of declaration: the index begins here |
 //! | | 16 each | dimensions |
 //! | | 16 each | parameters |
-//! | | 16 each | paths in byte order: offset among the path texts (8), length (4), row index (4) |
-//! | | | the texts of the paths, in the same order: the index ends here |
+//! | | 16 each | paths, sorted by their bytes: offset among the path texts (8), length (4), row index (4) |
+//! | | | the path texts, in the same order: the index ends here |
 //! | | | the layout text, up to the end of the file |
 //!
 //! A row:
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | address if data begins at 0; all ones if it is not known without the stream |
+//! | 0 | 8 | address if data begins at 0; all ones if it is unknown without the stream |
 //! | 8 | 8 | address if data begins at 16 |
 //! | 16 | 8 | size of an element in bytes; all ones if it depends on the stream |
 //! | 24 | 8 | explicit address, or alignment |
@@ -40,9 +40,9 @@
 //! | 42 | 2 | 0 |
 //! | 44 | 4 | name of the primitive type, such as `f8` |
 //!
-//! A dimension is a length (8) and 0 (8), or the index of a parameter (8), its suffix (4) and 1 (4). A
-//! parameter is a fixed value (8) and 0 (8), or the index of its row (8) and 1 (8), or 0 (8) and 2 (8) if it
-//! belongs to a struct.
+//! A dimension consists of a length (8) and 0 (8) or, for a parameter, of its index (8), the suffix (4) and 1
+//! (4). A parameter consists of a fixed value (8) and 0 (8) or, if it is stored, of the index of its row (8)
+//! and 1 (8). A stored parameter of a struct consists of 0 (8) and 2 (8).
 
 use std::fmt::Display;
 
@@ -53,9 +53,10 @@ use crate::layout::{Order, Placement, Primitive};
 pub(super) const MAGIC: [u8; 8] = *b"\x8ddudx\r\n\x1a";
 pub(super) const VERSION: u32 = 2;
 pub(super) const HEADER_LEN: u64 = 80;
-/// The number of header bytes covered by the header's checksum.
+/// The number of header bytes that the checksum of the header covers.
 const CHECKED_LEN: usize = 76;
-/// The number of index bytes that share a checksum. A search reads and checks only the pages it needs.
+/// The number of bytes per page of the index. Each page has a checksum, so that a search reads and checks only
+/// the pages that it needs.
 pub(super) const PAGE_LEN: u64 = 1024;
 pub(super) const SUM_LEN: u64 = 4;
 pub(super) const ROW_LEN: u64 = 48;
@@ -72,8 +73,8 @@ const STRUCT: u8 = 4;
 const OPAQUE: u8 = 8;
 const PARAM: u8 = 16;
 
-/// A state of a file that changes whenever its content changes, and that its owner cannot set. The default
-/// represents an unknown state.
+/// A stamp that identifies the state of a file. It changes whenever the content changes, and the owner of the
+/// file cannot set it. The default represents an unknown state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// The time of the last status change, in nanoseconds since 1970.
@@ -86,7 +87,7 @@ pub(super) struct Stamp {
 pub(super) struct Header {
     pub(super) order: Option<Order>,
     pub(super) text_len: u64,
-    /// The state of the text file, or the default if its bytes must be compared.
+    /// The stamp of the text file, or the default if the content of the file must be compared.
     pub(super) stamp: Stamp,
     pub(super) text_sum: u32,
     /// The checksum of the page checksums.
@@ -102,7 +103,7 @@ pub(super) struct Header {
 /// A stored item or parameter, with everything that determines its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowRecord {
-    /// The addresses if data begins at 0, and if it begins at 16.
+    /// The address if data begins at 0, and the address if it begins at 16.
     pub(super) addresses: [Option<u64>; 2],
     pub(super) element_size: Option<u64>,
     /// An explicit address, or an alignment.
@@ -110,7 +111,7 @@ pub(super) struct RowRecord {
     pub(super) first_dim: u32,
     pub(super) dims: u32,
     pub(super) is_compressed: bool,
-    /// Whether only the text of the layout describes it.
+    /// Whether the item is described only by the text of the layout.
     pub(super) is_opaque: bool,
     pub(super) is_param: bool,
     pub(super) order: Option<Order>,
@@ -144,7 +145,7 @@ fn order_code(order: Option<Order>) -> u8 {
     }
 }
 
-/// Returns the byte order for a code. Fails if the code is not valid.
+/// Converts a code to the byte order that it stands for. Fails if the code is not valid.
 fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     match code {
         0 => Ok(None),
@@ -154,7 +155,7 @@ fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
     }
 }
 
-/// Reads a number at an offset in a record. The caller has checked the length of the record.
+/// Reads a number at an offset in a record, whose length the caller has checked.
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|part| part.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
@@ -169,7 +170,7 @@ pub(super) fn sum(bytes: &[u8]) -> u32 {
     digest.as_bytes().try_into().map_or(0, u32::from_be_bytes)
 }
 
-/// Compares a part of the file with its stored checksum. Returns a message if they differ.
+/// Checks a part of the file against its stored checksum. Fails with a message if the checksum differs.
 pub(super) fn check_sum(part: impl Display, bytes: &[u8], stored: u32) -> Result<(), String> {
     let found = sum(bytes);
     if found == stored {
@@ -380,8 +381,7 @@ impl ParamRecord {
     }
 }
 
-/// Returns an entry of the sorted paths: the offset of its text among the path texts, its length, and the index
-/// of its row.
+/// Encodes an entry of the sorted paths: the offset among the path texts, the length, and the index of the row.
 pub(super) fn path_record(start: u64, len: u32, row: u32) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&start.to_le_bytes());
@@ -399,7 +399,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_records_read_back_unchanged() {
+    fn records_round_trip() {
         let header = Header {
             order: Some(Order::Big),
             text_len: 9,

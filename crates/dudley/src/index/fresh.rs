@@ -1,10 +1,10 @@
 //! Checking that a compiled layout matches the current text of a file.
 //!
-//! The length of the file and the checksum of its text are compared with the stored ones. The text is not read
-//! if the file has the same inode and the same time of the last status change as when it was compiled: the
-//! system sets this time whenever the content changes, and no program can set it back. The time is not trusted
-//! if it is less than two seconds before the compilation, because clocks of file systems may be that coarse,
-//! nor on systems that do not have it.
+//! The length of the file and the checksum of its text are compared with the stored values. The text is not
+//! read if the file still has the same inode and the same time of the last status change as when it was
+//! compiled: the system sets this time whenever the content changes, and no program can set it back. The time
+//! is not used if it is less than two seconds before the compilation, because clocks of file systems may be
+//! that coarse, or if the system does not provide it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -17,14 +17,14 @@ use super::CompiledLayout;
 use super::format::Stamp;
 use crate::error::Error;
 
-/// The resolution of the coarsest file system clock, which is that of FAT.
+/// The resolution of the coarsest file system clock, that of FAT.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
 /// The number of bytes read at a time.
 const PIECE: u64 = 1 << 20;
 
 impl Stamp {
-    /// Returns the state of a file, or the default if the system does not provide it.
+    /// Returns the stamp of a file, or the default if the system does not provide one.
     fn of(found: &Metadata) -> Self {
         #[cfg(unix)]
         {
@@ -42,7 +42,7 @@ impl Stamp {
         }
     }
 
-    /// Returns the state of a file if it is old enough that any later change has a different time. Otherwise
+    /// Returns the stamp of a file if it is so old that any later change will have a different time. Otherwise,
     /// returns the default.
     pub(super) fn settled(found: Option<&Metadata>, now: SystemTime) -> Self {
         let stamp = found.map_or_else(Self::default, Self::of);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stamp_of_a_recently_changed_text_is_not_trusted() {
+    fn the_stamp_of_a_recently_changed_file_is_not_used() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let found = file.as_file().metadata().unwrap();
         let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(Stamp::of(&found).changed);

@@ -1,4 +1,4 @@
-//! Finding a path among the sorted paths, and its address from the preceding rows.
+//! Finding a path among the sorted paths, and computing its address from the preceding rows.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::place::sizes::{add, multiply};
 use crate::place::strided::scalar;
 use crate::signature::Signature;
 
-/// The maximum number of dimensions of an array. Arrays with more are looked up in the text.
+/// Maximum number of dimensions of an array. Arrays with more dimensions are looked up in the text.
 const MAX_DIMS: u32 = 4096;
 
 /// The size in bytes of the count before a compressed array.
@@ -53,7 +53,7 @@ pub(super) fn locate(
     })
 }
 
-/// Calls `visit` with each path whose location is known, in order of path, and returns the number of other
+/// Calls `visit` with each path whose location is known, in sorted order. Returns the number of all other
 /// paths.
 pub(super) fn for_each(
     compiled: &CompiledLayout,
@@ -111,7 +111,7 @@ pub(super) fn for_each(
     Ok(others)
 }
 
-/// Returns the index of the row of a path.
+/// Returns the index of the row that a path belongs to, or `None` if the path is not in the index.
 fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
     let (mut low, mut high) = (0, compiled.header.paths);
     while low < high {
@@ -175,7 +175,7 @@ impl CompiledLayout {
     }
 }
 
-/// The search for an address.
+/// The state of a search for an address.
 struct Search<'s> {
     compiled: &'s CompiledLayout,
     stream: Option<&'s dyn ReadAt>,
@@ -183,13 +183,13 @@ struct Search<'s> {
     is_native: bool,
     /// Whether a value was needed from the stream, but no stream was given.
     needs_stream: bool,
-    /// The addresses of the parameters that the walk has passed, by row index.
+    /// The addresses of the parameters that the walk has already passed, by row index.
     passed: HashMap<u32, Option<u64>>,
     /// The values of parameters that have been looked up, by parameter index.
     values: HashMap<u64, Option<i64>>,
 }
 
-/// The dimensions that were read last, to avoid reading them again: usually, consecutive rows share them.
+/// The dimensions read last. They are kept because consecutive rows usually share their dimensions.
 #[derive(Default)]
 struct Dims {
     first: u32,
@@ -221,7 +221,7 @@ impl<'s> Search<'s> {
             return Ok(None);
         }
         let first = self.compiled.header.first_open;
-        // The address can be used if the parameters in the shape have known addresses as well.
+        // The known address suffices if the parameters in the shape have known addresses as well.
         let known = self.known_address(&row);
         let is_before = number < first;
         let mut dims = Dims::default();
@@ -252,8 +252,8 @@ impl<'s> Search<'s> {
         row.addresses[usize::from(self.is_native)]
     }
 
-    /// Returns `true` if all parameters in the shape of a row are fixed or come before the first row whose
-    /// address is open.
+    /// Returns `true` if all parameters in the shape of a row are fixed, or have rows before the first open
+    /// row, which is the first row whose address or size depends on values.
     fn has_near_params(&mut self, row: &RowRecord, dims: &mut Dims) -> Result<bool, Error> {
         for dim in self.dims(row, dims)? {
             if let Some(DimRecord::Named(param, _)) = dim {
@@ -267,8 +267,8 @@ impl<'s> Search<'s> {
         Ok(true)
     }
 
-    /// Returns the address of a row by walking from the first row whose address is open. `visit` is called with
-    /// the addresses of all rows on the way, including the target.
+    /// Computes the address of a row by walking from the first open row to the row. `visit` is called with the
+    /// addresses of all rows on the way, including the last.
     fn walk(
         &mut self,
         target: u32,
@@ -314,14 +314,14 @@ impl<'s> Search<'s> {
         let nbytes = match (row.is_opaque, self.count(row, dims, |_| ())?) {
             (true, _) | (_, None) => None,
             (_, Some(0)) => Some(0),
-            // The array is not empty, and its exact size does not matter here.
+            // The array is not empty, so any size above 0 will do.
             _ if row.is_compressed || row.element_size != Some(0) => Some(1),
             _ => Some(0),
         };
         Ok(address(row.placement, cursor, nbytes))
     }
 
-    /// Returns the size in bytes of a row at an address.
+    /// Returns the size in bytes of the row at address `start`, or `None` if it is not known.
     fn nbytes(
         &mut self,
         row: &RowRecord,
@@ -339,7 +339,8 @@ impl<'s> Search<'s> {
         })
     }
 
-    /// Returns the size in bytes of a compressed array, including its count.
+    /// Returns the size in bytes of a compressed array, including its count, or `None` if it cannot be read
+    /// from the stream.
     fn compressed(&mut self, start: Option<u64>) -> Option<u64> {
         self.needs_stream |= self.stream.is_none();
         let (stream, start) = self.stream.zip(start)?;
@@ -350,7 +351,8 @@ impl<'s> Search<'s> {
         add(COUNT_LEN, len).ok()
     }
 
-    /// Returns the number of elements. `visit` is called with the length of each dimension.
+    /// Returns the number of elements of a row, or `None` if it is not known. `visit` is called with the length
+    /// of each dimension.
     fn count(
         &mut self,
         row: &RowRecord,
@@ -370,7 +372,7 @@ impl<'s> Search<'s> {
         failed.map_or(Ok(count), Err)
     }
 
-    /// Returns the dimensions of a row.
+    /// Returns the dimensions of a row, where `None` stands for an invalid dimension.
     fn dims<'d>(
         &self,
         row: &RowRecord,
@@ -382,7 +384,7 @@ impl<'s> Search<'s> {
             *dims = Dims { first: row.first_dim, bytes: self.compiled.index(at, len)? };
         }
         let bytes = if row.dims == 0 { &[][..] } else { &dims.bytes[..] };
-        // If there are too many dimensions, add an invalid one.
+        // If there are too many dimensions, append an invalid dimension.
         let more = (row.dims > MAX_DIMS).then_some(None);
         Ok(bytes.chunks_exact(16).map(DimRecord::parse).chain(more))
     }
@@ -400,7 +402,7 @@ impl<'s> Search<'s> {
                 let row = self.compiled.row(number)?;
                 let address = match self.passed.get(&number) {
                     Some(&address) => address,
-                    // The parameter is declared after its use, which never happens in a valid layout.
+                    // The parameter is declared after its use, which cannot happen in a valid layout.
                     None if number >= self.compiled.header.first_open => None,
                     None => self.known_address(&row),
                 };
@@ -422,7 +424,7 @@ fn end(start: Option<u64>, nbytes: Option<u64>) -> Option<u64> {
     start.zip(nbytes).and_then(|(start, nbytes)| add(start, nbytes).ok())
 }
 
-/// Returns the name of a type with its byte order.
+/// Returns the name of a type, including the byte order.
 fn named(primitive: Primitive, order: Order) -> String {
     if primitive.unit() > 1 { format!("{order}{primitive}") } else { primitive.to_string() }
 }

@@ -12,11 +12,11 @@ use crate::place::sizes::{add, multiply};
 use crate::place::{Inputs, Rules};
 use crate::signature::Signature;
 
-/// The maximum length in bytes of a path in the index; longer paths are looked up in the text. This limits the
-/// size of all paths to about this many times the size of the text.
+/// Maximum length of a path in the index in bytes. Longer paths are looked up in the text. This limits the
+/// total size of the paths to about `MAX_PATH` times the size of the text.
 const MAX_PATH: usize = 1024;
 
-/// Dimensions as declared: a parameter is kept as a parameter, even if its value is fixed.
+/// The representation of dimensions as declared. A parameter remains a parameter, even if its value is fixed.
 struct Declared;
 
 impl Names for Declared {
@@ -30,7 +30,7 @@ impl Names for Declared {
     }
 }
 
-/// Builder of the sections before the paths.
+/// Builds the sections before the paths.
 struct Maker<'a> {
     layout: &'a Layout,
     measure: Measure<'a>,
@@ -40,17 +40,17 @@ struct Maker<'a> {
     dims: Vec<DimRecord>,
     params: Vec<ParamRecord>,
     subjects: Vec<Subject>,
-    /// The maximum number of dimensions of all rows together.
+    /// The maximum total number of dimensions of all rows.
     max_dims: usize,
 }
 
-/// Returns the bytes of a compiled layout.
+/// Compiles a layout. Returns the bytes of the compiled layout.
 pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let inputs = Inputs::new(Rules::new());
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // Parameters of dicts get a row later.
+        // For parameters of dicts, this is replaced by the index of a row.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {
@@ -149,7 +149,7 @@ impl Maker<'_> {
             Len::Removed | Len::Unknown => {}
         });
         self.declared.leave(0);
-        // Only the text describes this row, so that the resolver reports the error.
+        // Leave the row to the text, so that the resolver reports the error.
         let Ok(Element { base, is_compressed, .. }) = element else { return row };
         row.is_compressed = is_compressed;
         row.element_size = match base {
@@ -174,8 +174,8 @@ impl Maker<'_> {
         row
     }
 
-    /// Adds the dimensions of a row and returns the index of the first, or `None` if there are too many in
-    /// total. Consecutive rows often share their dimensions.
+    /// Adds the dimensions of a row, unless the previous row has the same dimensions. Returns the index of the
+    /// first dimension, or `None` if there are too many dimensions in total.
     fn add_dims(&mut self, dims: &[DimRecord]) -> Option<u32> {
         if self.dims.ends_with(dims) {
             return Some(index(self.dims.len() - dims.len()));
@@ -211,7 +211,7 @@ impl Maker<'_> {
         index(first_open)
     }
 
-    /// Returns the size of a row in bytes, if it is the same for all parameter values and streams.
+    /// Returns the size of a row in bytes, or `None` if it depends on parameter values or on the stream.
     fn nbytes(&self, row: &RowRecord) -> Option<u64> {
         let first = row.first_dim as usize;
         let dims = &self.dims[first..first + row.dims as usize];
@@ -236,8 +236,8 @@ fn placement_of(placement: Option<Placement>, align: u64) -> Placement {
     }
 }
 
-/// Returns the sorted paths of rows, and their texts. Paths longer than `MAX_PATH` are left out: they may be as
-/// long as the layout text, for many items.
+/// Returns the entries of the sorted paths, and the path texts. Omits paths longer than `MAX_PATH`, because
+/// many paths may be as long as the layout text.
 fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     let lens = path_lens(layout);
     let is_short = |subject: &Subject| match *subject {
@@ -271,7 +271,7 @@ fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     (records, texts)
 }
 
-/// Returns the approximate length of each item's path in bytes: quoting may add to it.
+/// Returns the approximate length of the path of each item in bytes. Quotes and escapes are not counted.
 fn path_lens(layout: &Layout) -> Vec<usize> {
     let mut lens = vec![0_usize];
     for id in layout.items() {

@@ -1,4 +1,4 @@
-//! Compiled layouts, which are searched without reading them completely.
+//! Compiled layouts, which can be searched without reading them completely.
 //!
 //! | module | contents |
 //! |---|---|
@@ -31,8 +31,8 @@ use crate::source::Source;
 use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
 use locate::invalid;
 
-/// A compiled layout (`.dudx`): addresses sorted by path, and the layout text they were made from. In a file
-/// with 100,000 arrays, an array is found in microseconds, without parsing the text.
+/// A compiled layout (`.dudx`), which contains addresses sorted by path, and the layout text from which they
+/// were computed. One of 100,000 arrays is found in microseconds, without parsing the text.
 ///
 /// ```
 /// use dudley::index::CompiledLayout;
@@ -51,11 +51,11 @@ use locate::invalid;
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
-/// Checksums cover the whole file. Reading a part that does not match its checksum is an error.
+/// Checksums cover the whole file. Reading a part fails if it does not match its checksum.
 ///
-/// A compiled layout never contradicts its text. Items that only the text describes are not found here; a
-/// [`File`](crate::File) then looks them up in the text. A compiled layout uses the default rules of a
-/// [`Resolver`](crate::Resolver).
+/// A compiled layout never contradicts its text. Items that only the text describes are not found in the
+/// compiled form, but a [`File`](crate::File) then looks them up in the text. A compiled layout uses the
+/// default rules of a [`Resolver`](crate::Resolver).
 #[derive(Clone)]
 pub struct CompiledLayout {
     source: Arc<dyn ReadAt>,
@@ -69,7 +69,7 @@ pub struct CompiledLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompiledRow<'r> {
-    /// The path.
+    /// The path of the array or parameter.
     pub path: &'r str,
     /// The address in bytes from the start of the file.
     pub address: u64,
@@ -80,9 +80,9 @@ pub struct CompiledRow<'r> {
 }
 
 impl CompiledLayout {
-    /// Compiles a layout and its text, and returns the bytes. `file` is the metadata of the text file, taken
-    /// before the text was read. On Unix, [`check`](Self::check) then does not read the text again as long as
-    /// the metadata shows that the file has not changed.
+    /// Compiles a layout with its text, and returns the bytes of the compiled layout. `file` is the metadata of
+    /// the text file from before the text was read. With it, [`check`](Self::check) can tell on Unix that the
+    /// file has not changed without reading the text again.
     ///
     /// # Errors
     ///
@@ -100,15 +100,15 @@ impl CompiledLayout {
         Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))
     }
 
-    /// Opens a compiled layout. If its text is next to it (`run.dud` next to `run.dudx`), it must be the text
-    /// from which the layout was compiled.
+    /// Opens a compiled layout. If there is a text file next to it (`run.dud` next to `run.dudx`), checks that
+    /// the layout was compiled from this text.
     ///
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if one of the files cannot be read, with
     /// [`Compiled`](ErrorKind::Compiled) if the file is not a compiled layout or is truncated, and with
-    /// [`Stale`](ErrorKind::Stale) if the text has changed. Damage in the index or the text is found when they
-    /// are read.
+    /// [`Stale`](ErrorKind::Stale) if the text has changed. Damage in the index or the text is detected only
+    /// when the damaged part is read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
         let compiled = Self::open_alone(path)?;
@@ -119,8 +119,8 @@ impl CompiledLayout {
         Ok(compiled)
     }
 
-    /// Opens the compiled layout next to a text (`run.dudx` next to `run.dud`). Returns `None` if there is
-    /// none.
+    /// Opens the compiled layout next to a text file (`run.dudx` next to `run.dud`). Returns `None` if there is
+    /// no such file.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Fails with [`Compiled`](ErrorKind::Compiled) if the bytes are not a compiled layout or are truncated.
-    /// Damage in the index or the text is found when they are read.
+    /// Damage in the index or the text is detected only when the damaged part is read.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, Error> {
         Self::from_source(bytes.into())
     }
@@ -171,14 +171,14 @@ impl CompiledLayout {
             let message = format!("expected {}, found {found}", count(expected, "byte"));
             return Err(invalid(message));
         }
-        // The file is long enough, so the number of pages is bounded by its length.
+        // The length of the file is correct, so it bounds the number of pages.
         let sums_len = header.sums_len().and_then(|len| usize::try_from(len).ok());
         let sums = source.bytes_at(HEADER_LEN, sums_len.unwrap_or(usize::MAX))?;
         check_sum("the list of page checksums", &sums, header.pages_sum).map_err(invalid)?;
         Ok(Self { source, header, sums, name })
     }
 
-    /// Reads bytes of the index, and checks all pages that contain them.
+    /// Reads `len` bytes of the index, and checks all pages that contain them.
     fn index(&self, start: u64, len: usize) -> Result<Bytes, Error> {
         if len == 0 {
             return Ok(Bytes::new());
@@ -208,8 +208,8 @@ impl CompiledLayout {
     ///
     /// # Errors
     ///
-    /// Fails with [`Stale`](ErrorKind::Stale) if the file contains another text, and with
-    /// [`Read`](ErrorKind::Read) if it cannot be read.
+    /// Fails with [`Stale`](ErrorKind::Stale) if the file contains a different text, and with
+    /// [`Read`](ErrorKind::Read) if the file cannot be read.
     pub fn check(&self, text: impl AsRef<Path>) -> Result<(), Error> {
         let text = text.as_ref();
         if self.is_of_file(text)? {
@@ -224,7 +224,7 @@ impl CompiledLayout {
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if the text cannot be read, and with
-    /// [`Compiled`](ErrorKind::Compiled) if it does not match its checksum.
+    /// [`Compiled`](ErrorKind::Compiled) if the text does not match its checksum.
     pub fn text(&self) -> Result<Bytes, Error> {
         let start = self.header.text_at().unwrap_or(u64::MAX);
         let len = usize::try_from(self.header.text_len).unwrap_or(usize::MAX);
@@ -257,24 +257,25 @@ impl CompiledLayout {
         self.header.rows == 0
     }
 
-    /// Returns the location of the array or parameter at a path. Values of parameters are read from the stream
-    /// as needed.
+    /// Returns the location of the array or parameter at a path. The values of parameters are read from the
+    /// stream if they are needed.
     ///
     /// # Errors
     ///
-    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on a stream and none is given.
-    /// Fails with [`NotCompiled`](ErrorKind::NotCompiled) if the path does not exist, or if only the text of the
-    /// layout describes it, which applies to structs, members, instances, compressed arrays, items after structs
-    /// that differ in size, and paths that are not spelt as in [`Layout::path`](crate::Layout::path). It also
-    /// applies to addresses that cannot be computed; the text gives the reason. Fails with
-    /// [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum or is not
-    /// valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
+    /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on a stream and none is
+    /// given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, or if only the
+    /// text of the layout describes the item. This is the case for structs, members, instances, compressed
+    /// arrays, items after structs whose instances differ in size, and paths that are not spelt as in
+    /// [`Layout::path`](crate::Layout::path). It is also the case for addresses that cannot be computed, for
+    /// which the text leads to an error with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part
+    /// of the compiled layout does not match its checksum or is not valid, and with [`Read`](ErrorKind::Read)
+    /// if the stream or the compiled layout cannot be read.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }
 
-    /// Like [`locate`](Self::locate), with a byte order that applies if neither the layout nor the stream
-    /// states one. Default: the byte order of this machine.
+    /// Like [`locate`](Self::locate), but with a byte order to use if neither the layout nor the stream states
+    /// one. If `order` is `None`, this is the byte order of this machine.
     ///
     /// # Errors
     ///
@@ -288,8 +289,8 @@ impl CompiledLayout {
         locate::locate(self, path, stream, order)
     }
 
-    /// Calls `visit` with everything that [`locate`](Self::locate) finds, in order of path. Returns the number
-    /// of other paths.
+    /// Calls `visit` with every path that [`locate`](Self::locate) would find, in sorted order. Returns the
+    /// number of all other paths.
     ///
     /// ```
     /// use dudley::index::CompiledLayout;

@@ -1,13 +1,13 @@
-//! Addresses of rows, by the rules of [`place`](crate::place). Anything irregular becomes `None`, and is left
-//! to the resolver to report.
+//! Computing the addresses of rows, by the rules of [`place`](crate::place). The result for anything irregular
+//! is `None`, so that the resolver can report it.
 
 use super::format::DimRecord;
 use crate::layout::Placement;
 use crate::place::scope::{Len, len_of};
 use crate::place::sizes::{Numbers, place};
 
-/// Returns the address of a row that follows `cursor`. If the layout states no placement, `placement` is the
-/// type's alignment.
+/// Returns the address of a row that follows `cursor`. If the layout states no placement, `placement` contains
+/// the alignment of the type.
 pub(super) fn address(
     placement: Placement,
     cursor: Option<u64>,
@@ -20,8 +20,8 @@ pub(super) fn address(
     }
 }
 
-/// Returns the product of the dimensions, or `None` if one is invalid (`None`) or not known. `visit` is called
-/// with each length.
+/// Returns the product of the dimensions, or `None` if a dimension is invalid (`None`) or not known. `visit` is
+/// called with each length.
 pub(super) fn count(
     dims: impl Iterator<Item = Option<DimRecord>>,
     mut param: impl FnMut(u64) -> Option<i64>,
