@@ -1,16 +1,16 @@
-//! gzip and zlib.
+//! The filter `gzip`, which also decodes zlib.
 
 use std::io::{self, BufReader, Write};
 
 use super::registry::{Compress, Declared, FilterError};
 use crate::layout::Argument;
 
-/// Size of the pieces in which decoded bytes are passed on, in bytes.
+/// Number of decoded bytes to write at a time.
 const PIECE: usize = 1 << 16;
 
 pub(super) struct Gzip;
 
-/// Returns the compression level. -1 stands for the default, 9.
+/// Returns the compression level. Level -1 stands for the default level, 9.
 fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
     let level = match declared.arguments {
         [] | [Argument::Integer(-1)] => 9,

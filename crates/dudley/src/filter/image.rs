@@ -1,4 +1,4 @@
-//! Images: arrays of shape `[height, width]` or `[height, width, channels]`.
+//! Arrays of shape `[height, width]` or `[height, width, channels]` as images.
 
 use binio::array::ScalarKind;
 use binio::diagnostic::count;
@@ -18,8 +18,8 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Interprets an array as an image. Its elements must be unsigned integers whose size in bytes
-    /// is in `sizes`. The length of the third dimension, if there is one, must be in `colours`.
+    /// Interprets an array as an image. The elements must be unsigned integers with one of the `sizes` in
+    /// bytes. If there is a third dimension, its length must be one of `colours`.
     pub(super) fn of(
         declared: &Declared<'_>,
         sizes: &[u8],
@@ -58,7 +58,7 @@ impl Image {
         Ok(Self { width, height, channels, bytes })
     }
 
-    /// Fails if the image found in the stored bytes differs from the declared one.
+    /// Fails if the image found in the stored bytes differs from the declared image in size or samples.
     pub(super) fn expect(self, found: Self) -> Result<(), FilterError> {
         if found == self {
             return Ok(());

@@ -3,14 +3,14 @@
 //! | number | meaning |
 //! |---|---|
 //! | 0, -1 | null reference |
-//! | 1, 2, 3 .. | the first, second, third .. item declared: data, dicts, lists and list elements |
+//! | 1, 2, 3 .. | the first, second, third .. declared item; data, dicts, lists and list elements count as items |
 //!
-//! References are therefore independent of addresses, and can refer to containers and empty arrays.
+//! References therefore do not depend on addresses, and can refer to dicts, lists and empty arrays.
 
 use super::registry::{FilterError, Reference};
 use crate::layout::{ItemId, Layout};
 
-/// The filter `ref`: item numbers.
+/// The filter `ref`, which maps item numbers to items.
 pub(super) struct ItemNumbers;
 
 impl Reference for ItemNumbers {

@@ -1,4 +1,4 @@
-//! JPEG: 8-bit images, either grey, RGB or CMYK.
+//! The filter `jpeg`, for 8-bit images that are grey, RGB or CMYK.
 
 use std::io::Write;
 

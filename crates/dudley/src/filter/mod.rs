@@ -3,19 +3,19 @@
 //!
 //! | filter | stored bytes | arrays | argument |
 //! |---|---|---|---|
-//! | `gzip` | gzip (RFC 1952); zlib (RFC 1950) is read too | any | level, -1 to 9; default 9 |
+//! | `gzip` | gzip (RFC 1952); zlib (RFC 1950) can be read as well | any | level, -1 to 9; default 9 |
 //! | `zfp` | zfp header and stream | `f4`, `f8`, `i4`, `i8`; 1 to 4 dimensions | see below; default -15 |
 //! | `png` | PNG | `u1`, `u2`; `[height, width]` or `[height, width, 3]` | level, 0 to 9; default 9 |
 //! | `jpeg` | JFIF | `u1`; `[height, width]` or `[height, width, 3 or 4]` | quality, 0 to 95; default 75 |
 //!
-//! The argument of `zfp` is a tolerance if it is above 0, and a number of bits of precision if it is below 0.
-//! If it is 0, the compression is lossless.
+//! A positive argument of `zfp` is a tolerance, and a negative argument is a precision in bits. If the argument
+//! is 0, the compression is lossless.
 //!
-//! Decoders stop at the declared size, so that a few stored bytes cannot fill the memory.
+//! Decoders stop at the declared size, so that a few stored bytes cannot expand until they fill the memory.
 //!
 //! | module | content |
 //! |---|---|
-//! | `registry` | the filters by name, including those of the caller |
+//! | `registry` | the filters by name, including those that the caller adds |
 //! | `gzip`, `zfp`, `png`, `jpeg` | the compression filters; the last two share `image` |
 //! | `item_numbers` | the reference filter `ref` |
 
@@ -38,10 +38,10 @@ use binio::diagnostic::count;
 
 pub use registry::{Compress, Declared, FilterError, FilterRegistry, Reference};
 
-/// Maximum number of bytes to reserve before decoding, whatever the declared size.
+/// Maximum number of bytes to reserve before decoding, regardless of the declared size.
 const STEP: u64 = 1 << 20;
 
-/// A buffer for decoded bytes that accepts no more than the declared number.
+/// A buffer for decoded bytes that accepts no more bytes than declared.
 struct Bounded {
     bytes: Vec<u8>,
     len: u64,
@@ -52,7 +52,7 @@ impl Bounded {
         Self { bytes: Vec::with_capacity(usize::try_from(len.min(STEP)).unwrap_or(0)), len }
     }
 
-    /// Returns the bytes. Fails unless there are as many as declared.
+    /// Returns the bytes. Fails if there are fewer than declared.
     fn finish(self) -> Result<Vec<u8>, FilterError> {
         match (self.bytes.len() as u64, self.len) {
             (found, expected) if found == expected => Ok(self.bytes),

@@ -1,4 +1,4 @@
-//! PNG: 8-bit or 16-bit images, either grey or RGB.
+//! The filter `png`, for 8-bit or 16-bit images that are grey or RGB.
 
 use std::io::{Cursor, Write};
 
@@ -9,8 +9,8 @@ use super::registry::{Compress, Declared, FilterError};
 
 pub(super) struct Png;
 
-/// Number of bytes that a decoder may allocate in addition to a few rows of pixels, for its window and for
-/// metadata.
+/// Number of bytes that a decoder may allocate for its window and for metadata, in addition to a few rows of
+/// pixels.
 const WORKSPACE: usize = 1 << 20;
 
 fn error(error: impl std::fmt::Display) -> FilterError {
@@ -100,8 +100,8 @@ impl Compress for Png {
         };
         expected.expect(Image { width: info.width, height: info.height, channels, bytes })?;
         if info.interlaced {
-            // Decode an interlaced image as a whole, because its rows are not in order. Its size is known to be
-            // the declared size.
+            // Decode an interlaced image as a whole, because its rows are not in order. Its size has already
+            // been compared with the declared size.
             let mut reader = decoder.read_info().map_err(error)?;
             let len = usize::try_from(declared.len).map_err(error)?;
             let mut whole = binio::memory::reserve("an image", declared.len).map_err(error)?;

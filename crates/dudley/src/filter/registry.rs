@@ -10,7 +10,7 @@ use super::Bounded;
 use super::item_numbers::ItemNumbers;
 use crate::layout::{Argument, ItemId, Layout};
 
-/// The reason why a filter cannot be used, or cannot process an array.
+/// The reason why a filter cannot be used, or why it cannot process an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterError(String);
 
@@ -93,8 +93,8 @@ pub trait Compress: Send + Sync {
     /// Returns the name of the filter in layouts.
     fn name(&self) -> &str;
 
-    /// Checks that the filter supports this array and these arguments. Called before an array is written or
-    /// read.
+    /// Checks that the filter supports this array and these arguments. This is called before an array is
+    /// written or read.
     ///
     /// # Errors
     ///
@@ -104,14 +104,14 @@ pub trait Compress: Send + Sync {
         Ok(())
     }
 
-    /// Compresses elements, which are in C order. There is at least one.
+    /// Compresses elements, which are in C order. There is at least one element.
     ///
     /// # Errors
     ///
     /// Fails if the codec rejects the elements, for example because an image is larger than its format allows.
     fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError>;
 
-    /// Decompresses stored bytes and writes the elements to `out`, which accepts no more bytes than declared.
+    /// Decompresses stored bytes, and writes the elements to `out`, which accepts no more bytes than declared.
     ///
     /// # Errors
     ///
@@ -136,11 +136,11 @@ pub trait Reference: Send + Sync {
     /// Fails if the number belongs neither to an item nor to a null reference.
     fn resolve(&self, number: i64, layout: &Layout) -> Result<Option<ItemId>, FilterError>;
 
-    /// Returns the number to store for an item, or for a null reference.
+    /// Returns the number to store for an item or, if `item` is `None`, for a null reference.
     ///
     /// # Errors
     ///
-    /// Fails if the item has no number. In the filter of this crate, only the root has none.
+    /// Fails if the item has no number. For the filter `ref`, this is only the case for the root.
     fn encode(&self, item: Option<ItemId>, layout: &Layout) -> Result<i64, FilterError>;
 }
 
@@ -168,7 +168,7 @@ impl FilterRegistry {
         Self { compress, references: vec![Arc::new(ItemNumbers)] }
     }
 
-    /// Adds a compression filter, replacing any with the same name.
+    /// Adds a compression filter. Replaces any filter with the same name.
     #[must_use]
     pub fn with_compress(mut self, filter: impl Compress + 'static) -> Self {
         self.compress.retain(|other| other.name() != filter.name());
@@ -176,7 +176,7 @@ impl FilterRegistry {
         self
     }
 
-    /// Adds a reference filter, replacing any with the same name.
+    /// Adds a reference filter. Replaces any filter with the same name.
     #[must_use]
     pub fn with_reference(mut self, filter: impl Reference + 'static) -> Self {
         self.references.retain(|other| other.name() != filter.name());
@@ -184,12 +184,12 @@ impl FilterRegistry {
         self
     }
 
-    /// Returns the compression filter with this name.
+    /// Returns the compression filter with this name, or `None` if there is none.
     pub fn compress(&self, name: &str) -> Option<&dyn Compress> {
         self.compress.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// Returns the reference filter with this name.
+    /// Returns the reference filter with this name, or `None` if there is none.
     pub fn reference(&self, name: &str) -> Option<&dyn Reference> {
         self.references.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
@@ -209,7 +209,7 @@ impl FilterRegistry {
         out.finish()
     }
 
-    /// Compresses elements.
+    /// Encodes an array.
     #[cfg(feature = "write")]
     pub(crate) fn encode(
         &self,

@@ -1,7 +1,8 @@
-//! zfp: compression of floats and integers, either lossless or with a chosen loss.
+//! The filter `zfp`, which compresses floats and integers without loss, or with a chosen tolerance or
+//! precision.
 //!
-//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the mode. They
-//! consist of little-endian 64-bit words.
+//! The stored bytes begin with a full zfp header: `7a 66 70 05`, the type and dimensions, and the mode. The
+//! stored bytes are little-endian 64-bit words.
 
 use std::io::Write;
 
@@ -27,7 +28,7 @@ fn error(error: impl std::fmt::Display) -> FilterError {
     FilterError::new(error.to_string())
 }
 
-/// Returns the compression mode chosen by the argument.
+/// Returns the compression mode selected by the argument.
 fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     let value = match declared.arguments {
         [] => return Ok(ZfpConfig::fixed_precision(PRECISION)),
@@ -49,8 +50,8 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
     Ok(ZfpConfig::fixed_precision(bits))
 }
 
-/// Returns the type and the dimensions for the zfp header, fastest varying first, and the byte order of the
-/// elements.
+/// Returns the type and dimensions for the zfp header, and the byte order of the elements. Dimensions are
+/// listed fastest varying first.
 fn metadata(declared: &Declared<'_>) -> Result<(ZfpFieldMetadata, Endian), FilterError> {
     let scalar = declared.datatype.as_scalar();
     let found = scalar.and_then(|scalar| match (scalar.kind(), scalar.size()) {
