@@ -1,35 +1,35 @@
 //! Sizes and addresses as sums: `8 * dim(N, 0) * dim(M, 1) + 24`.
 //!
-//! If rounding up to an alignment depends on values, the result is a *term*, which has its own name:
-//! `t1 = up(4 * dim(N, 0) + 16, 8)`. The address of each item is then a sum as short as a hand-written one.
+//! If the result of rounding up to an alignment depends on values, it becomes a *term* with a name: `t1 = up(4
+//! * dim(N, 0) + 16, 8)`. The address of each item is then a sum as short as one written by hand.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::diagnostic::Code;
 use crate::place::scope::{Result, Trouble};
 
-/// The maximum number of products in a sum. Longer sums become terms.
+/// Maximum number of products in a sum. Longer sums become terms.
 const MAX_PRODUCTS: usize = 12;
 
-/// The maximum number of terms that one function computes. Further terms become functions themselves.
+/// Maximum number of terms that one function computes. A term that needs more gets its own function.
 const MAX_TERMS: u32 = 24;
 
-/// The number of nested `Place` terms through which an alignment is traced.
+/// Maximum number of nested `Place` terms through which an alignment is traced.
 const MAX_PLACES: u32 = 8;
 
-/// The maximum depth of calls between generated functions, so that they cannot overflow the stack.
+/// Maximum depth of calls between generated functions, so that they cannot overflow the stack.
 const MAX_CALLS: u32 = 400;
 
-/// A factor that depends on values.
+/// A factor in a product. It depends on the values of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Factor {
-    /// The length of a dimension: the position of a parameter among the arguments, and a suffix.
+    /// The length of a dimension, given by the position of a parameter among the arguments and a suffix.
     Dim(usize, i32),
     /// A term.
     Term(u32),
 }
 
-/// A constant plus products of a number and sorted factors.
+/// A constant plus products, each of which consists of sorted factors and a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
     pub(super) constant: u64,
@@ -58,7 +58,7 @@ impl Term {
         std::iter::once(first).chain(second)
     }
 
-    /// Returns the terms from which this term is computed.
+    /// Returns the terms from which this term is computed directly.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         self.sums().flat_map(Sum::terms)
     }
@@ -69,12 +69,12 @@ impl Sum {
         Self { constant, products: BTreeMap::new() }
     }
 
-    /// Returns the value, if it is constant.
+    /// Returns the value of the sum, or `None` if it is not constant.
     pub(super) fn known(&self) -> Option<u64> {
         self.products.is_empty().then_some(self.constant)
     }
 
-    /// Returns the terms in the sum.
+    /// Returns the terms that occur in the sum.
     pub(super) fn terms(&self) -> impl Iterator<Item = u32> {
         let factors = self.products.keys().flatten();
         factors.filter_map(|factor| match *factor {
@@ -139,11 +139,11 @@ pub(super) struct Terms {
 
 struct Known {
     term: Term,
-    /// The exponent of a power of two that always divides the value.
+    /// The exponent of a power of two that divides the value for all arguments.
     power: u32,
-    /// The number of terms that a function computes for this one, including calls.
+    /// The number of terms that a function needs for this term, including this term. A call counts as one term.
     weight: u32,
-    /// The depth of function calls needed to compute it.
+    /// The depth of function calls needed to compute the term.
     calls: u32,
     /// Whether the term has its own function.
     is_function: bool,
@@ -163,7 +163,8 @@ impl Terms {
         (0..).zip(&self.list).filter(|(_, known)| known.is_function).map(|(id, _)| id)
     }
 
-    /// Returns the terms that a function has to compute, each after the terms it depends on.
+    /// Returns the terms that a function has to compute for `sums`. Each term follows the terms that it depends
+    /// on.
     pub(super) fn needed(&self, sums: &[&Sum]) -> Vec<u32> {
         let mut found = std::collections::BTreeSet::new();
         let mut open: Vec<u32> = sums.iter().flat_map(|sum| sum.terms()).collect();
@@ -172,7 +173,7 @@ impl Terms {
                 open.extend(self.get(id).terms());
             }
         }
-        // Terms have higher numbers than the terms they depend on.
+        // A term has a higher number than all terms that it depends on, so the set is already in order.
         found.into_iter().collect()
     }
 
@@ -202,8 +203,8 @@ impl Terms {
         Ok(id)
     }
 
-    /// Returns the exponent of a power of two that divides the sum for all values for which none of the factors
-    /// `nonzero` is 0.
+    /// Returns the exponent of a power of two that divides the sum whenever none of the factors in `nonzero` is
+    /// 0.
     fn power(&self, sum: &Sum, nonzero: &[Factor], depth: u32) -> u32 {
         let of_product = |(factors, &number): (&Vec<Factor>, &u64)| {
             let terms = factors.iter().map(|factor| match *factor {
@@ -225,7 +226,7 @@ impl Terms {
         let align = align.trailing_zeros();
         let is_there = nbytes.products.len() == 1
             && nbytes.products.keys().flatten().all(|factor| nonzero.contains(factor));
-        // If it is not aligned, its item is empty, and the term equals the cursor.
+        // If the item is empty, the term is not rounded up, and equals the cursor.
         if is_there {
             align
         } else {
@@ -233,7 +234,7 @@ impl Terms {
         }
     }
 
-    /// Replaces a sum with too many products by a term.
+    /// Replaces a sum that has too many products by a term.
     fn short(&mut self, sum: Sum) -> Result<Sum> {
         if sum.products.len() <= MAX_PRODUCTS {
             return Ok(sum);
@@ -265,7 +266,7 @@ impl Terms {
         self.term(Term::Up(sum, align), power)
     }
 
-    /// Rounds a cursor up to a multiple of `align`, unless the item there is empty.
+    /// Rounds a cursor up to a multiple of `align`, unless the item at the cursor is empty.
     pub(super) fn place(&mut self, cursor: Sum, align: u64, nbytes: &Sum) -> Result<Sum> {
         let power = align.trailing_zeros();
         let own = self.power(&cursor, &[], 0);
@@ -273,7 +274,7 @@ impl Terms {
             Some(0) => Ok(cursor),
             _ if own >= power => Ok(cursor),
             _ if self.power(&cursor, &nbytes.nonzero(), MAX_PLACES) >= power => Ok(cursor),
-            // The size is never 0, because its constant part is not.
+            // The constant part of the size is above 0, so the item is never empty.
             _ if nbytes.constant > 0 => self.up(cursor, align),
             _ => self.term(Term::Place(cursor, align, nbytes.clone()), own),
         }

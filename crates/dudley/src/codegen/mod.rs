@@ -3,10 +3,11 @@
 //! | module | contents |
 //! |---|---|
 //! | `expr` | sums of products of dimensions, and terms such as sums that are rounded up |
-//! | `sums` | sizes and addresses as such sums, for the walk in `place` |
+//! | `sums` | arithmetic with such sums, for the walk in `place` |
 //! | `print` | printing the functions in a language |
 //!
-//! Everything that does not depend on values is computed in advance, so the code of most items is one line.
+//! Everything that does not depend on values is computed in advance, so the functions of most items have only
+//! one line.
 
 mod expr;
 mod print;
@@ -31,7 +32,7 @@ use expr::Sum;
 use print::Printer;
 use sums::Sums;
 
-/// The maximum number of struct members that get functions: nested types may have far too many.
+/// Maximum number of struct members that get functions, because nested types may have far too many members.
 const MAX_MEMBERS: usize = 100_000;
 
 /// The language of the generated code.
@@ -48,23 +49,23 @@ const MAX_MEMBERS: usize = 100_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Language {
-    /// C99 or later: `static inline` functions.
+    /// C99 or later. The functions are `static inline`.
     C,
-    /// Rust: functions for a module.
+    /// Rust. The functions can be included in a module.
     Rust,
-    /// Python 3: functions.
+    /// Python 3.
     Python,
 }
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Generates code with a function `offset_NAME` and a function `nbytes_NAME` for each stored item and
-    /// parameter, and for the members of structs in the first instance. `NAME` is the path, in which `/`, `.`
-    /// and `[` become `_`. All functions have the same arguments: the stored parameters of dicts, by name, in
-    /// order of declaration. There are no functions for addresses and sizes that depend on the stream, such as
-    /// the size of a compressed array.
+    /// Generates code with functions `offset_NAME` and `nbytes_NAME` for each stored item and parameter, and
+    /// for each member of a struct, in its first instance. `NAME` is the path, in which `/`, `.` and `[` become
+    /// `_`. All functions have the same arguments: the stored parameters of dicts, by name, in order of
+    /// declaration. Addresses and sizes that depend on the stream, such as the size of a compressed array, have
+    /// no functions.
     ///
-    /// The rules of this resolver apply, such as where data begins and how types are aligned. Its values and
-    /// its stream are ignored.
+    /// The code follows the rules of this resolver, for example about alignment and the origin of addresses.
+    /// The values and the stream of the resolver are ignored.
     ///
     /// ```
     /// use dudley::codegen::Language;
@@ -92,8 +93,9 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large for all values,
-    /// and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are designed to be costly.
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large whatever the
+    /// values, and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are too costly, for example because
+    /// structs have more than 100,000 members in total.
     pub fn code(&self, language: Language) -> Result<String, Error> {
         let layout: &Layout = &self.layout;
         let declarations = layout.declarations();
@@ -125,13 +127,13 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
 /// An item, parameter or member that gets functions.
 struct Listed {
     name: String,
-    /// The text of the comment before its functions.
+    /// The text of the comment before the functions.
     about: String,
     offset: Option<Sum>,
     nbytes: Option<Sum>,
 }
 
-/// Collector of the stored items, parameters and members.
+/// Collects the stored items, parameters and members.
 struct Lister<'l> {
     measure: Measure<'l, Sums>,
     given: Vec<ParamId>,
@@ -171,7 +173,7 @@ impl<'l> Lister<'l> {
         Ok(())
     }
 
-    /// Lists an array and the members of its struct. The recursion is limited because the nesting of types is.
+    /// Lists an array and the members of its struct. The recursion is bounded by the maximum nesting of types.
     fn array(
         &mut self,
         path: &str,
@@ -269,8 +271,8 @@ fn identifier(path: &str) -> String {
     kept.map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect()
 }
 
-/// Returns the names of parameters: the plain name, or the one from the path if several parameters have the
-/// same plain name.
+/// Returns the argument names of parameters. This is the plain name or, if several parameters have the same
+/// plain name, the name made from the path.
 fn param_names(plain: Vec<String>, paths: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let repeated: HashSet<String> =

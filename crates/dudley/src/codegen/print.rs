@@ -1,4 +1,4 @@
-//! Printing the functions in a language.
+//! Printing the functions in C, Rust or Python.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ static inline uint64_t dudley_up(uint64_t address, uint64_t align) {
     return (address + align - 1) & ~(align - 1);
 }
 
-/* The same; what has no bytes is not aligned. */
+/* Like dudley_up, except that an empty item is not aligned. */
 static inline uint64_t dudley_place(uint64_t address, uint64_t align, uint64_t nbytes) {
     return nbytes == 0 ? address : dudley_up(address, align);
 }
@@ -57,7 +57,7 @@ fn dudley_up(address: u64, align: u64) -> u64 {
     (address + align - 1) & !(align - 1)
 }
 
-/// The same; what has no bytes is not aligned.
+/// Like `dudley_up`, except that an empty item is not aligned.
 #[allow(dead_code)]
 fn dudley_place(address: u64, align: u64, nbytes: u64) -> u64 {
     if nbytes == 0 { address } else { dudley_up(address, align) }
@@ -75,7 +75,7 @@ const PYTHON: &str = "\
 
 
 def dudley_dim(value, suffix):
-    # Numbers of numpy may be too short for a size.
+    # A numpy integer may be too narrow for a size.
     value = int(value)
     if value == -1:
         return 1
@@ -127,12 +127,12 @@ impl Language {
     }
 }
 
-/// The names that are already taken.
+/// The names that are already in use.
 #[derive(Default)]
 struct Taken(HashSet<String>);
 
 impl Taken {
-    /// Returns the name, with a number appended if it is taken.
+    /// Returns the name, with a number appended if it is already in use.
     fn unique(&mut self, name: String) -> String {
         if self.0.insert(name.clone()) {
             return name;
@@ -143,7 +143,7 @@ impl Taken {
     }
 }
 
-/// Printer of the functions.
+/// Prints the functions.
 pub(super) struct Printer<'t> {
     language: Language,
     terms: &'t Terms,
@@ -210,7 +210,8 @@ impl<'t> Printer<'t> {
                 let shown = shown.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?");
                 writeln!(self.out, "\n/* {shown} */")
             }
-            // Not a doc comment: it is about both functions, and one or both may be missing.
+            // This is not a doc comment, because it describes two functions, of which one or both may be
+            // missing.
             Language::Rust => writeln!(self.out, "\n// {shown}"),
             Language::Python => writeln!(self.out, "# {shown}"),
         };
@@ -277,7 +278,7 @@ impl<'t> Printer<'t> {
         };
     }
 
-    /// Returns the expression for a term: a call if the term has a function.
+    /// Returns the expression for a term. If the term has a function, this is a call.
     fn local(&self, id: u32) -> String {
         if self.terms.is_function(id) {
             return format!("dudley_t{id}({})", self.params.join(", "));

@@ -6,11 +6,11 @@ use crate::place::measure::Facts;
 use crate::place::scope::{Len, Names, Result};
 use crate::place::sizes::Sizes;
 
-/// Arithmetic with sums of products, whose factors are the stored parameters of dicts.
+/// Arithmetic with sums of products. The factors depend on the stored parameters of dicts.
 pub(super) struct Sums {
     pub(super) terms: Terms,
-    /// The position of each parameter among the function arguments; `None` for fixed parameters and those of
-    /// structs.
+    /// The position of each parameter among the function arguments, or `None` for fixed parameters and
+    /// parameters of structs.
     positions: Vec<Option<usize>>,
 }
 
@@ -20,7 +20,7 @@ impl Sums {
         Self { terms: Terms::default(), positions: layout.params().map(position).collect() }
     }
 
-    /// Returns the position of a parameter among the function arguments.
+    /// Returns the position of a parameter among the function arguments, or `None` if it is not an argument.
     pub(super) fn position(&self, param: ParamId) -> Option<usize> {
         self.positions[param.index()]
     }
