@@ -72,7 +72,7 @@ binio::codes! {
         UpAtTop = "W001": Warning;
         /// a parameter with the name of an item
         ParamNamedAsItem = "W002": Warning;
-        /// data of the summary declared with `:`
+        /// data in the summary declared with `:`
         DataAsParam = "W003": Warning;
         /// a backslash that does not begin an escape
         UnknownEscape = "W004": Warning;
@@ -94,7 +94,7 @@ binio::codes! {
         NonAsciiName = "L-non-ascii-name": Note;
         /// more than 31 suffixes
         ManySuffixes = "L-many-suffixes": Note;
-        /// a parameter that hides one of an enclosing dict
+        /// a parameter that hides a parameter of an enclosing dict
         ShadowedParam = "L-shadowed-parameter": Note;
         /// an item that hides a member of the unnamed item
         HiddenMember = "L-hidden-member": Note;

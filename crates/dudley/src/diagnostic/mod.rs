@@ -1,4 +1,4 @@
-//! Errors, warnings and notes about a layout, as values or as text with excerpts of the layout.
+//! Errors, warnings and notes about a layout, as values or rendered with excerpts of the layout.
 
 mod code;
 mod render;
@@ -11,10 +11,10 @@ pub use code::Code;
 
 use crate::source::{Source, Span};
 
-/// An error, a warning or a note about a layout. Its offsets count bytes of the decoded text.
+/// An error, a warning or a note about a layout. Offsets are in bytes of the decoded text.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
-/// The diagnostics of a text with at least one error, in the order of the text. `Display` shows them with
+/// The diagnostics of a text that has at least one error, in the order of the text. `Display` shows them with
 /// excerpts of the text.
 ///
 /// ```
@@ -31,13 +31,13 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Creates the diagnostics of a text. The list must not be empty, and must be in the order of the text.
+    /// Creates the diagnostics of a text from a list that is not empty and is in the order of the text.
     pub(crate) fn new(mut list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
         source.locate(&mut list);
         Self { list, source }
     }
 
-    /// Returns the first error, which is the one that a parser without error recovery would report.
+    /// Returns the first error in the text, the only one that a parser without error recovery would report.
     pub fn first(&self) -> &Diagnostic {
         let mut errors = self.list.iter().filter(|found| found.severity == Severity::Error);
         errors.next().unwrap_or(&self.list[0])
@@ -83,7 +83,7 @@ impl serde::Serialize for Diagnostics {
     }
 }
 
-/// Shows the messages only.
+/// Shows only the messages, without excerpts.
 impl fmt::Debug for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list.iter().map(ToString::to_string)).finish()
@@ -96,13 +96,13 @@ impl From<Span> for Place {
     }
 }
 
-/// Returns the offset of a diagnostic in the text, in bytes.
+/// Returns the offset at which a diagnostic begins, in bytes of the text.
 pub(crate) fn start(diagnostic: &Diagnostic) -> u64 {
     diagnostic.place.offset.unwrap_or_default()
 }
 
 impl Source {
-    /// Sets the line and column of every place, in one pass over the text.
+    /// Sets the lines and columns of all places in the diagnostics, in one pass over the text.
     pub(crate) fn locate(&self, list: &mut [Diagnostic]) {
         let mut places: Vec<&mut Place> = Vec::new();
         for diagnostic in list {
@@ -118,7 +118,7 @@ impl Source {
         }
     }
 
-    /// Returns the line and column of an offset. Both start at 1; columns count characters.
+    /// Returns the line and column of an offset. Both start at 1, and columns are counted in characters.
     pub fn line_column(&self, offset: u64) -> (u32, u32) {
         let mut at = Position::default();
         at.advance(self.text(), offset);
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// A position in a text that only moves forward.
+/// A position in a text, which can only move forward.
 struct Position {
     offset: usize,
     line: u32,
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lf_crlf_and_cr_end_lines() {
+    fn lines_end_with_lf_crlf_or_cr() {
         let source = Source::decode("a\r\nb\rc\n\nµd".as_bytes()).unwrap();
         let places = [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 99].map(|offset| source.line_column(offset));
         let expected = [
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn all_positions_of_a_diagnostic_have_a_line_and_a_column() {
+    fn locating_a_diagnostic_sets_the_line_and_column_of_all_its_places() {
         let source = Source::decode(b"a\nbc\nd").unwrap();
         let span = |at| Place::from(Span::new(at, at + 1));
         let mut list = vec![

@@ -5,8 +5,8 @@ use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Padding, Rend
 use super::{Diagnostic, Place, Severity, floor};
 use crate::source::Source;
 
-/// Maximum distance in bytes between places in the same excerpt, and maximum length of a line shown before or
-/// after a place. A layout may have gigabytes, even in a single line.
+/// Maximum distance in bytes between places in the same excerpt. Also the maximum number of bytes of a line to
+/// show before or after a place, because even a single line may have gigabytes.
 const FAR: usize = 1 << 12;
 
 impl Source {
@@ -41,7 +41,7 @@ impl Source {
         let parts = marks.chunk_by(|one, other| other.start < one.start + FAR);
         let parts: Vec<Excerpt<'_>> = parts.map(|marks| self.excerpt(marks)).collect();
         // State the position separately if the first excerpt may not show it, or if an excerpt begins within a
-        // line, so that its columns are wrong.
+        // line and therefore has the wrong columns.
         let states_origin =
             self.text().is_empty() || parts.len() > 1 || parts.iter().any(|part| part.is_cut);
         let origin = Origin::path(&*name).line(line as usize).char_column(column as usize);
@@ -60,7 +60,7 @@ impl Source {
         renderer.render(&[group]) + "\n"
     }
 
-    /// Returns the range to mark for a place. It ends no later than the line in which it begins.
+    /// Returns the range of text to mark for a place. The range ends within the line in which it begins.
     fn mark<'a>(&self, place: &Place, label: Option<&'a str>, kind: AnnotationKind) -> Mark<'a> {
         let at = |offset: u64| floor(self.text(), usize::try_from(offset).unwrap_or(usize::MAX));
         let offset = place.offset.unwrap_or_default();
@@ -70,7 +70,7 @@ impl Source {
         Mark { start, end: start + len, label, kind }
     }
 
-    /// Returns an excerpt with the lines of places that are close together.
+    /// Returns an excerpt with the lines that contain the marks, which are close together.
     fn excerpt<'a>(&self, marks: &[Mark<'a>]) -> Excerpt<'a> {
         let text = self.text();
         let ends = marks.iter().map(|mark| mark.end);
@@ -83,15 +83,16 @@ impl Source {
         let mut lines = text.as_bytes()[start..line_end].to_vec();
         for at in 0..lines.len() {
             match (lines[at], lines.get(at + 1)) {
-                // A lone carriage return ends a line too.
+                // A lone carriage return ends a line as well.
                 (b'\r', next) if next != Some(&b'\n') => lines[at] = b'\n',
-                // Replace control characters from U+0080 to U+009F with `¿`, because some terminals obey them.
+                // Replace the control characters U+0080 to U+009F with `¿`, because some terminals interpret
+                // them.
                 (0xc2, Some(0x80..=0x9f)) => lines[at + 1] = 0xbf,
                 _ => {}
             }
         }
         if last == text.len() {
-            // Add a line, in case a place is at the very end, after a line feed.
+            // Add an empty line, because a place may be after the last line feed.
             lines.push(b'\n');
         }
         let annotations = marks
@@ -173,7 +174,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn colours_are_only_shown_on_request() {
+    fn colours_are_shown_only_on_request() {
         let source = source("x = f9");
         let diagnostic = diagnostic(Code::UndefinedType, 4, 6, "no \u{1b}[31m type");
         assert!(!source.render(&diagnostic, false).contains('\u{1b}'));
@@ -182,7 +183,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn a_long_line_is_shortened_around_the_label() {
+    fn a_long_line_is_shortened_on_both_sides_of_the_label() {
         let text = format!("{}x = y{}", " ".repeat(1_000_000), " z".repeat(1_000_000));
         let shown = source(&text)
             .render(&diagnostic(Code::UndefinedType, 1_000_004, 1_000_005, "no"), false);
@@ -207,7 +208,7 @@ error[E020]: `x` is declared twice
     }
 
     #[test]
-    fn spans_outside_the_text_or_inside_a_character_are_adjusted() {
+    fn spans_outside_the_text_or_within_a_character_are_adjusted() {
         for (start, end) in [(0, 0), (1, 2), (2, 900), (900, 901), (3, 1)] {
             let diagnostic = diagnostic(Code::Unexpected, start, end, "no");
             assert!(source("µ\u{0}µ\r\n").render(&diagnostic, false).contains('^'));
