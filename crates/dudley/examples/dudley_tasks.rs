@@ -1,5 +1,5 @@
-//! Repeats a task of the side-by-side benchmark, and prints the seconds of each run and the numbers
-//! of bytes and items as JSON. `cargo xtask bench dudley` calls it:
+//! Repeats a task of the side-by-side benchmark. Prints the duration of each run in seconds, and the numbers of
+//! bytes and items, as JSON. `cargo xtask bench dudley` calls this program:
 //!
 //! ```text
 //! dudley_tasks syntax LAYOUT TIMES               parse a text into the syntax tree, including comments
@@ -35,7 +35,7 @@ use dudley::{
     File, Layout, Limits, OpenOptions, ParseOptions, Resolver, Rules, Source, Values, WriteOptions,
 };
 
-/// The array to read from each file of a family.
+/// The path of the array to read from each file of a family.
 const OF_FAMILY: &str = "/te";
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -70,8 +70,7 @@ fn main() -> Outcome {
     let mut layout = Layout::parse(&text)?;
     let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     if matches!(task.as_str(), "syntax" | "parse") {
-        // Drop the previous layout before the clock starts, so that it does not occupy memory
-        // during the run.
+        // Drop the previous layout before the clock starts, so that it does not take up memory during the run.
         layout = Layout::default();
     }
     let wall = match task.as_str() {
@@ -229,7 +228,7 @@ fn read_alone(files: &[String], address: u64, nbytes: u64, threads: usize) -> Ou
     })
 }
 
-/// Returns the seconds of each run.
+/// Runs a task several times, and returns the duration of each run in seconds.
 fn timed(times: usize, mut body: impl FnMut() -> Outcome) -> Outcome<Vec<f64>> {
     let mut wall = Vec::with_capacity(times);
     for _ in 0..times {

@@ -8,7 +8,7 @@ binio::error_type! {
     /// The reason why a layout cannot be parsed or resolved, why an item cannot be found, or why a file cannot
     /// be read or written.
     ///
-    /// `Display` for an error in a layout prints several lines, which show the positions in the text.
+    /// For errors in a layout, `Display` prints several lines with excerpts of the text.
     pub struct Error(ErrorKind);
 }
 
@@ -28,13 +28,13 @@ binio::error_type! {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A layout has errors, or its addresses cannot be computed for the given values or in a stream.
+    /// A layout has errors, or its addresses cannot be computed for the given values or stream.
     Layout(Diagnostics),
     /// A file does not begin with the signature of a native file.
     NotNative,
     /// The signature is damaged by a text-mode transfer.
     TextMode {
-        /// The change that the transfer made.
+        /// The change that the transfer caused.
         change: &'static str,
     },
     /// A file ends inside its signature.
@@ -58,11 +58,11 @@ pub enum ErrorKind {
         /// What was expected at the offset.
         expected: &'static str,
     },
-    /// A path does not exist.
+    /// Nothing exists at a path.
     NotFound {
         /// The path.
         path: String,
-        /// The last item on the path that exists.
+        /// The path of the last existing item along the path.
         parent: String,
         /// A description of what is missing from `parent`.
         missing: String,
@@ -71,12 +71,12 @@ pub enum ErrorKind {
     Foreign {
         /// The language.
         language: &'static str,
-        /// The line number, from 1.
+        /// The line number, counted from 1.
         line: u32,
         /// A description of the error.
         message: String,
     },
-    /// Stored data cannot be viewed as an array of equal elements at equal distances.
+    /// Data cannot be viewed as an array of elements of the same type at regular distances.
     NotStrided {
         /// The path.
         path: String,
@@ -85,14 +85,14 @@ pub enum ErrorKind {
     },
     /// A file was opened without a layout, and no layout is appended to it.
     NoLayout {
-        /// Whether it is a native file.
+        /// Whether the file is a native file.
         is_native: bool,
     },
     /// A path does not lead to stored data.
     NotData {
         /// The path.
         path: String,
-        /// A description of what it leads to.
+        /// A description of what the path leads to.
         what: &'static str,
     },
     /// An array extends beyond the end of the file.
@@ -106,7 +106,7 @@ pub enum ErrorKind {
         /// The length of the file in bytes.
         len: u64,
     },
-    /// Data does not match the layout that it is read or written with.
+    /// Data does not match the layout used to read or write it.
     Mismatch {
         /// The path.
         path: String,
@@ -123,7 +123,7 @@ pub enum ErrorKind {
         /// The reason.
         message: String,
     },
-    /// A file in another format is damaged, or its format is not known.
+    /// A file in another format is damaged or has an unknown format.
     Import {
         /// The name of the format.
         format: &'static str,
@@ -159,14 +159,14 @@ pub enum ErrorKind {
     },
     /// The addresses of a layout depend on more than its summary.
     NotTemplate {
-        /// The path of an item or parameter that the summary does not determine.
+        /// The path of an item or parameter whose address or size does not follow from the summary.
         path: String,
         /// The reason.
         reason: &'static str,
     },
     /// A layout has explicit addresses, so its data cannot be read in order.
     NotInOrder {
-        /// The path of the first item with an explicit address.
+        /// The path of the first item or parameter with an explicit address.
         path: String,
     },
     /// A file name pattern is not valid.
@@ -179,12 +179,12 @@ pub enum ErrorKind {
         /// The pattern.
         pattern: String,
     },
-    /// A file is not a compiled layout, or it is damaged.
+    /// A file is not a compiled layout, or is a damaged one.
     Compiled {
         /// A description of the error.
         message: String,
     },
-    /// A compiled layout does not describe a path, but its text may.
+    /// A compiled layout does not describe the item at a path, but its text may.
     NotCompiled {
         /// The path.
         path: String,
@@ -194,7 +194,7 @@ pub enum ErrorKind {
         /// The path.
         path: String,
     },
-    /// The text of a layout is not the one from which a compiled layout was made.
+    /// A compiled layout was not made from the current text of the layout.
     Stale {
         /// The name of the compiled layout.
         compiled: String,
@@ -207,7 +207,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Returns the diagnostics, if the layout is at fault.
+    /// Returns the diagnostics if this is an error in a layout, otherwise `None`.
     pub fn diagnostics(&self) -> Option<&Diagnostics> {
         match self.kind() {
             ErrorKind::Layout(diagnostics) => Some(diagnostics),
@@ -215,7 +215,7 @@ impl Error {
         }
     }
 
-    /// Returns the code of the first error in the layout, if the layout is at fault.
+    /// Returns the code of the first error in the layout, or `None` if this is not an error in a layout.
     pub fn code(&self) -> Option<Code> {
         self.diagnostics().map(|diagnostics| diagnostics.first().code)
     }

@@ -1,9 +1,9 @@
-//! Options and limits of parsing.
+//! Options and limits for parsing.
 
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 binio::limits! {
-    /// Limits of parsing and resolving.
+    /// Limits for parsing layouts and computing addresses.
     ///
     /// ```
     /// use dudley::diagnostic::Code;
@@ -21,12 +21,14 @@ binio::limits! {
         max_dims: u32 = 255;
         /// Maximum number of free names in a struct type. Default: 255.
         max_free_names: u32 = 255;
-        /// Maximum number of bindings of free names, for all uses of types together. Default: 16 million.
+        /// Maximum number of bindings of free names, in total for all uses of types. Default: 16 million.
         max_bindings: u32 = 1 << 24;
-        /// Maximum number of struct fields that resolving visits or lists. Default: 268 million. To find
-        /// addresses, resolving never visits more than 4 million, plus 16 for each byte of the stream.
+        /// Maximum number of struct fields that are visited or listed when addresses are computed. Default: 268
+        /// million. Computing an address table never visits more than 4 million fields, plus 16 for each byte
+        /// of the stream.
         max_steps: u32 = 1 << 28;
-        /// Maximum number of errors that are collected, and of warnings and notes together. Default: 100.
+        /// Maximum number of errors to collect, and maximum number of warnings and notes together. Default:
+        /// 100.
         max_diagnostics: u32 = 100;
     }
 }
@@ -63,8 +65,8 @@ impl ParseOptions {
     }
 
     binio::setters! {
-        /// Sets whether a parameter may be declared twice in one dict or struct, which is E021 otherwise. The
-        /// later declaration shadows the earlier one from then on.
+        /// Sets whether a parameter may be declared twice in one dict or struct. From then on, the later
+        /// declaration shadows the earlier one. Default: `false`, so this is error E021.
         allow_param_redeclare: bool;
         /// Sets the limits.
         limits: Limits;
@@ -87,8 +89,8 @@ impl ParseOptions {
         self
     }
 
-    /// Turns a warning or note into an error, even if it is silenced. This rejects what this crate accepts
-    /// beyond the letter of the language.
+    /// Turns a warning or note into an error, even if it is silenced. By denying codes, layouts can be rejected
+    /// that this crate accepts although the language does not strictly allow them.
     ///
     /// ```
     /// use dudley::diagnostic::Code;
@@ -103,8 +105,8 @@ impl ParseOptions {
         self
     }
 
-    /// Removes silenced diagnostics and turns denied ones into errors. Use this for the [diagnostics of
-    /// addresses](crate::Resolver::diagnose); parsing does the same by itself.
+    /// Removes silenced diagnostics, and turns denied ones into errors. Parsing does this automatically, but
+    /// the [diagnostics of addresses](crate::Resolver::diagnose) must be passed to this method.
     #[must_use]
     pub fn judge(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
         found.retain_mut(|diagnostic| match self.severity(diagnostic.code) {

@@ -3,11 +3,11 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 3c 42 44 0d 0a 1a 0a` (`<`) or `8d 3e 42 44 0d 0a 1a 0a` (`>`) |
-//! | 8 | 8 | address of the layout, an integer in that byte order; 0 if it is not in this file |
+//! | 8 | 8 | address of the layout, an integer in that byte order; 0 if the layout is not in this file |
 //! | 16 | | data |
 //!
-//! Like the signature of PNG, it reveals a transfer in text mode, which clears the top bit or rewrites line
-//! ends.
+//! Like the signature of PNG files, it reveals a transfer in text mode, which clears the top bit of bytes or
+//! changes line breaks.
 
 use binio::ReadAt;
 
@@ -34,18 +34,18 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// The combined length in bytes of the signature and the layout address. Also the offset at which data
-    /// begins.
+    /// The combined length in bytes of the signature and the layout address. This is also the offset at which
+    /// data begins.
     pub const LEN: u64 = 16;
 
-    /// Parses the first bytes of a file. Does not check that the address is inside the file.
+    /// Parses the first bytes of a file. Does not check that the address of the layout is within the file.
     ///
     /// # Errors
     ///
     /// Fails with [`NotNative`](ErrorKind::NotNative) if the bytes are not a signature, with
     /// [`TextMode`](ErrorKind::TextMode) if a text-mode transfer has damaged them, with
-    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if there are fewer than 16, and with
-    /// [`LayoutAddress`](ErrorKind::LayoutAddress) if the address is negative or from 1 to 15.
+    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if there are fewer than 16 bytes, and with
+    /// [`LayoutAddress`](ErrorKind::LayoutAddress) if the address of the layout is negative or from 1 to 15.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         const MAGIC: [u8; 8] = *b"\x8d<BD\r\n\x1a\n";
         let order = if bytes.get(1) == Some(&b'>') { Order::Big } else { Order::Little };
@@ -67,16 +67,16 @@ impl Signature {
         }
     }
 
-    /// Reads the signature of a file. Returns `None` if it is not a native file; it may be shorter than a
-    /// signature.
+    /// Reads the signature of a file. Returns `None` if the file is not a native file. The file may be shorter
+    /// than a signature.
     ///
     /// # Errors
     ///
     /// Fails with [`Read`](ErrorKind::Read) if the file cannot be read, with [`TextMode`](ErrorKind::TextMode)
     /// if a text-mode transfer has damaged the signature, with
-    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if the file ends after 4 to 15 bytes of it, and
-    /// with [`LayoutAddress`](ErrorKind::LayoutAddress) if its address is negative, from 1 to 15, or after the
-    /// end of the file.
+    /// [`TruncatedSignature`](ErrorKind::TruncatedSignature) if the file ends after 4 to 15 bytes of the
+    /// signature, and with [`LayoutAddress`](ErrorKind::LayoutAddress) if the address of the layout is
+    /// negative, from 1 to 15, or after the end of the file.
     pub fn of(file: &(impl ReadAt + ?Sized)) -> Result<Option<Self>, Error> {
         let len = usize::try_from(file.len().min(Self::LEN)).unwrap_or_default();
         match Self::parse(&file.bytes_at(0, len)?) {
@@ -86,19 +86,19 @@ impl Signature {
                 Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into())
             }
             Err(error) => match *error.kind() {
-                // A short file may have any format.
+                // A file of less than 4 bytes may have any format.
                 ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => Ok(None),
                 _ => Err(error),
             },
         }
     }
 
-    /// Returns the address where data ends: the appended layout, or the end of the file.
+    /// Returns the address at which data ends, which is that of the appended layout or the end of the file.
     pub(crate) fn data_end(self, file: &dyn ReadAt) -> u64 {
         if self.layout_address == 0 { file.len() } else { self.layout_address }
     }
 
-    /// Returns the 16 bytes.
+    /// Encodes the signature and the address of the layout as 16 bytes.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = *b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0";
         bytes[1] = if self.order == Order::Big { b'>' } else { b'<' };

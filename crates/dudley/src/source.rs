@@ -1,4 +1,4 @@
-//! The decoded text of a layout.
+//! The decoded text of layouts.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Span {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Returns the range from the start of this one to the end of another.
+    /// Returns the range from the start of this range to the end of another.
     pub(crate) fn to(self, end: Self) -> Self {
         Self { start: self.start, end: end.end.max(self.start) }
     }
@@ -71,7 +71,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the name of the file, for messages.
+    /// Returns the name of the file, which is used in messages.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
