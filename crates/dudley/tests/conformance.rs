@@ -1,4 +1,4 @@
-//! Runs the conformance cases as any implementation would: from their files, through the public
+//! Runs the conformance cases as any implementation would: from their files, and through the public
 //! interface.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use dudley::{Error, Layout, OpenOptions, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
-/// Decodes the bytes of a stream.
+/// Decodes the stream of a case, if it has one.
 fn stream(case: &Value) -> Option<Vec<u8>> {
     let digits = case["stream"].as_str()?;
     let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
@@ -23,7 +23,7 @@ fn order(case: &Value) -> Order {
     }
 }
 
-/// Returns the rows of a case.
+/// Resolves the layout of a case, and returns the rows.
 fn rows(case: &Value) -> Result<Vec<Value>, Error> {
     let lines = case["layout"].as_array().unwrap().iter();
     let text: Vec<&str> = lines.map(|line| line.as_str().unwrap()).collect();
@@ -66,7 +66,7 @@ fn rows(case: &Value) -> Result<Vec<Value>, Error> {
 }
 
 #[test]
-fn every_case_resolves_to_the_stated_rows_or_the_stated_error() {
+fn every_case_resolves_to_the_stated_rows_or_error() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/dudley/conformance/cases");
     let mut paths: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -13,8 +13,8 @@ fn hex(text: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// Opens a file in memory, which is little-endian unless its layout or signature states another
-/// order.
+/// Opens a file in memory. The file is little-endian unless its layout or signature states another
+/// byte order.
 fn open(layout: &str, bytes: &[u8]) -> Result<File, Error> {
     OpenOptions::new()
         .rules(Rules::new().order(Order::Little))
@@ -27,7 +27,7 @@ fn json(file: &File, path: &str) -> Result<String, Error> {
     file.write_json(path, &mut out).map(|()| String::from_utf8(out).unwrap())
 }
 
-/// The native file (a) of the specification, which has its layout at the end.
+/// Returns the native file (a) of the specification, which has its layout at the end.
 fn appended() -> Vec<u8> {
     let mut bytes = hex("8d3c42440d0a1a0a 3000000000000000 0300000000000000 000000000000f03f
          0000000000000040 000000000000e0bf");
@@ -36,7 +36,7 @@ fn appended() -> Vec<u8> {
 }
 
 #[test]
-fn a_native_file_is_read_with_the_layout_at_its_end() {
+fn a_native_file_is_read_with_its_appended_layout() {
     let file = File::from_bytes(appended(), None).unwrap();
     assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
     assert_eq!(file.get("/N").unwrap().read::<i16>().unwrap(), [3]);
@@ -63,7 +63,7 @@ fn a_native_file_can_be_read_with_an_external_layout() {
 }
 
 #[test]
-fn files_on_disk_are_read_by_position_or_mapped() {
+fn files_on_disk_can_be_read_by_position_or_mapped() {
     let mut on_disk = tempfile::NamedTempFile::new().unwrap();
     on_disk.write_all(&appended()).unwrap();
     let by_position = OpenOptions::new();
@@ -82,9 +82,9 @@ fn files_on_disk_are_read_by_position_or_mapped() {
     assert!(error.io_error().is_some() && error.to_string().contains("none"), "{error}");
 }
 
-/// The order of precedence: prefix of the type, byte order of the layout, signature, caller.
+/// The order of precedence is: prefix of the type, byte order of the layout, signature, caller.
 #[test]
-fn type_layout_signature_and_caller_determine_the_byte_order_in_this_order_of_precedence() {
+fn type_layout_signature_and_caller_determine_the_byte_order_in_this_precedence() {
     let value = |layout: &str, signature: &[u8]| {
         let bytes = [signature, &[0, 1]].concat();
         open(layout, &bytes).unwrap().get("x").unwrap().read::<u16>().unwrap()[0]
@@ -108,7 +108,7 @@ fn damage_by_a_text_mode_transfer_is_reported_as_such() {
 }
 
 #[test]
-fn structs_are_records_whose_members_are_strided_arrays() {
+fn structs_are_read_as_records_and_their_members_as_strided_arrays() {
     let file =
         open("p = { t = u1  in = { a = u1  b = >u2 }[2] }[3]", &(0..30).collect::<Vec<u8>>())
             .unwrap();
@@ -131,9 +131,9 @@ fn structs_are_records_whose_members_are_strided_arrays() {
     assert!(error.to_string().contains("no such instance"), "{error}");
 }
 
-/// The members of the record "at root level", as the document describes them.
+/// Reads the members of a record "at root level", as the specification describes.
 #[test]
-fn record_variables_are_views_across_all_records() {
+fn members_of_the_unnamed_item_are_views_across_all_records() {
     let mut bytes = 2_i64.to_le_bytes().to_vec();
     for record in 0..2_u8 {
         bytes.extend(f64::from(record).to_le_bytes());
@@ -147,7 +147,7 @@ fn record_variables_are_views_across_all_records() {
 }
 
 #[test]
-fn ragged_and_counted_data_are_read_instance_by_instance() {
+fn ragged_data_and_counted_text_are_read_instance_by_instance() {
     let bytes = [2, 7, 1, 2, 0, 8, 1, 9, 3, 3, b'a', b'b', b'c', 0, 1, b'd'];
     let file =
         open("x = { N : u1  id = u1  v = u1[N] }[3]  s = { L : u1  \"\" = S1[L] }[3]", &bytes)
@@ -176,7 +176,7 @@ fn ragged_and_counted_data_are_read_instance_by_instance() {
 }
 
 #[test]
-fn instances_in_two_dimensions_are_nested_lists() {
+fn ragged_instances_in_two_dimensions_become_nested_lists_in_json() {
     let file = open("x = { N : u1  \"\" = u1[N] }[2, 2]", &[1, 5, 0, 2, 6, 7, 1, 8]).unwrap();
     assert_eq!(json(&file, "/x").unwrap(), "[[[5], []], [[6, 7], [8]]]");
     let nested =
@@ -191,7 +191,7 @@ fn instances_in_two_dimensions_are_nested_lists() {
 }
 
 #[test]
-fn parameters_of_minus_one_remove_a_dimension_and_zero_leaves_no_elements() {
+fn a_parameter_of_minus_one_removes_its_dimension_and_zero_makes_the_array_empty() {
     let of = |exists: u8| open("IF : i1  v = u1[IF, 2]  w = u1", &[exists, 1, 2, 3]).unwrap();
     assert_eq!(of(0xff).get("v").unwrap().shape(), [2]);
     let none = of(0);
@@ -201,7 +201,7 @@ fn parameters_of_minus_one_remove_a_dimension_and_zero_leaves_no_elements() {
 }
 
 #[test]
-fn repeated_list_elements_are_read_without_rows() {
+fn evenly_spaced_list_elements_are_stacked_into_one_array() {
     let mut text = "N : u1 t [u1[N]]".to_owned();
     text.push_str(&" t %0".repeat(999));
     let bytes: Vec<u8> =
@@ -230,7 +230,7 @@ fn a_list_of_counted_elements_is_not_stacked() {
 }
 
 #[test]
-fn paths_to_anything_but_data_are_reported_with_the_kind() {
+fn paths_to_anything_but_data_are_rejected_with_the_kind_of_item() {
     let file = open("g/ x = u1 .. l [u1] K : 3", &[1, 2]).unwrap();
     for (path, what) in
         [("/g", "a dict"), ("/l", "a list"), ("/K", "a fixed parameter"), ("/", "a dict")]
@@ -256,7 +256,7 @@ fn a_truncated_file_is_readable_up_to_its_end() {
 }
 
 #[test]
-fn the_caller_can_supply_parameters_missing_from_the_file() {
+fn the_caller_can_supply_parameters_that_are_missing_from_the_file() {
     let layout = "x = u1[3]  N : i4 @100  y = u1[N] @1";
     let options = OpenOptions::new().parse(layout).unwrap();
     let without = options.from_bytes(vec![1, 2, 3]).unwrap();
@@ -269,9 +269,9 @@ fn the_caller_can_supply_parameters_missing_from_the_file() {
     assert_eq!(file.param("N").unwrap(), 2);
 }
 
-/// The worked example (d) of the specification.
+/// Reads the worked example (d) of the specification.
 #[test]
-fn a_compressed_array_is_decoded() {
+fn a_gzip_compressed_array_is_decoded() {
     let bytes = hex("8d3c42440d0a1a0a 0000000000000000 2900000000000000 1f8b080000000000
          02ff636060606004 6226206606621620 6605623620660762 00dc230779200000 0001");
     let layout = || Layout::parse("v = i4[8] -> gzip  w = i1").unwrap();
@@ -296,7 +296,7 @@ fn a_compressed_array_is_decoded() {
 }
 
 #[test]
-fn hostile_layouts_at_the_end_of_a_file_are_rejected() {
+fn hostile_appended_layouts_are_rejected() {
     let native = |address: i64, text: &[u8]| {
         let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
         bytes.extend(address.to_le_bytes());
@@ -315,7 +315,7 @@ fn hostile_layouts_at_the_end_of_a_file_are_rejected() {
     assert!(error.code().is_some(), "{error}");
     assert!(File::from_bytes(native(22, b"xxxxxx"), None).unwrap().table().rows().is_empty());
 
-    // 2^60 structs without bytes, and a record with far too many fields.
+    // Try 2^60 empty structs, and a record with far too many fields.
     let empty = open("x = { N : u1 @0  v = u1[N] }[1152921504606846976]", &[0; 4]);
     assert!(empty.is_err() || json(&empty.unwrap(), "/x").is_err());
     let empty =
@@ -334,7 +334,7 @@ fn hostile_layouts_at_the_end_of_a_file_are_rejected() {
 }
 
 #[test]
-fn verify_reports_bytes_after_the_last_item_that_exceed_alignment() {
+fn verify_reports_bytes_after_the_last_item_that_cannot_be_padding() {
     let native = |unused: usize, text: &str| {
         let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
         bytes.extend((20 + unused as u64).to_le_bytes());

@@ -1,11 +1,11 @@
-//! Every filter stores and returns arrays, rejects unsupported ones, and limits its work for
-//! arbitrary bytes.
+//! Testing that every filter round-trips arrays, rejects unsupported ones, and limits its work for
+//! damaged bytes.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 use dudley::filter::{FilterError, FilterRegistry, Reference};
 use dudley::{ErrorKind, File, ItemId, Layout, OpenOptions, Order, Rules, WriteOptions};
 
-/// Opens a file whose layout has one array, stored as these bytes.
+/// Opens a file whose layout has one array, for which these compressed bytes are stored.
 fn with_payload(layout: &str, payload: &[u8]) -> File {
     let bytes = [&(payload.len() as u64).to_le_bytes()[..], payload].concat();
     let layout = Layout::parse(layout).unwrap();
@@ -16,7 +16,7 @@ fn with_payload(layout: &str, payload: &[u8]) -> File {
         .unwrap()
 }
 
-/// Writes elements, and returns the stored bytes and the elements read back.
+/// Writes elements, and returns the compressed bytes and the elements read back.
 fn round_trip<T: dudley::array::Element>(layout: &str, elements: &[T]) -> (Vec<u8>, Vec<T>) {
     let mut bytes = Vec::new();
     let options = WriteOptions::new().foreign(true).rules(Rules::new().order(Order::Little));
@@ -175,7 +175,7 @@ fn zfp_loses_only_as_much_precision_as_requested() {
 }
 
 #[test]
-fn references_resolve_to_data_dicts_lists_and_elements() {
+fn references_can_refer_to_data_dicts_lists_and_elements() {
     let layout =
         Layout::parse("a = u1  g/ b = u1[0]  / l [u1, / c = u1]  r = i1[8] <- ref").unwrap();
     let file = |numbers: [u8; 8]| {
@@ -205,14 +205,14 @@ fn references_resolve_to_data_dicts_lists_and_elements() {
 }
 
 #[test]
-fn an_unsigned_reference_out_of_range_is_not_null() {
+fn an_unsigned_reference_out_of_range_is_an_error_instead_of_null() {
     let layout = Layout::parse("r = u8[1] <- ref").unwrap();
     let file = File::from_bytes(vec![0xff; 8], layout).unwrap();
     assert!(file.references("/r").unwrap().get(0).is_err());
 }
 
 #[test]
-fn cycles_of_references_are_reported() {
+fn deref_deep_reports_cycles_of_references() {
     let layout = Layout::parse("r = i1 <- ref  s = i1 <- ref  t = i1[2] <- ref").unwrap();
     let deep = |bytes: [u8; 4]| {
         File::from_bytes(bytes.to_vec(), layout.clone())
@@ -228,7 +228,7 @@ fn cycles_of_references_are_reported() {
     }
 }
 
-/// Item numbers that count backwards from the last item, as an example of a filter of the caller.
+/// An example of a custom filter: item numbers that count backwards from the last item.
 struct Reversed;
 
 impl Reference for Reversed {
@@ -249,7 +249,7 @@ impl Reference for Reversed {
 }
 
 #[test]
-fn a_reference_filter_of_the_caller_is_used() {
+fn a_custom_reference_filter_is_used_for_reading_and_writing() {
     let layout = Layout::parse("a = u1  r = u1 <- back").unwrap();
     let filters = FilterRegistry::new().with_reference(Reversed);
     let options = OpenOptions::new().layout(layout.clone());

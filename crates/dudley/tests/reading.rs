@@ -1,4 +1,4 @@
-//! Reading numbers of a stream through the datatype and the strides of a row.
+//! Reading numbers from a stream with the datatype and strides of a row.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::fmt::Write as _;
@@ -18,9 +18,9 @@ fn hex(text: &str) -> Vec<u8> {
     (0..digits.len()).step_by(2).map(byte).collect()
 }
 
-/// The native files (a) and (b) of the specification: little-endian and big-endian.
+/// Reads the native files (a) and (b) of the specification, which are little-endian and big-endian.
 #[test]
-fn numbers_of_a_native_file_read_in_both_byte_orders() {
+fn native_files_of_both_byte_orders_are_read() {
     let layout = Layout::parse("N : i2  x = f8[N]  ## (cm) demo\n").unwrap();
     let little = "8d3c42440d0a1a0a 0000000000000000 0300000000000000 000000000000f03f
         0000000000000040 000000000000e0bf";
@@ -37,7 +37,7 @@ fn numbers_of_a_native_file_read_in_both_byte_orders() {
 }
 
 #[test]
-fn a_struct_is_a_record_with_the_offsets_of_its_members() {
+fn a_struct_becomes_a_record_with_the_offsets_of_its_members() {
     let layout = Layout::parse(
         "M : 2  inner { a = u1  b = >u2[M] }
          p = { t = f4  in = inner[2]  name = S1[3]  mesh = {=u1[M]}[2] }[2]",
@@ -69,7 +69,7 @@ fn a_struct_is_a_record_with_the_offsets_of_its_members() {
 }
 
 #[test]
-fn members_are_views_with_the_stride_of_the_instances() {
+fn members_are_views_with_the_strides_of_the_instances() {
     let layout = Layout::parse("N : i1  x = { a = u1  g = { b = >u2  c = u1[2] }[3] }[N]").unwrap();
     let stream: Vec<u8> = (0..40).map(|at| if at == 0 { 2 } else { at }).collect();
     let resolver = Resolver::new(&layout).stream(&stream).unwrap();
@@ -84,12 +84,13 @@ fn members_are_views_with_the_stride_of_the_instances() {
         ControlFlow::Continue(())
     });
     walked.unwrap();
-    // x is at address 2; g is at offset 2 of an instance, and c at offset 2 of an instance of g.
+    // x begins at address 2. In an instance of x, g is at offset 2, and in an instance of g, c is
+    // at offset 2.
     assert_eq!(read, [6, 7, 10, 11, 14, 15, 20, 21, 24, 25, 28, 29]);
 }
 
 #[test]
-fn the_last_dimension_of_text_is_its_length() {
+fn the_last_dimension_of_text_is_the_length_of_the_strings() {
     let layout = Layout::parse("a = S1[2, 4]  b = >U2[3]  c = U4  d = U1[0]").unwrap();
     let table = Resolver::new(&layout).rules(Rules::new().order(Order::Little)).table().unwrap();
     let shown = |path| {
@@ -122,9 +123,9 @@ fn data_without_strides_is_rejected_with_the_reason() {
     assert!(reason("/e").contains("124"), "{}", reason("/e"));
 }
 
-/// Each type contains two of the previous one.
+/// Each type has two members of the previous type.
 #[test]
-fn a_record_of_too_many_fields_is_rejected() {
+fn a_record_with_too_many_fields_is_rejected() {
     let mut text = "t0 { a = u1  b = u1 }\n".to_owned();
     for level in 1..40 {
         let before = level - 1;
@@ -155,7 +156,7 @@ fn a_record_that_nests_too_deeply_is_rejected() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn a_file_is_read_as_it_was_before_an_unfinished_change() {
+fn a_file_with_an_unfinished_change_reads_as_before_the_change() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt as _};
 
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Comparing layouts of C structs with the C compiler.
+//! Comparing the layouts of C structs with the results of the C compiler.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ fn structs(count: usize) -> String {
     text
 }
 
-/// Returns the members of a struct in the layout: names, offsets and sizes.
+/// Returns the size of a struct in the layout, and the offset and size of each member by name.
 fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
     let layout = Layout::parse(format!("{layout}\nx_ = {name}\n")).unwrap();
     let resolver = Resolver::new(&layout);
@@ -86,7 +86,7 @@ fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
 }
 
 #[test]
-fn offsets_of_members_match_the_c_compiler() {
+fn sizes_and_offsets_match_those_of_the_c_compiler() {
     if Command::new("cc").arg("--version").output().is_err() {
         eprintln!("skipped: no C compiler named cc");
         return;
@@ -147,7 +147,7 @@ fn typedefs_become_types_variables_become_items_and_comments_become_documentatio
 }
 
 #[test]
-fn c_constructs_without_a_layout_are_rejected_with_their_line() {
+fn c_constructs_that_a_layout_cannot_describe_are_rejected_with_their_line() {
     for (text, line, message) in [
         (
             "struct a {\n int *p;\n};",
@@ -183,9 +183,9 @@ fn c_constructs_without_a_layout_are_rejected_with_their_line() {
     }
 }
 
-/// The text of an unnamed struct is repeated at each use.
+/// The text of an unnamed struct is repeated wherever the struct is used.
 #[test]
-fn hostile_c_text_is_processed_quickly() {
+fn hostile_c_text_is_rejected_quickly() {
     let mut doubling = "typedef struct { int a; } t0[1];\n".to_owned();
     for level in 1..64 {
         writeln!(doubling, "typedef struct {{ t{0} a; t{0} b; }} t{level}[1];", level - 1).unwrap();

@@ -1,4 +1,4 @@
-//! Compiles and runs generated code, which must compute the same addresses as the resolver.
+//! Compiling and running generated code, which must compute the same addresses as the resolver.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -47,8 +47,8 @@ impl Case {
         resolver.code(language).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Returns the names of functions, their arguments and their results, but none for values that
-    /// have no table.
+    /// Returns the name, arguments and expected result of each function call. Omits values for
+    /// which the addresses cannot be computed.
     fn calls(&self) -> Vec<(String, Given, u64)> {
         let params = stored(&self.layout);
         let code = self.code(Language::Python);
@@ -77,8 +77,8 @@ impl Case {
                 }
             }
         }
-        // For some values, a compressed array is empty; only then do the items after it have
-        // addresses.
+        // The items after a compressed array have addresses only for values with which the array is
+        // empty, so there are no functions for them.
         calls.retain(|(name, ..)| {
             let has_function = code.contains(&format!("def {name}("));
             assert!(
@@ -169,7 +169,7 @@ impl Random {
     }
 }
 
-/// Returns the layouts of the conformance cases, and random ones.
+/// Returns the layouts of the conformance cases, and random layouts.
 fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/dudley/conformance/cases");
     let mut cases = Vec::new();
@@ -265,7 +265,7 @@ fn arguments(given: &Given) -> String {
 }
 
 #[test]
-fn generated_c_code_computes_the_addresses() {
+fn generated_c_code_computes_the_same_addresses() {
     if !is_installed("cc") {
         return;
     }
@@ -294,7 +294,7 @@ fn generated_c_code_computes_the_addresses() {
 }
 
 #[test]
-fn generated_rust_code_computes_the_addresses() {
+fn generated_rust_code_computes_the_same_addresses() {
     let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     if !is_installed(&compiler) {
         return;
@@ -319,7 +319,7 @@ fn generated_rust_code_computes_the_addresses() {
 }
 
 #[test]
-fn generated_python_code_computes_the_addresses() {
+fn generated_python_code_computes_the_same_addresses() {
     if !is_installed("python3") {
         return;
     }
@@ -376,7 +376,7 @@ fn generated_names_are_valid_in_each_language() {
 }
 
 #[test]
-fn functions_for_members_of_an_unnamed_item_are_named_after_the_member() {
+fn functions_for_members_of_the_unnamed_item_are_named_after_the_member_alone() {
     let layout =
         Layout::parse("N : i4 @4  \"\" = {%4 time = f8 @0  t = f4[3] @8}[N] @200").unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
@@ -406,7 +406,7 @@ fn code_for_hostile_layouts_is_generated_quickly() {
         (0..20_000).map(|number| format!("a{number} = f8[N]\n")).collect::<Vec<_>>().concat();
     let layout = Layout::parse(format!("N : i4\n{plain}")).unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
-    // Items without elements are not aligned, so all are at 4.
+    // Empty items are not aligned, so if N is 0, all items are at address 4.
     let last = "def offset_a19999(N):\n    t0 = dudley_place(4, 8, 8 * dudley_dim(N, 0))\n    \
                 return 159992 * dudley_dim(N, 0) + t0\n";
     assert!(code.contains(last));

@@ -1,4 +1,4 @@
-//! `.npy` and `.npz` files, and files in unknown formats.
+//! Testing `.npy` and `.npz` files, and files in unknown formats.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> V
     [Header::new(datatype, order, shape.to_vec()).unwrap().to_bytes(), data.to_vec()].concat()
 }
 
-/// Returns the layout of a file, which must describe all of it.
+/// Returns the layout of a file. The layout must describe the whole file.
 pub(crate) fn whole(bytes: &[u8]) -> String {
     let Imported { layout, errors, .. } = from_file("x", bytes.to_vec()).unwrap();
     assert!(errors.is_empty(), "{errors:?}");
@@ -28,7 +28,7 @@ pub(crate) fn open(layout: &str, bytes: &[u8]) -> File {
 }
 
 #[test]
-fn an_npy_file_reads_through_its_layout() {
+fn an_npy_file_can_be_read_through_its_layout() {
     let bytes = npy("<i2", Order::C, &[2, 2], &[1, 0, 2, 0, 3, 0, 4, 0]);
     let layout = whole(&bytes);
     assert_eq!(layout, "x = <i2[2, 2] @128\n");
@@ -36,7 +36,7 @@ fn an_npy_file_reads_through_its_layout() {
 }
 
 #[test]
-fn fortran_order_becomes_reversed_dimensions_with_an_attribute() {
+fn fortran_order_becomes_reversed_dimensions_and_an_attribute() {
     let bytes = npy(">i2", Order::F, &[2, 3], &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]);
     let layout = whole(&bytes);
     assert_eq!(layout, "x = >i2[3, 2] @128  #: order=\"F\"\n");
@@ -55,7 +55,7 @@ fn a_numpy_record_becomes_a_struct() {
 }
 
 #[test]
-fn truncated_data_is_reported() {
+fn truncated_data_is_reported_with_its_extent() {
     let bytes = npy("<f8", Order::C, &[3], &[0; 23]);
     let imported = from_file("x", bytes.clone()).unwrap();
     assert_eq!(imported.layout, "x = <f8[3] @128\n");
@@ -67,14 +67,14 @@ fn truncated_data_is_reported() {
 }
 
 #[test]
-fn arrays_of_an_npz_file_are_named_without_the_suffix_npy() {
+fn arrays_in_an_npz_file_are_named_without_the_suffix_npy() {
     let a = npy("<i4", Order::C, &[2], &[1, 0, 0, 0, 2, 0, 0, 0]);
     let b = npy("|S3", Order::C, &[], b"abc");
     let members = [Member::stored("a.npy", &a), Member::stored("b c/d.npy", &b)];
     for bytes in [
         archive(&members),
         archive_64(&members),
-        // The archive has a comment, and bytes before it.
+        // This archive has a comment, and bytes before the archive.
         [&b"#!/bin/sh\n"[..], &archive(&members)].concat(),
     ] {
         let imported = from_npz(&bytes).unwrap();
@@ -88,7 +88,7 @@ fn arrays_of_an_npz_file_are_named_without_the_suffix_npy() {
 }
 
 #[test]
-fn deflated_members_are_rejected_with_the_reason() {
+fn deflated_and_encrypted_members_are_reported_with_the_reason() {
     let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
     let deflated = Member { method: 8, ..Member::stored("b.npy", &a) };
     let imported = from_npz(&archive(&[Member::stored("a.npy", &a), deflated])).unwrap();
@@ -115,7 +115,7 @@ fn deflated_members_are_rejected_with_the_reason() {
 }
 
 #[test]
-fn members_shorter_than_their_array_are_reported() {
+fn members_that_are_shorter_than_their_array_are_reported() {
     let cut = npy("<i4", Order::C, &[4], &[1, 0, 0, 0]);
     let members = [Member::stored("a.npy", &cut), Member::stored("b.npy", &cut)];
     let imported = from_npz(&archive(&members)).unwrap();
@@ -134,14 +134,14 @@ fn damaged_archives_are_rejected() {
     let twice = [Member::stored("a.npy", &a), Member::stored("a.npy", &a)];
     let error = from_npz(&archive(&twice)).unwrap_err();
     assert!(error.to_string().contains("the name \"a\" occurs twice"), "{error}");
-    // Two entries refer to the same member.
+    // These two entries refer to the same member.
     let shared =
         [Member::stored("a.npy", &a), Member { at: Some(0), ..Member::stored("b.npy", &a) }];
     let error = from_npz(&archive(&shared)).unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
 }
 
-/// Zeros without end, and the reads that they had to answer.
+/// A source of nearly endless zeros that counts the bytes read from it.
 struct Zeros(AtomicU64);
 
 impl ReadAt for Zeros {
@@ -157,7 +157,7 @@ impl ReadAt for Zeros {
 }
 
 #[test]
-fn the_search_for_a_zip_directory_is_limited() {
+fn the_search_for_a_zip_directory_reads_a_limited_number_of_bytes() {
     let zeros = Zeros(AtomicU64::new(0));
     let error = from_npz(&zeros).unwrap_err();
     assert!(error.is_bad_data(), "{error}");
@@ -166,7 +166,7 @@ fn the_search_for_a_zip_directory_is_limited() {
 }
 
 #[test]
-fn errors_of_a_source_are_kept_while_reading_a_zip_archive() {
+fn errors_from_the_source_of_a_zip_archive_are_returned_unchanged() {
     let window = Window::new(1000);
     let error = from_npz(&window).unwrap_err();
     let ErrorKind::Read(read) = error.kind() else { panic!("{error}") };
@@ -174,7 +174,7 @@ fn errors_of_a_source_are_kept_while_reading_a_zip_archive() {
 }
 
 #[test]
-fn files_with_any_damaged_byte_do_not_cause_a_panic() {
+fn a_damaged_byte_anywhere_in_a_file_does_not_cause_a_panic() {
     let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
     let members = [Member::stored("a.npy", &a)];
     for bytes in [archive(&members), archive_64(&members), a.clone()] {
@@ -190,7 +190,7 @@ fn files_with_any_damaged_byte_do_not_cause_a_panic() {
 }
 
 #[test]
-fn files_of_other_formats_are_rejected_with_the_expected_signatures() {
+fn files_in_other_formats_are_rejected_with_the_expected_signatures() {
     for bytes in [&b""[..], b"PNG", b"\x7fELF\x02\x01\x01\x00\x00"] {
         let error = from_file("x", bytes.to_vec()).unwrap_err();
         assert!(error.is_bad_data() && error.to_string().contains("expected 93 4e 55"), "{error}");

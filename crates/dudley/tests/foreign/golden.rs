@@ -1,5 +1,5 @@
-//! The files in `crates/testdata/dudley/foreign`, written by numpy, netCDF4 and h5py, and their
-//! values. `SCIBIN_RECORD=1` records the layouts again.
+//! Reading the files in `crates/testdata/dudley/foreign`, which were written by numpy, netCDF4 and
+//! h5py, and comparing their values. With `SCIBIN_RECORD=1`, the layouts are recorded again.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn foreign_files_read_through_their_layouts_with_the_recorded_values() {
+fn foreign_files_read_through_their_layouts_have_the_recorded_values() {
     let expected = std::fs::read(folder().join("expected.json")).unwrap();
     let expected: Value = serde_json::from_slice(&expected).unwrap();
     for (name, values) in expected.as_object().unwrap() {
@@ -54,7 +54,7 @@ mod hdf5 {
     use super::*;
 
     #[test]
-    fn items_without_a_description_are_reported_with_the_reason() {
+    fn data_sets_that_a_layout_cannot_describe_are_reported_with_the_reason() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
         let errors = from_file("x", bytes).unwrap().errors;
         let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -69,10 +69,10 @@ mod hdf5 {
     }
 
     #[test]
-    fn a_virtual_data_set_does_not_hide_the_others() {
+    fn a_virtual_data_set_does_not_hide_other_data_sets() {
         let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
         let whole = from_file("x", bytes.clone()).unwrap();
-        // The data layout message of a contiguous data set: version 3, class 1.
+        // The data layout message of a contiguous data set has version 3 and class 1.
         let contiguous = b"\x08\0\x18\0\0\0\0\0\x03\x01";
         let messages: Vec<usize> = (0..bytes.len())
             .filter(|&at| bytes[at..].starts_with(contiguous))
@@ -81,7 +81,7 @@ mod hdf5 {
         assert!(messages.len() > 4);
         for at in messages {
             let mut changed = bytes.clone();
-            // Virtual data sets have version 4 and class 3.
+            // Make the data set virtual: version 4, class 3.
             changed[at..at + 2].copy_from_slice(&[4, 3]);
             let imported = from_file("x", changed).unwrap();
             let old: Vec<String> = whole.errors.iter().map(ToString::to_string).collect();
@@ -102,7 +102,7 @@ mod hdf5 {
     }
 
     #[test]
-    fn a_user_block_shifts_the_addresses() {
+    fn a_user_block_shifts_all_addresses() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();
         let layout = Layout::parse(from_file("x", moved.clone()).unwrap().layout).unwrap();
@@ -112,7 +112,7 @@ mod hdf5 {
         assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
     }
 
-    /// Damage every byte of the metadata in turn, and truncate the file at many positions.
+    /// Damages the nonzero bytes of a file in turn, and truncates the file at many offsets.
     #[test]
     fn damaged_files_do_not_cause_a_panic() {
         for name in ["earliest.h5", "latest.h5"] {

@@ -1,5 +1,4 @@
-//! Creating layouts from the descriptions of other programs and formats, and generating code from
-//! layouts.
+//! Creating layouts from C code and from files in other formats, and generating code from layouts.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod c;

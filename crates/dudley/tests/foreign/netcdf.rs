@@ -1,4 +1,4 @@
-//! netCDF-3 files, built by hand from the description of the format.
+//! Testing netCDF-3 files, which are built by hand from the description of the format.
 
 use dudley::import::{from_file, from_netcdf};
 use dudley::{ErrorKind, File, Layout};
@@ -10,7 +10,7 @@ const DIMENSION: u32 = 10;
 const VARIABLE: u32 = 11;
 const ATTRIBUTE: u32 = 12;
 
-/// A header in a given version of the format.
+/// Builds a file in a given version of the format, beginning with the header.
 #[derive(Clone)]
 struct Cdf {
     version: u8,
@@ -68,7 +68,7 @@ impl Cdf {
         self.name(name).int(datatype).size(count).padded(values)
     }
 
-    /// Adds a variable without attributes. Its stated size is wrong, as it may be for large
+    /// Adds a variable without attributes. The stated size is wrong, as it may be for large
     /// variables.
     fn variable(self, name: &str, dims: &[u64], datatype: u32, begin: u64) -> Self {
         let cdf = self.name(name).size(dims.len() as u64);
@@ -76,7 +76,7 @@ impl Cdf {
         cdf.list(ATTRIBUTE, 0).int(datatype).size(0xffff_ffff).offset(begin)
     }
 
-    /// Returns the file, with data at an address.
+    /// Returns the finished file, with data at an address.
     fn data(mut self, address: usize, data: &[u8]) -> Vec<u8> {
         assert!(self.bytes.len() <= address);
         self.bytes.resize(address, 0);
@@ -85,8 +85,8 @@ impl Cdf {
     }
 }
 
-/// Each record contains `time` (f8) and `t` (three i2, 6 bytes padded to 8); `fixed` precedes the
-/// records.
+/// Returns a file with two records. Each record contains `time` (f8) and `t` (three i2, 6 bytes
+/// padded to 8). `fixed` precedes the records.
 fn two_in_records(version: u8, numrecs: u64) -> Vec<u8> {
     let mut data = vec![1, 2, 0, 0];
     for record in 0..2_u8 {
@@ -113,7 +113,7 @@ fn check_two(file: &File, records: usize) {
 }
 
 #[test]
-fn files_of_all_three_netcdf_versions_read_through_their_layouts() {
+fn files_of_all_three_netcdf_versions_can_be_read_through_their_layouts() {
     for version in [1, 2, 5] {
         let bytes = two_in_records(version, 2);
         let layout = whole(&bytes);
@@ -130,7 +130,7 @@ fn files_of_all_three_netcdf_versions_read_through_their_layouts() {
 }
 
 #[test]
-fn the_number_of_records_is_read_from_the_file() {
+fn a_layout_reads_the_number_of_records_from_the_file() {
     for version in [1, 5] {
         let layout = whole(&two_in_records(version, 2));
         for records in [0, 1, 2] {
@@ -140,7 +140,7 @@ fn the_number_of_records_is_read_from_the_file() {
 }
 
 #[test]
-fn a_file_written_as_a_stream_has_as_many_records_as_fit() {
+fn in_a_file_written_as_a_stream_the_file_size_determines_the_number_of_records() {
     for (version, streaming) in [(1, u32::MAX.into()), (2, u32::MAX.into()), (5, u64::MAX)] {
         let bytes = two_in_records(version, streaming);
         let layout = whole(&bytes);
@@ -150,7 +150,7 @@ fn a_file_written_as_a_stream_has_as_many_records_as_fit() {
 }
 
 #[test]
-fn a_single_record_variable_is_not_padded() {
+fn the_only_record_variable_is_not_padded() {
     let bytes = Cdf::new(1, 3)
         .dims(&[("time", 0), ("x", 3)])
         .list(ATTRIBUTE, 0)
@@ -165,7 +165,7 @@ fn a_single_record_variable_is_not_padded() {
 }
 
 #[test]
-fn the_last_record_may_end_without_its_padding() {
+fn the_padding_of_the_last_record_may_be_missing() {
     let mut bytes = two_in_records(1, 2);
     bytes.truncate(bytes.len() - 2);
     whole(&bytes);
@@ -189,7 +189,7 @@ fn every_netcdf_type_is_mapped_to_a_primitive_type() {
 }
 
 #[test]
-fn attributes_of_the_file_and_its_variables_are_kept() {
+fn attributes_of_a_file_and_its_variables_are_kept() {
     let bytes = Cdf::new(1, 0)
         .list(DIMENSION, 0)
         .list(ATTRIBUTE, 2)
@@ -229,7 +229,7 @@ fn attributes_of_the_file_and_its_variables_are_kept() {
 }
 
 #[test]
-fn the_record_count_parameter_is_renamed_if_a_variable_has_its_name() {
+fn the_parameter_numrecs_is_renamed_if_a_variable_has_this_name() {
     let bytes = Cdf::new(1, 1)
         .dims(&[("time", 0)])
         .list(ATTRIBUTE, 0)
@@ -290,7 +290,7 @@ fn damaged_headers_are_rejected_with_their_offset() {
 }
 
 #[test]
-fn a_header_longer_than_the_first_read_is_read_completely() {
+fn a_header_that_is_longer_than_the_first_read_is_read_completely() {
     let note = "n".repeat(200_001);
     let bytes = Cdf::new(1, 0)
         .dims(&[("x", 2)])
@@ -323,7 +323,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn files_with_any_damage_do_not_cause_a_panic(
+    fn damaged_or_truncated_files_do_not_cause_a_panic(
         version in prop::sample::select(vec![1_u8, 2, 5]),
         numrecs in prop::sample::select(vec![0_u64, 2, u64::from(u32::MAX)]),
         changes in prop::collection::vec((0_usize..420, any::<u8>()), 0..6),

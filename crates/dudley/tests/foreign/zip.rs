@@ -1,11 +1,11 @@
-//! Zip archives, built by hand.
+//! Building zip archives by hand.
 
 pub(crate) struct Member<'b> {
     pub(crate) name: &'b str,
     pub(crate) bytes: &'b [u8],
     pub(crate) method: u16,
     pub(crate) flags: u16,
-    /// The offset of the member according to its entry.
+    /// The offset that the directory entry states for the member, or `None` for the correct offset.
     pub(crate) at: Option<u32>,
 }
 
@@ -23,7 +23,7 @@ fn long(number: usize) -> [u8; 4] {
     u32::try_from(number).unwrap().to_le_bytes()
 }
 
-/// Returns an archive in the form that zip programs write, with a comment.
+/// Returns an archive as zip programs write it, with a comment.
 pub(crate) fn archive(members: &[Member<'_>]) -> Vec<u8> {
     let (mut out, directory) = bodies(members, false);
     let start = out.len();
@@ -36,7 +36,7 @@ pub(crate) fn archive(members: &[Member<'_>]) -> Vec<u8> {
     out
 }
 
-/// Returns an archive with 64-bit sizes everywhere.
+/// Returns an archive in which all sizes and offsets have 64 bits.
 pub(crate) fn archive_64(members: &[Member<'_>]) -> Vec<u8> {
     let (mut out, directory) = bodies(members, true);
     let start = out.len();
@@ -57,7 +57,7 @@ pub(crate) fn archive_64(members: &[Member<'_>]) -> Vec<u8> {
     out
 }
 
-/// Returns the members with their headers, and the central directory.
+/// Returns the bytes of the members with their headers, and those of the central directory.
 fn bodies(members: &[Member<'_>], is_wide: bool) -> (Vec<u8>, Vec<u8>) {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for member in members {

@@ -6,11 +6,12 @@
 //! |---|---|
 //! | `bytes` | the layout is written as hexadecimal bytes |
 //! | `depth=2 dims=2 names=1 bindings=1 steps=9` | limits |
-//! | `stream=0a00` | resolve the layout with a stream of these bytes |
+//! | `stream=0a00` | resolve the layout with a stream that consists of these bytes |
 //! | `resolve` | resolve the layout without values |
-//! | `N=3` | resolve the layout with this value |
+//! | `N=3` | resolve the layout with this parameter value |
 //!
-//! The layout, a line `--` and the output follow. All diagnostics of a section have its code.
+//! The layout, a line `--` and the output follow. All diagnostics in a section have the code of the
+//! section.
 
 use std::fmt::Write as _;
 
@@ -18,7 +19,7 @@ use dudley::diagnostic::Code;
 use dudley::{Limits, Order, ParseOptions, Resolver, Rules, Source, Values};
 
 #[test]
-fn every_diagnostic_prints_as_recorded() {
+fn every_diagnostic_prints_the_recorded_text() {
     let path = testdata::path("dudley/diagnostics.txt");
     let recorded = std::fs::read_to_string(&path).unwrap();
     let mut text = String::new();
@@ -56,7 +57,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// Returns all diagnostics of a layout.
+/// Returns the text of all diagnostics of a layout, with the options in `head`.
 fn shown(head: &str, layout: &str) -> String {
     let words: Vec<&str> = head.split(' ').skip(1).collect();
     let stated =

@@ -1,5 +1,5 @@
-//! Comparing the layouts in `expected.json`: diagnostics, declarations, formatted text and
-//! addresses.
+//! Comparing the diagnostics, declarations, formatted text and addresses of layouts with
+//! `expected.json`.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use testdata::Case;
 
 #[test]
-fn golden_layouts_read_as_recorded() {
+fn golden_layouts_have_the_recorded_results() {
     let list = testdata::path("dudley/expected.json");
     let cases = testdata::cases(&list);
     let found: Vec<Value> = cases.iter().map(|case| found(case).into()).collect();
@@ -57,7 +57,7 @@ fn found(case: &Case) -> Map<String, Value> {
     ours
 }
 
-/// Converts a diagnostic to text with its line and column, but without offsets.
+/// Converts a diagnostic to text that contains lines and columns, but no offsets.
 fn shown(diagnostic: &Diagnostic) -> Value {
     let json = json!(diagnostic);
     let line = format!("{}:{}: {diagnostic:#}", json["line"], json["column"]);
@@ -116,7 +116,8 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
     }
 }
 
-/// Formats the list with the results, with one line for each line of text, row or diagnostic.
+/// Formats the list of cases with their results. Each line of text, row or diagnostic is on a
+/// separate line.
 fn record(cases: &[Case], found: &[Value]) -> String {
     let mut text = "{\n  \"cases\": [".to_owned();
     for (nth, (case, found)) in cases.iter().zip(found).enumerate() {

@@ -1,5 +1,5 @@
-//! Golden files: the results for our own layouts must match the recorded ones. No other reader of
-//! the language is known, so `cargo xtask generate dudley` records our own results for review.
+//! Golden files: the results for our own layouts must match the recorded results. Because no other
+//! reader of the language is known, `cargo xtask generate dudley` records our results for review.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod diagnostics;

@@ -1,5 +1,5 @@
-//! Testing filters with zfpy and Pillow: `filters.py` first writes the cases, and later reads the
-//! data written here.
+//! Testing filters against zfpy and Pillow. `filters.py` writes the cases first, and later reads
+//! the data written here.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use dudley::{File, Layout, Order, Rules, WriteOptions};
 use serde_json::Value;
 
 #[test]
-fn data_compressed_by_the_reference_tools_decodes() {
+fn data_compressed_by_the_reference_tools_can_be_decoded() {
     let Some(folder) = testdata::interop_folder() else { return };
     let folder = folder.join("filters");
     let cases = std::fs::read(folder.join("cases.json")).unwrap();

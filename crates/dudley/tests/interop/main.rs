@@ -1,5 +1,5 @@
-//! Layouts that correspond to aligned record dtypes of numpy. `cargo xtask interop` runs
-//! `write.py`, which generates them at random, and sets `SCIBIN_INTEROP` to their folder.
+//! Comparing layouts with aligned record dtypes of numpy. `cargo xtask interop` runs `write.py`,
+//! which generates random cases, and sets `SCIBIN_INTEROP` to their folder.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 #[cfg(all(
@@ -18,8 +18,7 @@ use dudley::place::ComplexAlign;
 use dudley::{Layout, Order, Resolver, Rules, Values};
 use serde_json::{Value, json};
 
-/// A field, in the description of numpy and in ours. numpy has no type name for a field that is a
-/// record.
+/// A field, as described by numpy or by us. In numpy, a field that is a record has no type name.
 #[derive(Debug, PartialEq)]
 struct Field {
     address: u64,
@@ -33,8 +32,8 @@ fn numbers(list: &Value) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Returns the fields in numpy, by path. The strides of a field's own dimensions must be those of a
-/// contiguous array, because our rows do not list them.
+/// Returns the fields according to numpy, by path. Checks that the strides of a field's own
+/// dimensions are those of a contiguous array, because our rows do not list them.
 fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
     let field = |row: &Value| {
         let outer = usize::try_from(row["outer"].as_u64().unwrap()).unwrap();
@@ -57,7 +56,7 @@ fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
     rows.map(|row| (row["path"].as_str().unwrap().to_owned(), field(row))).collect()
 }
 
-/// Returns the fields that the resolver finds, and the end of the data.
+/// Returns the fields according to the resolver, and the end of the data.
 fn of_layout(resolver: &Resolver<'_>) -> (BTreeMap<String, Field>, Option<u64>) {
     let layout = resolver.layout();
     let table = resolver.table().unwrap_or_else(|error| panic!("{error}"));

@@ -5,7 +5,7 @@ use dudley::diagnostic::Severity;
 use dudley::layout::{Attribute, Declaration, ItemKind, ParamValue, Subject, Value as Of};
 use serde_json::{Value, json};
 
-/// Errors that depend on values of parameters or on the stream.
+/// The codes of errors that depend on the values of parameters or on the stream.
 pub(crate) const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
 
 pub(crate) fn cases() -> Vec<Value> {
@@ -95,7 +95,7 @@ fn every_case_parses_or_fails_as_stated() {
 }
 
 #[test]
-fn every_comment_belongs_to_the_subject_that_the_case_states() {
+fn every_comment_belongs_to_the_stated_subject() {
     for case in cases() {
         let Some(expected) = case["expect_comments"].as_array() else { continue };
         let layout = Layout::parse(text(&case)).unwrap();
@@ -111,7 +111,7 @@ fn every_comment_belongs_to_the_subject_that_the_case_states() {
         let mut expected = expected.clone();
         found.sort_by_key(ToString::to_string);
         expected.sort_by_key(ToString::to_string);
-        // The corpus writes 1.0 as 1.
+        // The corpus writes the float 1.0 as 1.
         let text = |rows: &[Value]| json!(rows).to_string().replace(".0", "");
         assert_eq!(text(&found), text(&expected), "{}", case["name"]);
     }

@@ -11,7 +11,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn a_second_declaration_is_reported_with_the_first() {
+fn a_second_declaration_is_reported_together_with_the_first() {
     assert_eq!(
         shown("x = f8\ny = f8\nx/\n"),
         "\
@@ -47,7 +47,7 @@ error[E032]: this type needs a parameter `JMAX`, which is not in scope
 }
 
 #[test]
-fn a_suffix_written_as_a_sum_has_a_fix() {
+fn a_fix_is_suggested_for_a_suffix_written_as_a_sum() {
     let text = "N : i8\nx = f8[N-2]\n";
     assert_eq!(
         shown(text),
@@ -70,7 +70,7 @@ error[E017]: a suffix is not a sum: no number may follow it
 }
 
 #[test]
-fn a_misspelt_type_has_a_fix() {
+fn a_fix_is_suggested_for_a_misspelt_type() {
     let text = "mesh_data {= f8}\nx = mesh_dat";
     let error = errors(text);
     let fix = error.first().fix.clone().unwrap();
@@ -116,7 +116,7 @@ error[E027]: parameter `time` is not a scalar integer
 }
 
 #[test]
-fn json_diagnostics_contain_lines_columns_and_byte_offsets() {
+fn diagnostics_in_json_contain_lines_columns_and_byte_offsets() {
     let error = errors("µ : 1\nx = f8\nx = f8");
     let found = &json!(error)[1];
     let expected = json!({
@@ -134,7 +134,7 @@ fn json_diagnostics_contain_lines_columns_and_byte_offsets() {
 }
 
 #[test]
-fn a_binary_file_is_reported_as_such() {
+fn a_binary_file_is_rejected_with_help_on_finding_its_layout() {
     let error = errors(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0");
     assert_eq!(
         error.to_string(),

@@ -14,7 +14,7 @@ fn lines(before: &str, after: &str) -> (Vec<String>, bool) {
 }
 
 #[test]
-fn spelling_is_not_a_difference() {
+fn different_spellings_of_the_same_layout_are_not_differences() {
     let before = "N := i8\n r = f8[N+]  l = [i4]";
     assert_eq!(lines(before, "N : i8  r = f8[N+]  ## (cm)\n l [ i4 ]"), (vec![], true));
     assert_eq!(lines("x = f8[4]", "t { \"\" = f8[4] } x = t"), (vec![], true));
@@ -29,14 +29,14 @@ fn additions_at_the_end_keep_old_files_readable() {
 }
 
 #[test]
-fn additions_before_other_items_move_these() {
+fn items_after_an_addition_are_reported_as_moved() {
     let (found, readable) = lines("x = f8  y = f8", "x = f8  n = i4  y = f8");
     assert_eq!(found, ["~ /y: address 8 -> 16", "+ /n"]);
     assert!(!readable);
 }
 
 #[test]
-fn changes_of_a_suffix_a_type_or_a_filter_are_differences() {
+fn changes_to_a_suffix_type_or_filter_are_differences() {
     let (found, readable) = lines("N : i2  x = u1[N]", "N : i2  x = u1[N+]");
     assert_eq!((found.len(), readable), (1, false));
     assert!(found[0].starts_with("~ /x: shape [1] -> [2]"), "{found:?}");
@@ -45,14 +45,14 @@ fn changes_of_a_suffix_a_type_or_a_filter_are_differences() {
 }
 
 #[test]
-fn members_are_compared_too() {
+fn members_of_structs_are_compared_as_well() {
     let (found, readable) = lines("s { a = i1 b = i4 } x = s[3]", "s { b = i4 a = i1 } x = s[3]");
     assert_eq!(found, ["~ /x.a: address 0 -> 4", "~ /x.b: address 4 -> 0"]);
     assert!(!readable);
 }
 
 #[test]
-fn reordering_after_data_whose_size_depends_on_the_stream_is_a_difference() {
+fn changes_after_data_whose_size_depends_on_the_stream_are_differences() {
     let before = "x = f8[3] -> gzip  a = i1  b = i4";
     assert_eq!(lines(before, before), (vec![], true));
     let (found, readable) = lines(before, "x = f8[3] -> gzip  c = i1  a = i1  b = i4");
@@ -61,7 +61,7 @@ fn reordering_after_data_whose_size_depends_on_the_stream_is_a_difference() {
 }
 
 #[test]
-fn changes_of_parameters_lists_and_byte_orders_are_differences() {
+fn changes_to_parameters_lists_and_byte_orders_are_differences() {
     let one = |line: &str| vec![line.to_owned()];
     assert_eq!(lines("l [f8]", "l [f8] l %0"), (one("+ /l[1]"), true));
     assert!(lines("x = f8  y = i4", "x = f8  y = i4  N : i4  z = f8[N]").1);
@@ -71,7 +71,7 @@ fn changes_of_parameters_lists_and_byte_orders_are_differences() {
     assert_eq!(lines("x = f8  y = i4 @8", "y = i4 @8"), (one("- /x"), true));
     assert_eq!(lines("x = f8", "x/ y = f8"), (vec!["- /x".to_owned(), "+ /x/y".to_owned()], true));
     assert_eq!(lines("x = i8 <- ref", "x = i8").0, ["~ /x: type <i8 <- ref -> <i8"]);
-    // The size of the instances depends on their content.
+    // The size of these instances depends on their content.
     let strings = "s { N : u4  a = u1[N] }  x = s[2]  y = i1";
     assert_eq!(lines(strings, strings), (vec![], true));
     let other = strings.replace("u1[N]", "u1[N+]");
@@ -79,7 +79,7 @@ fn changes_of_parameters_lists_and_byte_orders_are_differences() {
 }
 
 #[test]
-fn types_with_too_many_members_to_compare_count_as_different() {
+fn comparing_types_with_too_many_members_is_incomplete() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);
@@ -96,7 +96,7 @@ fn types_with_too_many_members_to_compare_count_as_different() {
 }
 
 #[test]
-fn layouts_are_compared_only_for_the_given_values() {
+fn given_values_are_the_only_ones_for_which_layouts_are_compared() {
     let [before, after] = ["N : i2  x = u1[N]  y = i8", "N : i2  x = u1[N+]  y = i8"]
         .map(|text| Layout::parse(text).unwrap());
     let values = Values::new().with("N", 0);
@@ -104,10 +104,10 @@ fn layouts_are_compared_only_for_the_given_values() {
     assert!(diff(&before, &after, Some(&Values::new())).is_err());
 }
 
-/// Layouts without parameters have one set of values, and layouts with parameters up to eight.
-/// Types that cannot be compared completely are compared only once.
+/// Layouts without parameters are compared for one set of values, and layouts with parameters for
+/// up to eight. If types cannot be compared completely, only the first set is compared.
 #[test]
-fn comparing_nested_types_with_parameters_takes_no_longer_than_without() {
+fn comparing_huge_nested_types_takes_no_longer_with_parameters_than_without() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);

@@ -1,6 +1,6 @@
-//! Every example in the language document, with its tree (as canonical text, which shows each item
-//! in its dict or list) and its addresses, which were computed by hand. Placeholders in an example
-//! (`dtype`, `address`) are defined first.
+//! Testing every example in the language document: its tree, as canonical text, which shows each
+//! item in its dict or list, and its addresses, which were computed by hand. Placeholders in an
+//! example, such as `dtype` or `address`, are defined first.
 
 use std::ops::ControlFlow;
 
@@ -17,8 +17,8 @@ fn tree(text: &str) -> String {
     lines.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
-/// Returns the path, address and shape of everything, for given values of parameters. An address
-/// that depends on the stream is `?`.
+/// Returns the path, address and shape of all items for given values of parameters. An address that
+/// depends on the stream is shown as `?`.
 fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
     let layout = parse(text);
     let resolver = Resolver::new(&layout).rules(
@@ -92,7 +92,7 @@ fn white_space_only_separates_tokens() {
 }
 
 #[test]
-fn the_byte_order_of_a_layout_applies_to_all_types_without_one() {
+fn the_byte_order_of_a_layout_applies_to_all_types_without_a_prefix() {
     for (text, dtypes) in [
         ("> a = f8  b = <i4  c = |i2  d = S1", [">f8", "<i4", ">i2", "S1"]),
         ("< a = f8  b = >i4  c = |i2  d = b1", ["<f8", ">i4", "<i2", "b1"]),
@@ -148,7 +148,7 @@ list_name [
 }
 
 #[test]
-fn a_dict_in_a_list_without_datatypes_is_a_list_of_undefined_types() {
+fn names_without_datatypes_in_a_list_are_read_as_undefined_types() {
     let text = "list_name [[f8], /var_name[shape]\n var2_name[shape2], f8]";
     assert_eq!(codes(text), ["E031", "E031"]);
     let error = Layout::parse(text).unwrap_err();
@@ -159,7 +159,7 @@ fn a_dict_in_a_list_without_datatypes_is_a_list_of_undefined_types() {
 }
 
 #[test]
-fn full_paths_declare_items_in_nested_dicts() {
+fn a_full_path_declares_an_item_in_nested_dicts() {
     let text = "dict_name/ .. /dict_name/data_name8 = f4[8]\n/list_name = [i1[9], f8[10]]";
     let expected = "dict_name/\n  data_name8 = f4[8]\n  ..\nlist_name [\n  i1[9],\n  f8[10]\n]\n";
     assert_eq!(tree(text), expected);
@@ -222,7 +222,7 @@ fn comments_belong_to_the_preceding_declaration() {
 }
 
 #[test]
-fn a_parameter_of_zero_omits_a_variable() {
+fn a_parameter_of_zero_makes_a_variable_empty() {
     let text = "IF_EXISTS : i1\nvarname = f8[IF_EXISTS, 3, 5]";
     assert_eq!(tree(text), "IF_EXISTS : i1\nvarname = f8[IF_EXISTS, 3, 5]\n");
     for (value, row, end) in [
@@ -235,7 +235,7 @@ fn a_parameter_of_zero_omits_a_variable() {
 }
 
 #[test]
-fn structs_can_have_parameters_and_explicit_placement() {
+fn structs_can_have_parameters_and_explicit_placements() {
     let text = "
     type_name { %8  # Optional alignment before first member applies to whole dtype.
         param : i4
@@ -261,15 +261,15 @@ x = { %2
     let layout = parse(text);
     let named = layout.type_named("type_name").unwrap();
     assert!(layout.struct_type(named).is_indeterminate);
-    // 8 bytes and three of 8, rounded up to a multiple of 2. For the other struct: 4, padding, two
-    // of 8, two of 2, padding.
+    // The sizes of the members are 8 and 3 x 8, rounded up to a multiple of 2. In the other struct,
+    // they are 4, padding, 2 x 8, 2 x 2, and padding.
     let text = text.to_owned() + " y = type_name  z = i1";
     assert_eq!(addresses(&text, &[("param", 2)]), ["/x 0 []", "/y 32 []", "/z 64 []", "end 65"]);
     assert_eq!(addresses(&text, &[]), ["/x 0 []", "/y 32 []", "/z ? []", "end ?"]);
 }
 
 #[test]
-fn free_names_of_typedefs_are_bound_at_each_use() {
+fn free_names_of_a_typedef_are_bound_at_each_use() {
     let text = "IMAX : i4 JMAX : i4 NGROUP : i4
     mesh_data {\"\" = f8[IMAX, JMAX]}
     x = mesh_data
@@ -314,7 +314,7 @@ fn primitive_types_can_be_redefined() {
 }
 
 #[test]
-fn an_extension_equals_the_long_form() {
+fn an_extension_declares_the_same_elements_as_its_long_form() {
     let short = "IMAX : 2 JMAX : 3
     density [f8[IMAX,JMAX]]  # declares a list with a single item
     density@64
@@ -380,7 +380,7 @@ fn the_filter_examples_parse() {
     assert_eq!(addresses("var = i8[3] <- ref @8", &[]), ["/var 8 [3]", "end 32"]);
 }
 
-/// The document's template for the state of a simulation.
+/// The template for the state of a simulation in the document.
 const TEMPLATE: &str = "
 {
   IMAX := i8    ## leading dimension of mesh arrays
@@ -454,12 +454,12 @@ fn the_state_template_has_the_documented_addresses() {
             "end 632",
         ]
     );
-    // Without groups, there are no group boundaries.
+    // Without groups, the array of group boundaries is empty.
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
     );
-    // The same state in one dimension.
+    // The next case is the same state in one dimension.
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);
@@ -516,7 +516,7 @@ gb = f8[NGROUP+]
     assert_eq!(layout.find("/rho").unwrap(), layout.find("/\"\".rho").unwrap());
     let values = [&sizes(4, 3, 2)[..], &[("NREC", 5)]].concat();
     assert_eq!(addresses(text, &values)[4..], ["/gb 32 [3]", "/\"\" 56 [5]", "end 2976"]);
-    // Each member is a view of all records.
+    // Each member is a view across all records.
     let resolver = Resolver::new(&layout).rules(Rules::new().values(values.into_iter().collect()));
     let table = resolver.table().unwrap();
     let mut members = Vec::new();

@@ -13,9 +13,10 @@ fn grammar() -> Grammar {
     Grammar::new(serde_json::from_str(text).unwrap())
 }
 
-/// Returns texts of every kind, including invalid ones: those of the reference page and of the
-/// corpus, which contains all examples in the language document. Texts of a hundred thousand
-/// brackets are omitted, because the grammar reader keeps all open brackets for every byte.
+/// Returns texts of every kind, including invalid texts. They are taken from the reference page and
+/// from the corpus, which contains all examples in the language document. Texts with a hundred
+/// thousand brackets are omitted, because the grammar reader stores all open brackets for every
+/// byte.
 fn texts() -> Vec<String> {
     let odd = [
         "a = \"x\\q\\x41\n# no comment\" b = 'c",
@@ -34,7 +35,7 @@ fn texts() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain(page).chain(corpus).collect()
 }
 
-/// Returns the prefix that one of the scopes of a token must have.
+/// Returns the prefixes of which one scope of a token of this kind must have one.
 fn fit(kind: TokenKind) -> &'static [&'static str] {
     match kind {
         TokenKind::Name => &["variable.", "entity.name.", "storage.type.", "support.function."],
@@ -70,7 +71,7 @@ fn has(scopes: &Scopes<'_>, prefix: &str) -> bool {
 }
 
 #[test]
-fn every_pattern_of_the_grammar_compiles_and_has_the_named_captures() {
+fn every_pattern_of_the_grammar_compiles_and_has_the_captures_that_are_named() {
     let grammar = grammar();
     for rule in grammar.rules() {
         for (pattern, captures) in
@@ -97,7 +98,7 @@ fn every_pattern_of_the_grammar_compiles_and_has_the_named_captures() {
 }
 
 #[test]
-fn every_token_has_a_scope_of_its_kind() {
+fn every_token_has_a_scope_that_fits_its_kind() {
     let grammar = grammar();
     for text in texts() {
         let scopes = grammar.scopes(&text);
@@ -109,7 +110,7 @@ fn every_token_has_a_scope_of_its_kind() {
             for (found, byte) in scopes[range.clone()].iter().zip(text[range.clone()].bytes()) {
                 let fits = fit.iter().any(|prefix| has(found, prefix));
                 let is_text = has(found, "string.") || has(found, "comment.");
-                // Editors do not colour line ends.
+                // Editors do not colour line breaks.
                 assert!(
                     (fits && is_text == may_hold_text) || b"\r\n".contains(&byte),
                     "{token:?} `{}` has {found:?}, not {fit:?}, in\n{text}",
@@ -120,10 +121,10 @@ fn every_token_has_a_scope_of_its_kind() {
     }
 }
 
-/// The unquoted names in layouts without errors. The grammar cannot look beyond a line break
-/// between a name and the sign that declares it.
+/// Checks the unquoted names in layouts without errors. Names that are separated from the sign
+/// after them by a line break are excluded, because the grammar cannot look beyond the line.
 #[test]
-fn every_name_is_highlighted_by_its_meaning() {
+fn every_name_is_highlighted_according_to_its_meaning() {
     let grammar = grammar();
     let mut seen = std::collections::BTreeSet::new();
     for text in texts() {
@@ -166,7 +167,7 @@ fn every_name_is_highlighted_by_its_meaning() {
 }
 
 #[test]
-fn names_and_values_of_attributes_have_scopes() {
+fn names_and_values_of_attributes_are_highlighted() {
     let grammar = grammar();
     let text = "x = f8 #: units=\"C\\\"\", 'a b'=[1,-2.5e3] g 3x\ny = f8";
     let scopes = grammar.scopes(text);
@@ -187,7 +188,7 @@ fn names_and_values_of_attributes_have_scopes() {
 }
 
 #[test]
-fn valid_escapes_are_highlighted_unlike_other_backslashes() {
+fn valid_escapes_are_highlighted_differently_from_other_backslashes() {
     let grammar = grammar();
     let text = r#""\n\x41\u00e9\q" = f8"#;
     let scopes = grammar.scopes(text);

@@ -1,5 +1,5 @@
-//! Hostile texts must cause neither a panic nor unbounded recursion. Tests whose work is not linear
-//! would not end.
+//! Testing that hostile texts cause neither a panic nor unbounded recursion. If the work were not
+//! linear, some of these tests would never end.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn parsing_a_summary_without_names_terminates() {
 }
 
 #[test]
-fn the_maximum_nesting_depth_fits_on_a_small_stack() {
+fn layouts_of_the_maximum_nesting_depth_parse_on_a_small_stack() {
     let limits = dudley::Limits::default().max_depth(u32::MAX);
     let text = format!("a = {}i1{}", "{x=".repeat(400), "}".repeat(400));
     let lists = format!("a {}i1{}", "[".repeat(400), "]".repeat(400));
@@ -51,7 +51,7 @@ fn the_maximum_nesting_depth_fits_on_a_small_stack() {
 }
 
 #[test]
-fn the_deepest_types_resolve_on_a_small_stack() {
+fn types_of_the_maximum_nesting_depth_resolve_on_a_small_stack() {
     let resolve = || {
         let limits = dudley::Limits::default().max_depth(u32::MAX);
         let mut text = "t0 { N : i1  a = u1[N]  b = f4[2] }\n".to_owned();
@@ -79,9 +79,9 @@ fn the_deepest_types_resolve_on_a_small_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
 }
 
-/// Each path is as long as the text, so a few thousand of them would fill the memory.
+/// Each path is very long, so thousands of copies would fill the memory.
 #[test]
-fn long_names_are_not_copied_for_each_nested_item() {
+fn long_names_of_dicts_are_not_copied_for_each_nested_item() {
     let name = "n".repeat(2_000);
     let deep: String = (0..100).map(|n| format!("{name}{n}/ ")).collect();
     let items =
@@ -118,7 +118,7 @@ fn long_names_are_not_copied_for_each_nested_item() {
 }
 
 #[test]
-fn limits_of_zero_cause_no_panic() {
+fn limits_of_zero_do_not_cause_a_panic() {
     let none = dudley::Limits::default()
         .max_depth(0)
         .max_dims(0)
@@ -141,7 +141,7 @@ fn limits_of_zero_cause_no_panic() {
 }
 
 #[test]
-fn types_that_double_at_each_level_parse_without_extra_work() {
+fn types_whose_size_doubles_at_each_level_parse_without_extra_work() {
     let mut text = "t0 { x = f8 }\n".to_owned();
     for n in 1..=64 {
         let _ = writeln!(text, "t{n} {{ a = t{0} b = t{0} }}", n - 1);
@@ -163,7 +163,7 @@ fn a_type_with_many_free_names_cannot_exhaust_memory() {
 }
 
 #[test]
-fn using_types_with_many_names_is_bounded_by_the_length_of_the_text() {
+fn the_work_of_using_types_with_many_free_names_is_bounded() {
     let many = 4_000;
     let names =
         |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();
@@ -173,7 +173,7 @@ fn using_types_with_many_names_is_bounded_by_the_length_of_the_text() {
     let deep = "q/ ".to_owned() + &names("n#:1 ") + ".. " + &"d/ ".repeat(126);
     Layout::parse(format!("{wide} u {{ {} }}", uses("m#=t "))).unwrap();
     Layout::parse(format!("{wide} {deep} {}", uses("m#=t "))).unwrap();
-    // Declare a parameter before each use, which could change the values.
+    // Declare a parameter before each use, so that the names must be looked up again.
     let error = errors(format!("{wide} {deep} {}", uses("P#:1 m#=t ")));
     assert_eq!(error.first().code, Code::BeyondLimit);
     let members: String = uses("m#=i1 ");
@@ -183,7 +183,7 @@ fn using_types_with_many_names_is_bounded_by_the_length_of_the_text() {
 }
 
 #[test]
-fn long_repetitive_texts_are_processed_with_short_results() {
+fn long_repetitive_texts_are_processed_with_few_diagnostics() {
     let many = 200_000;
     for text in [
         "..".repeat(1_000_000),
@@ -246,7 +246,7 @@ fn the_largest_numbers_round_trip() {
 }
 
 #[test]
-fn bytes_in_any_encoding_parse_or_are_rejected() {
+fn unusual_bytes_parse_or_are_rejected() {
     for bytes in [
         &b"\xff\xfe"[..],
         b"\x81",

@@ -1,4 +1,4 @@
-//! Warnings and notes, with a text for each code.
+//! Testing warnings and notes, with a text for each code.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::text::Encoding;
@@ -7,7 +7,7 @@ use dudley::{Layout, ParseOptions, Resolver};
 use crate::warnings;
 
 #[test]
-fn each_warning_and_lint_has_its_code_and_becomes_an_error_if_denied() {
+fn each_warning_and_note_has_its_code_and_becomes_an_error_if_denied() {
     for (text, expected) in [
         ("..", "W001"),
         ("l [/ ..]", "W001"),
@@ -55,7 +55,7 @@ fn a_plain_layout_has_no_diagnostics() {
 }
 
 #[test]
-fn lints_can_be_switched_off() {
+fn warnings_and_notes_can_be_silenced() {
     let text = "x = i1[010] .. ";
     let codes = |options: ParseOptions| -> Vec<Code> {
         options.parse(text).unwrap().diagnostics().iter().map(|found| found.code).collect()
@@ -67,7 +67,7 @@ fn lints_can_be_switched_off() {
 }
 
 #[test]
-fn each_repeated_attribute_is_reported_at_its_position() {
+fn each_repeated_attribute_is_reported_at_its_line() {
     let text = "x = f8 #: a=1 b=2\n #: a=3\ny = f8 #: a=4 a=5";
     let layout = Layout::parse(text).unwrap();
     let lines: Vec<u32> =
@@ -84,7 +84,7 @@ fn each_repeated_attribute_is_reported_at_its_position() {
 }
 
 #[test]
-fn latin1_bytes_byte_order_marks_and_all_kinds_of_line_ends_are_accepted() {
+fn latin1_a_byte_order_mark_and_all_kinds_of_line_breaks_are_accepted() {
     let layout = Layout::parse(b"x = f8 ## \x81 \xe9\r## more\r\n## last").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();
@@ -96,12 +96,12 @@ fn latin1_bytes_byte_order_marks_and_all_kinds_of_line_ends_are_accepted() {
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
-    // Only the first one is a byte-order mark, and U+FEFF is not a letter.
+    // Only the first U+FEFF is a byte-order mark, and the second is not a letter.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
 
 #[test]
-fn text_in_other_encodings_is_accepted() {
+fn text_in_cp1252_is_accepted_with_a_note() {
     let layout = Layout::parse(b"x = f8 ## 20 \xb0C").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Cp1252);
     let x = layout.items().next().unwrap();
@@ -110,7 +110,7 @@ fn text_in_other_encodings_is_accepted() {
 }
 
 #[test]
-fn address_lints_can_be_silenced_or_denied_like_others() {
+fn notes_about_addresses_can_be_silenced_or_denied_as_well() {
     let layout = Layout::parse("a = f8[2]  b = i1 @5").unwrap();
     let resolver = Resolver::new(&layout);
     let lints = resolver.diagnose(&resolver.table().unwrap());

@@ -1,4 +1,4 @@
-//! Properties that hold for every layout, or for every text.
+//! Testing properties that hold for every layout, or for every text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use dudley::text::{Lexer, Tree};
 use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
-/// Fragments of hostile texts. Most are tokens, so that the parser gets far in many texts.
+/// Fragments for hostile texts. Most of them are tokens, so that the parser gets far in many texts.
 const PIECES: [&str; 52] = [
     "a",
     "b",
@@ -70,7 +70,7 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.join(" "))
 }
 
-/// Names that often collide, some of them unusual.
+/// Generates names, some of them unusual. Names often collide.
 fn name() -> impl Strategy<Value = String> {
     let plain =
         prop::sample::select(vec!["a", "b", "c", "x1", "_y", "i4", "\"\"", "'q r'", "\"\\n#\""]);
@@ -155,8 +155,8 @@ fn bracket(elements: &[(String, String)]) -> String {
     format!("[{}]", elements.join(", "))
 }
 
-/// Generates the items of a dict. Numbers in the names make them unique, so that texts seldom have
-/// errors.
+/// Generates the items of a dict. The names contain numbers that make them unique, so that the text
+/// rarely has errors.
 fn items(depth: u32) -> BoxedStrategy<String> {
     let list = prop::collection::vec((element(depth), comment()), 1..4)
         .prop_map(|elements| bracket(&elements));
@@ -197,8 +197,8 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns the addresses of a layout for given values of its parameters, including members, and the
-/// end.
+/// Returns the addresses of a layout, including those of members, and the end of the data, for
+/// given values of the parameters.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -213,8 +213,8 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
     (rows.len() < 1000).then(|| (rows, table.end()))
 }
 
-/// Returns a stream that contains the values of the parameters at the addresses in a table, or
-/// `None` if two parameters share bytes. In generated layouts, all parameters of structs are called
+/// Returns a stream in which the values of the parameters are stored at the addresses in a table,
+/// or `None` if two parameters overlap. In generated layouts, all parameters of structs are called
 /// N.
 fn stream_of(
     layout: &Layout,
@@ -257,7 +257,7 @@ proptest! {
         text in layout(),
         [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
     ) {
-        // The size of compressed data depends on the stream.
+        // Remove compressed data, because its size depends on the stream.
         let text = text.replace("-> gzip", "").replace("-> zfp(-1e-3, 'x')", "");
         let Ok(layout) = Layout::parse(&text) else { return Ok(()) };
         let value = |name: &str| match name {
@@ -311,7 +311,7 @@ proptest! {
     }
 
     #[test]
-    fn random_fragments_parse_or_fail_with_positions(text in soup()) {
+    fn random_fragments_parse_or_fail_with_positions_inside_the_text(text in soup()) {
         match Layout::parse(&text) {
             Ok(layout) => {
                 prop_assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout);
@@ -337,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn tokens_cover_the_text_and_nodes_are_sorted(text in soup()) {
+    fn tokens_cover_the_text_and_nodes_are_in_order(text in soup()) {
         let mut end = 0;
         for token in Lexer::new(&text) {
             prop_assert!(text[end as usize..token.start as usize].trim().is_empty());

@@ -149,7 +149,7 @@ fn complex_numbers_are_aligned_by_size_or_by_part() {
 }
 
 #[test]
-fn a_value_for_an_instance_overrides_one_by_path_and_that_overrides_one_by_name() {
+fn a_value_for_an_instance_overrides_one_for_a_path_which_overrides_one_for_a_name() {
     let layout = "t { N : i1  a = u1[N] }  x = t[3]  g/ N : i1  y = u1[N]  z = i1";
     let end = |values: &[(&str, i64)]| *addresses(layout, values).last().unwrap();
     assert_eq!(end(&[("N", 2)]), Some(9 + 1 + 2));
@@ -159,7 +159,7 @@ fn a_value_for_an_instance_overrides_one_by_path_and_that_overrides_one_by_name(
 }
 
 #[test]
-fn an_unknown_value_in_a_struct_leaves_later_addresses_unknown() {
+fn an_unknown_value_in_a_struct_makes_later_addresses_unknown() {
     let layout = "t { N : i1  a = u1[N] }  x = t  y = i4  z = i1 @64  w = i2";
     assert_eq!(addresses(layout, &[]), [Some(0), None, Some(64), Some(66)]);
     assert_eq!(code("N : i1  a = u1[N]", &[]), "E042");
@@ -182,7 +182,7 @@ fn sizes_and_addresses_are_limited_to_63_bits() {
 }
 
 #[test]
-fn types_that_double_at_each_level_resolve_without_extra_work() {
+fn types_whose_size_doubles_at_each_level_resolve_without_extra_work() {
     for (inner, names) in [("x = f8", ""), ("x = u1[N]", "N : 3 ")] {
         let mut text = format!("{names}t0 {{ {inner} }}\n");
         for level in 1..50 {
@@ -204,7 +204,8 @@ fn types_that_double_at_each_level_resolve_without_extra_work() {
     }
 }
 
-/// 64 types, each with two members of the previous one, and an array of the last type.
+/// Returns a layout with 64 types, each with two members of the previous type, and an array of the
+/// last type.
 fn doubled(first: &str) -> Layout {
     let mut text = format!("t0 {{ {first} }}\n");
     for level in 1..=64 {
@@ -214,7 +215,7 @@ fn doubled(first: &str) -> Layout {
 }
 
 #[test]
-fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
+fn types_whose_size_doubles_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     let limits = dudley::Limits::default().max_steps(100_000);
     let code = |resolver: Resolver<'_>| resolver.table().err().and_then(|error| error.code());
     let given = |values| Rules::new().limits(limits).values(values);
@@ -226,7 +227,7 @@ fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     let stream = vec![1_u8; 10_000];
     let short = Some(dudley::diagnostic::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
-    // With values for single instances, each instance is different.
+    // With values for single instances, each instance may have a different size.
     let beyond = Some(dudley::diagnostic::Code::BeyondLimit);
     assert_eq!(code(resolver().rules(given(Values::new().with("N", 0).with("/x.a.N", 1)))), beyond);
 
@@ -235,7 +236,7 @@ fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
     for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
         assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
     }
-    // The first instance is read; all others consist of the same bytes.
+    // Only the first instance is read, because all others consist of the same bytes.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
     assert!(
@@ -244,7 +245,7 @@ fn types_that_double_resolve_quickly_even_if_sizes_depend_on_the_stream() {
 }
 
 #[test]
-fn types_that_double_with_different_values_each_time_exceed_a_limit() {
+fn types_that_are_used_with_different_values_at_each_level_exceed_a_limit() {
     let names: String = (0..40).map(|n| format!("N{n},")).collect();
     let mut text = format!("t0 {{ x = f8[{names}1] }}\n");
     for level in 0..40 {
@@ -290,15 +291,15 @@ fn a_parameter_value_above_63_bits_is_an_error() {
     assert_eq!(error.code().unwrap().as_str(), "E040");
 }
 
-/// Decodes a hexadecimal dump without addresses.
+/// Decodes a hexadecimal dump that contains no addresses.
 fn dump(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// The files of the specification: little-endian with its layout, big-endian without a layout,
-/// extended, and compressed.
+/// Resolves the example files of the specification, which are little-endian with a layout,
+/// big-endian without a layout, extended, and compressed.
 #[test]
-fn data_of_a_native_file_begins_at_the_stated_address() {
+fn the_files_in_the_specification_have_the_documented_addresses() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -339,7 +340,7 @@ fn data_of_a_native_file_begins_at_the_stated_address() {
 }
 
 #[test]
-fn counts_and_lengths_beyond_the_stream_are_errors() {
+fn counts_and_lengths_that_exceed_the_stream_are_errors() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -403,7 +404,7 @@ fn data_beyond_the_end_of_a_stream_is_reported_once() {
 }
 
 #[test]
-fn the_embedded_layout_of_a_native_file_is_used() {
+fn an_invalid_layout_address_in_a_native_file_is_rejected() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |address: u64, len: usize| {
         let signature = dudley::Signature { order: Order::Big, layout_address: address };
@@ -421,7 +422,7 @@ fn the_embedded_layout_of_a_native_file_is_used() {
 }
 
 #[test]
-fn a_damaged_signature_is_reported_but_short_streams_have_none() {
+fn a_damaged_signature_is_reported_but_a_short_stream_is_not_native() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |stream: &'static [u8]| {
         let stream: &'static _ = Box::leak(Box::new(stream.to_vec()));
@@ -437,7 +438,7 @@ fn a_damaged_signature_is_reported_but_short_streams_have_none() {
 }
 
 #[test]
-fn the_filter_at_a_use_replaces_that_of_the_typedef() {
+fn a_filter_at_the_use_of_a_typedef_replaces_the_filter_of_the_typedef() {
     let rows = table_of("t { \"\" = i8[2] -> gzip }  x = t[3]", &[]).unwrap();
     assert_eq!(rows[0]["shape"], json!([3, 2]));
     assert_eq!(rows[0]["filter"], "-> gzip");
@@ -498,7 +499,7 @@ fn lints(layout: &str) -> Vec<String> {
 }
 
 #[test]
-fn data_in_order_of_declaration_causes_no_lints() {
+fn data_in_order_of_declaration_causes_no_notes() {
     for layout in [
         "a = i1  b = f8  c = i1 %64",
         "a = i4[2]  b = i4 @8  c = i1 @12  d = f8 @16",
@@ -510,7 +511,7 @@ fn data_in_order_of_declaration_causes_no_lints() {
 }
 
 #[test]
-fn overlaps_gaps_and_misalignment_are_reported() {
+fn overlaps_unused_bytes_and_misalignment_are_reported() {
     assert_eq!(
         lints("a = i4[4]  b = i1 @3  c = i1 @20"),
         [

@@ -22,7 +22,7 @@ fn bound(layout: &Layout, path: &str) -> String {
 }
 
 #[test]
-fn a_name_refers_to_the_nearest_parameter_declared_before() {
+fn a_name_refers_to_the_nearest_parameter_declared_before_it() {
     let layout = parse(
         "N : 2 a/ N : 3 b/ x = u1[N] N : 4 y = u1[N] .. x = u1[N] / x = u1[N] l [/ x = u1[N] N : 1 y = u1[N]]",
     );
@@ -35,7 +35,7 @@ fn a_name_refers_to_the_nearest_parameter_declared_before() {
 }
 
 #[test]
-fn repeating_the_tokens_of_the_previous_array_gives_the_same_data_unless_more_follows() {
+fn arrays_with_equal_declarations_share_one_entry() {
     let layout = parse(
         "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
          i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
@@ -61,7 +61,7 @@ fn repeating_the_tokens_of_the_previous_array_gives_the_same_data_unless_more_fo
 }
 
 #[test]
-fn free_names_of_a_type_are_bound_where_it_is_used() {
+fn free_names_of_a_type_are_bound_where_the_type_is_used() {
     let layout = parse("N : 2 t {a = i1[N]} x = t d/ N : 3 x = t .. y = t");
     assert_eq!(bound(&layout, "/x"), "/N");
     assert_eq!(bound(&layout, "/d/x"), "/d/N");
@@ -78,7 +78,7 @@ fn an_extension_keeps_the_bindings_of_the_previous_element() {
 }
 
 #[test]
-fn a_struct_is_closed_over_its_own_parameters_and_free_names() {
+fn shapes_in_a_struct_use_only_its_own_parameters_and_free_names() {
     let layout = parse("M : 1 t {a = i1[N] N : i4 b = {c = i1[N, M]} d = i1[N-]}  N : 2 x = t");
     let t = layout.type_named("t").unwrap();
     assert_eq!(layout.free_names(t).collect::<Vec<_>>(), ["N", "M"]);
@@ -115,7 +115,7 @@ fn only_parameters_used_in_shapes_make_a_struct_indeterminate() {
 }
 
 #[test]
-fn a_typedef_has_one_unnamed_member_and_stores_no_parameter() {
+fn a_typedef_has_a_single_unnamed_member_and_no_stored_parameters() {
     let is_typedef = |text: &str| {
         let layout = parse(text);
         layout.struct_type(layout.type_named("t").unwrap()).is_typedef
@@ -130,7 +130,7 @@ fn a_typedef_has_one_unnamed_member_and_stores_no_parameter() {
 }
 
 #[test]
-fn a_parameter_may_have_a_typedef_of_an_integer() {
+fn the_type_of_a_parameter_may_be_a_typedef_of_an_integer() {
     let layout = parse("i4 {%2 \"\" = >i4} word {= i4} N : word @8");
     let id = layout.param_named(ItemId::ROOT, "N").unwrap();
     let ParamValue::Stored { integer, order, .. } = layout.param(id).value else { panic!() };
@@ -138,7 +138,7 @@ fn a_parameter_may_have_a_typedef_of_an_integer() {
 }
 
 #[test]
-fn declarations_are_listed_in_order_of_the_text() {
+fn declarations_are_listed_in_the_order_of_the_text() {
     let layout = parse("a/ N : 1 x = i1 t {} / l [[i2], i1] a/ y = i1 / l %0");
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => layout.path(id),
@@ -174,7 +174,7 @@ fn leaving_a_dict_does_not_leave_the_enclosing_list_element() {
 }
 
 #[test]
-fn a_redeclared_parameter_shadows_the_first_from_there_on() {
+fn a_redeclared_parameter_shadows_the_first_one_from_then_on() {
     let options = ParseOptions::new().allow_param_redeclare(true);
     let layout = options.parse("N : 1 x = i1[N] N : 2 y = i1[N]").unwrap();
     let values: Vec<ParamValue> = ["x", "y"]
@@ -266,7 +266,7 @@ fn comments_belong_to_the_preceding_declaration() {
     assert_eq!(told, expected);
 }
 
-/// A number of items for which the text is parsed and checked in several parts.
+/// The number of items in a long text.
 const MANY: usize = 30_000;
 
 #[test]
@@ -302,13 +302,13 @@ fn a_long_text_is_interpreted_consistently_throughout() {
         assert_eq!(layout.docs(subject).collect::<Vec<_>>(), expected, "{path}");
         assert_eq!(layout.attributes(subject).count(), usize::from(number % 5 == 0), "{path}");
     }
-    // Documentation after `..` belongs to the dict returned to, here the root.
+    // Documentation after `..` belongs to the dict that `..` returns to, here the root.
     assert_eq!(layout.docs(ItemId::ROOT.into()).count(), MANY / 5);
     assert_eq!(layout, Layout::parse(layout.to_string()).unwrap());
 }
 
 #[test]
-fn errors_in_a_long_text_refer_to_distant_declarations() {
+fn errors_in_a_long_text_can_refer_to_distant_declarations() {
     let items = |name| (0..MANY).map(|at| format!("{name}{at} = f8\n")).collect::<String>();
     let (x, y) = (items("x"), items("y"));
     let text = format!("a = later\n{x}x5 = i4\n{y}later {{ r = f8 }}\nc = f8[N]\n");

@@ -1,10 +1,10 @@
-//! Testing the help for mistakes of authors who know other languages.
+//! Testing the help for mistakes that authors who know other languages may make.
 
 use dudley::Layout;
 
 use crate::{errors, parse, warnings};
 
-/// Applies the fix of the first error to a text.
+/// Applies the suggested fix for the first error to a text.
 fn mended(text: &str) -> String {
     let errors = errors(text);
     let Some(fix) = errors.first().fix.clone() else { panic!("{text}: no fix: {errors}") };
@@ -76,9 +76,9 @@ fn help_suggests_the_likely_intention() {
     assert!(!errors("x : f8").to_string().contains("2026"));
 }
 
-/// Types of the language that look like those of numpy are not mistakes.
+/// Types of the language that look like numpy types are not mistakes.
 #[test]
-fn built_in_types_get_no_suggestion() {
+fn primitive_types_get_no_suggestion() {
     for text in ["x = U2[4]", "x = U4", "x = S1[4]", "x = b1", "x = c4"] {
         assert_eq!(warnings(text), [""; 0], "{text}");
     }
@@ -92,7 +92,7 @@ fn a_double_slash_gets_a_note() {
 }
 
 #[test]
-fn documentation_before_an_item_gets_a_lint() {
+fn documentation_before_an_item_gets_a_note() {
     for text in [
         "a = f8\n## the density\nb = f8\n",
         "a = f8[3]\n\n## the density\n## of the gas\nb = f8\n",
@@ -119,7 +119,7 @@ fn documentation_before_an_item_gets_a_lint() {
 }
 
 #[test]
-fn a_layout_in_the_dialect_of_2026_gets_a_note() {
+fn a_layout_in_the_2026_version_of_the_language_gets_a_note() {
     assert_eq!(warnings("N = i4  x : i4  y : i8"), ["L-swapped-dialect"]);
     for text in
         ["N : i4  x = i4[N]", "n = i4  N : i4", "N = i4  M : i4  x = f8[M]", "N = i4  x = i4"]

@@ -16,7 +16,7 @@ pub(crate) struct Grammar {
     regexes: RefCell<HashMap<String, Rc<Regex>>>,
 }
 
-/// An open rule.
+/// A rule that has begun but not ended.
 struct Open<'a> {
     end: Rc<Regex>,
     end_captures: &'a Value,
@@ -34,7 +34,7 @@ impl Grammar {
         Self { json, regexes: RefCell::default() }
     }
 
-    /// Returns all rules, including nested ones.
+    /// Returns all rules, including nested rules.
     pub(crate) fn rules(&self) -> Vec<&Value> {
         let (mut rules, mut rest) = (Vec::new(), vec![&self.json]);
         while let Some(value) = rest.pop() {
@@ -64,7 +64,7 @@ impl Grammar {
         rule
     }
 
-    /// Returns the rules of a list, including those that they refer to.
+    /// Adds the rules in a list, in which references are replaced by the rules that they refer to.
     fn flatten<'a>(&'a self, patterns: &'a Value, rules: &mut Vec<&'a Value>) {
         for rule in patterns.as_array().into_iter().flatten() {
             let rule = rule["include"].as_str().map_or(rule, |name| self.included(name));
@@ -107,8 +107,8 @@ impl Grammar {
             let (scopes, rules) =
                 open.map_or((top, top_rules), |open| (&open.scopes, &open.rules[..]));
             let scopes = Rc::clone(scopes);
-            // The leftmost match is used. If there are several, the end of the open rule takes
-            // precedence, then the first rule.
+            // The leftmost match is used. If several matches begin there, the end of the open rule
+            // takes precedence, followed by the first rule in the list.
             let mut found: Option<(Captures<'_, str>, Option<&'a Value>)> = None;
             let end = open.map(|open| (Rc::clone(&open.end), None));
             let begins = rules.iter().map(|&rule| {
@@ -130,7 +130,7 @@ impl Grammar {
             out[at..all.start()].fill(Rc::clone(&scopes));
             at = all.end();
             let Some(rule) = rule else {
-                // The end of a rule has the name of the rule, but not that of its content.
+                // The end of a rule has the scope of the rule, but not that of its content.
                 let open = stack.pop().unwrap();
                 let outer = stack.last().map_or(top, |outer| &outer.scopes);
                 paint(out, &captures, &inside(outer, open.name), open.end_captures);

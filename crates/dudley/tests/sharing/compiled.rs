@@ -1,4 +1,4 @@
-//! Compiled layouts must return the same results as their text.
+//! Testing that compiled layouts return the same results as their text.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ fn open(text: &str) -> CompiledLayout {
     CompiledLayout::from_bytes(compiled(text)).unwrap()
 }
 
-/// A generator of random numbers from a seed.
+/// A random number generator with a seed.
 struct Random(u64);
 
 impl Random {
@@ -36,8 +36,8 @@ impl Random {
     }
 }
 
-/// Generates a layout with all kinds of declarations, but without structs and compressed data if
-/// `is_plain`.
+/// Generates a layout with all kinds of declarations. If `is_plain` is set, it has no structs and
+/// no compressed data.
 fn layout(random: &mut Random, is_plain: bool) -> String {
     let mut text = random.of(&["", "< ", "> "]).to_owned();
     text.push_str(
@@ -73,7 +73,7 @@ fn layout(random: &mut Random, is_plain: bool) -> String {
     text
 }
 
-/// `None` if the compiled layout does not say where a path is.
+/// Replaces the errors `NotCompiled` and `NeedsStream` by `None`.
 fn if_described(found: Result<Location, dudley::Error>) -> Result<Option<Location>, dudley::Error> {
     match found {
         Err(error)
@@ -89,7 +89,7 @@ fn if_described(found: Result<Location, dudley::Error>) -> Result<Option<Locatio
 }
 
 #[test]
-fn compiled_random_layouts_have_the_addresses_of_their_texts() {
+fn compiled_random_layouts_have_the_same_addresses_as_their_text() {
     let (mut found, mut missing) = (0, 0);
     for seed in 0..600 {
         let mut random = Random(seed);
@@ -143,7 +143,8 @@ fn compiled_random_layouts_have_the_addresses_of_their_texts() {
             assert_eq!(location.array_type().0, &row.array_type().unwrap().0, "{text}");
         }
     }
-    // All other items are structs, compressed, or follow structs that differ in size.
+    // All other items are structs, are compressed, or follow structs whose instances differ in
+    // size.
     assert!(found > 3000, "{found} found, {missing} not");
 }
 
@@ -162,7 +163,7 @@ fn items_that_depend_on_no_parameter_are_found_without_a_stream() {
 }
 
 #[test]
-fn a_path_that_needs_a_stream_differs_from_one_that_is_not_compiled() {
+fn a_path_that_needs_a_stream_causes_another_error_than_one_that_is_not_compiled() {
     let compiled = open("N : u1  a = u1[N]  z = u1[2] -> gzip  b = i2  p = { y = u1 }");
     let kind = |path, stream| compiled.locate(path, stream).unwrap_err();
     for path in ["/a", "/b", "b"] {
@@ -173,7 +174,7 @@ fn a_path_that_needs_a_stream_differs_from_one_that_is_not_compiled() {
     }
     let stream = [&[1_u8, 9][..], &[0; 30]].concat();
     assert_eq!(compiled.locate("/a", Some(&stream)).unwrap().address(), 1);
-    // `/b` follows compressed bytes; in the short stream, their length is not there.
+    // `/b` follows compressed bytes, whose length is missing in the short stream.
     for (path, stream) in [
         ("/none", None),
         ("/none", Some(&stream as &dyn ReadAt)),
@@ -201,7 +202,7 @@ fn one_of_100000_arrays_is_found_with_few_reads() {
         let found = compiled.locate(&format!("/var_{number:06}"), None).unwrap();
         assert_eq!((found.address(), found.shape()), (128 * number, &[16][..]));
         let read: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
-        // Each read verifies the whole 1,024-byte pages that it needs.
+        // Each read verifies all 1,024-byte pages that contain the needed bytes.
         assert!(source.ranges().len() < 45 && read < 64 * 1024, "{:?}", source.ranges());
     }
     assert_eq!(if_described(compiled.locate("/var_100000", None)).unwrap(), None);
@@ -237,7 +238,7 @@ fn the_text_is_parsed_only_for_paths_that_the_compiled_layout_does_not_describe(
 }
 
 #[test]
-fn the_text_is_used_if_options_change_addresses() {
+fn the_text_is_used_if_options_may_change_addresses() {
     let text = "N : u1  x = u1[N]  c = c8";
     let bytes = || vec![2_u8, 3, 4, 0, 0, 0, 0, 0];
     let options = OpenOptions::new().compiled(open(text));
@@ -253,7 +254,7 @@ fn the_text_is_used_if_options_change_addresses() {
 }
 
 #[test]
-fn a_compiled_layout_of_another_text_is_rejected() {
+fn a_compiled_layout_next_to_a_different_text_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     assert!(CompiledLayout::beside(&text).unwrap().is_none());
@@ -262,7 +263,7 @@ fn a_compiled_layout_of_another_text_is_rejected() {
     assert!(
         CompiledLayout::open(&path).is_ok() && CompiledLayout::beside(&text).unwrap().is_some()
     );
-    // Two different texts: one of another length, and one of the same length.
+    // Try a text of a different length, and a different text of the same length.
     for other in ["a = i4 ", "a = f4"] {
         fs::write(&text, other).unwrap();
         let error = CompiledLayout::open(&path).unwrap_err();
@@ -276,7 +277,7 @@ fn a_compiled_layout_of_another_text_is_rejected() {
 }
 
 #[test]
-fn a_changed_text_of_the_same_length_and_time_is_detected() {
+fn a_changed_text_is_detected_even_if_its_length_and_modification_time_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     let layout = Layout::parse("a = i4").unwrap();
@@ -298,8 +299,8 @@ fn a_changed_text_of_the_same_length_and_time_is_detected() {
     }
 }
 
-/// Returns the results for paths in a compiled layout of these bytes, with and without a stream,
-/// and of reading a file through it.
+/// The results of using a compiled layout: the locations of paths with and without a stream, the
+/// data read through the layout, and its text.
 type Read = (Vec<Option<(u64, Vec<u64>, String)>>, Vec<Option<Vec<u8>>>, Option<Vec<u8>>);
 
 fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudley::Error> {
@@ -325,7 +326,7 @@ fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudle
 }
 
 #[test]
-fn a_compiled_layout_with_a_changed_byte_fails_instead_of_returning_other_addresses() {
+fn a_compiled_layout_with_a_changed_byte_fails_instead_of_returning_wrong_addresses() {
     let mut text =
         "< N : u1  a = f8[N+]  b = S1[3]  p = { q = i2 }  d/ c = i2[2] @64  e = i2[N] ..\n"
             .to_owned();
@@ -363,7 +364,7 @@ fn a_text_in_another_encoding_is_stored_unchanged() {
 }
 
 #[test]
-fn a_damaged_compiled_layout_is_an_error_and_never_causes_a_panic() {
+fn a_damaged_compiled_layout_causes_errors_but_no_panic() {
     let text = "< N : u1  a = f8[N+]  b = S1[3]  d/ c = i2[2] @64  e = i2[N]";
     let whole = compiled(text);
     let stream = vec![3_u8; 100];
@@ -414,7 +415,7 @@ fn a_long_path_is_found_by_parsing_the_text() {
 }
 
 #[test]
-fn a_damaged_text_of_a_compiled_layout_is_an_error_once_it_is_needed() {
+fn damage_in_the_text_of_a_compiled_layout_is_an_error_once_the_text_is_needed() {
     let text = "a = i4  p = { b = i2 }";
     let mut bytes = compiled(text);
     let at = bytes.len() - text.len();

@@ -1,4 +1,4 @@
-//! Families of files that share one layout.
+//! Testing families of files that share one layout.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,8 @@ fn slices(text: &str) -> Vec<Slice> {
     Slice::parse(text).unwrap()
 }
 
-/// Creates native files with arrays of the given shapes, and the summary of all files.
+/// Creates native files with arrays of the given shapes, and a file with the summaries of all
+/// files.
 fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathBuf) {
     let template = Template::parse(TEMPLATE).unwrap().order(Order::Little);
     let mut files = Vec::new();
@@ -77,7 +78,7 @@ fn an_array_is_located_for_given_values_without_a_file() {
 }
 
 #[test]
-fn a_summary_locates_the_arrays_of_all_files_without_opening_any() {
+fn summaries_locate_the_arrays_of_all_files_without_opening_any_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(4, 3), (2, 2), (4, 3)]);
     let summary = Summaries::open(&template, path).unwrap();
@@ -107,7 +108,7 @@ fn a_summary_locates_the_arrays_of_all_files_without_opening_any() {
 }
 
 #[test]
-fn an_array_across_all_files_reads_as_one_array() {
+fn an_array_in_all_files_is_read_as_one_array() {
     let folder = tempfile::tempdir().unwrap();
     let shapes = [(4, 3); 50];
     let (template, files, path) = files(folder.path(), &shapes);
@@ -138,7 +139,7 @@ fn an_array_across_all_files_reads_as_one_array() {
 }
 
 #[test]
-fn files_with_different_shapes_are_reported_by_name() {
+fn a_file_with_a_different_shape_is_reported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2), (2, 2), (3, 2)]);
     let family = Family::new(template.layout().clone(), files.clone());
@@ -149,10 +150,10 @@ fn files_with_different_shapes_are_reported_by_name() {
     let error = template.family(files.clone(), &summary).unwrap().get("/r").unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains(message), "{error}");
-    // Files before the mismatch can be read.
+    // The files before the mismatch can be read.
     let r = family.get("/r").unwrap().slice(&slices(":2")).unwrap();
     assert_eq!(r.read::<f64>().unwrap()[4..], [100.0, 101.0, 102.0, 103.0]);
-    // `last` has the same shape at another address.
+    // In all files, `last` has the same shape, although not the same address.
     assert_eq!(family.get("/last").unwrap().read::<i16>().unwrap(), [0; 9]);
     std::fs::write(&files[1], &std::fs::read(&files[1]).unwrap()[..50]).unwrap();
     let error = family.get("/r").unwrap().read::<f64>().unwrap_err();
@@ -161,7 +162,7 @@ fn files_with_different_shapes_are_reported_by_name() {
 
 #[cfg(any(unix, windows))]
 #[test]
-fn files_with_a_change_in_progress_are_read_in_their_old_state() {
+fn files_with_a_change_in_progress_read_as_before_the_change() {
     use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
 
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +190,7 @@ fn files_with_a_change_in_progress_are_read_in_their_old_state() {
 }
 
 #[test]
-fn a_file_shorter_than_its_summary_states_is_reported_by_name() {
+fn a_file_that_is_shorter_than_its_summary_states_is_reported_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
     let family = template.family(files.clone(), &Summaries::open(&template, path).unwrap());
@@ -224,7 +225,7 @@ fn a_template_is_rejected_if_its_summary_does_not_determine_every_address() {
 }
 
 #[test]
-fn the_layout_of_summaries_parses_and_repeats_the_summary() {
+fn the_layout_of_a_file_of_summaries_parses_and_repeats_the_summary() {
     for text in [
         TEMPLATE,
         "> {%8 N : i2  \"odd name\" = S1[8]  p = { a = u1  b = <f4[2] } }",
@@ -255,16 +256,17 @@ fn a_truncated_file_of_summaries_is_an_error() {
     let template = Template::parse("< { } x = f8").unwrap();
     let records = Summaries::from_source(&template, i64::MAX.to_le_bytes().to_vec());
     assert!(records.unwrap_err().to_string().contains("limit"));
-    // Records of different sizes would have to be read one after another.
+    // A file of summaries with records of different sizes would have to be read from the start.
     let template = Template::parse("{ N : i4  names = S1[N] } x = f8[N]").unwrap();
     let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");
 }
 
 #[test]
-fn files_of_a_family_that_begin_alike_may_have_different_addresses_later() {
+fn files_of_a_family_that_begin_with_the_same_bytes_may_have_different_addresses() {
     let folder = tempfile::tempdir().unwrap();
-    // The array always has the same shape, but its address depends on two counts in each file.
+    // The array has the same shape in all files, but its address depends on two counts in each
+    // file.
     let layout = Layout::parse("< N : u1  a = u1[N]  M : u1 @400  b = u1[M]  x = u1[2]").unwrap();
     let mut files = Vec::new();
     for (number, (n, m)) in [(3, 4), (3, 4), (3, 7), (5, 7), (3, 4)].into_iter().enumerate() {
@@ -279,14 +281,15 @@ fn files_of_a_family_that_begin_alike_may_have_different_addresses_later() {
     let read = || family.get("/x").unwrap().read::<u8>();
     assert_eq!(read().unwrap(), [3, 4, 3, 4, 3, 7, 5, 7, 3, 4]);
 
-    // A truncated file must not be treated like the previous one.
+    // A truncated file must not be treated like the previous file, which begins with the same
+    // bytes.
     std::fs::write(&files[1], [&[3; 400][..], &[4; 4]].concat()).unwrap();
     let error = read().unwrap_err().to_string();
     assert!(error.contains("but the file ends at 404"), "{error}");
 }
 
 #[test]
-fn a_file_that_contradicts_its_summary_is_an_error_and_not_read_as_garbage() {
+fn a_file_that_contradicts_its_summary_is_rejected_instead_of_read_as_garbage() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
     let summary = Summaries::open(&template, path).unwrap();

@@ -1,4 +1,5 @@
-//! Addresses that are found once and used many times: tables, streams, compiled layouts, families.
+//! Testing addresses that are computed once and used many times: tables, streams, compiled layouts
+//! and families.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod compiled;
@@ -33,7 +34,7 @@ fn a_table_owns_its_layout_and_can_move_between_threads() {
 }
 
 #[test]
-fn every_number_can_be_the_value_of_a_parameter() {
+fn a_parameter_can_have_any_64_bit_value() {
     let layout = "N : i8  K : 7  x = i1";
     for value in [i64::MIN, i64::MIN + 1, i64::MIN / 2, -2, -1, 0, i64::MAX] {
         let table = table(layout, Values::new().with("N", value));
@@ -46,7 +47,7 @@ fn every_number_can_be_the_value_of_a_parameter() {
 }
 
 #[test]
-fn items_are_located_by_lookup_after_the_first_pass_over_a_stream() {
+fn items_are_looked_up_after_the_first_pass_over_a_stream() {
     let mut text = "N : u1 l [f8[N]]".to_owned();
     text.push_str(&" l %0".repeat(99_999));
     let layout = Layout::parse(text).unwrap();
@@ -65,7 +66,7 @@ fn items_are_located_by_lookup_after_the_first_pass_over_a_stream() {
 }
 
 #[test]
-fn an_item_before_the_end_of_a_short_stream_is_located() {
+fn an_item_before_the_end_of_a_truncated_stream_is_located() {
     let layout = Layout::parse("a = i4  N : u1  b = i4[N]  M : u1  c = i4[M]").unwrap();
     let stream = [0, 0, 0, 0, 2].to_vec();
     let resolver = Resolver::new(&layout).stream(&stream).unwrap();

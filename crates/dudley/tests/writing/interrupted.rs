@@ -1,4 +1,4 @@
-//! The state of a file after writing was stopped at any point.
+//! Testing the state of a file after writing is interrupted at any point.
 
 use binio::write::fault::Fault;
 use binio::write::{
@@ -11,7 +11,7 @@ use dudley::{ErrorKind, File, Layout, OpenOptions, Order, ReadAt, Values};
 
 use super::{example_a, with_values};
 
-/// A target that fails from a certain write on.
+/// A target that fails after a certain number of writes.
 struct Failing {
     bytes: Vec<u8>,
     left: usize,
@@ -93,7 +93,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 }
 
 #[test]
-fn a_kill_at_any_write_leaves_a_readable_file() {
+fn a_process_killed_at_any_write_leaves_a_readable_file() {
     let (old, _) = example_a();
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
         let change = |storage: &mut MemoryStorage| {
@@ -142,7 +142,7 @@ fn a_kill_at_any_write_leaves_a_readable_file() {
                 }
                 if fault == Fault::FailOnceAtOperation(operation) {
                     journal::undo(&mut storage).unwrap();
-                    // After the journal has been removed, only the directory has to be synced.
+                    // After the journal has been removed, only the directory remains to be synced.
                     let is_last = operation + 1 == operations.len() as u64;
                     let left = if is_last { &new } else { &old };
                     assert_eq!(storage.file_bytes(), left, "a change that fails is undone");
@@ -154,7 +154,7 @@ fn a_kill_at_any_write_leaves_a_readable_file() {
 }
 
 #[test]
-fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_values() {
+fn a_process_killed_while_replacing_values_leaves_the_old_or_the_new_values() {
     let (old, _) = example_a();
     let file = File::from_bytes(old.clone(), None).unwrap();
     let patch = || file.patch("x", &[9.0, 8.0, 7.0]).unwrap();
@@ -183,7 +183,7 @@ fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_values() {
 }
 
 #[test]
-fn a_file_with_an_interrupted_change_reads_in_its_old_state_and_can_be_changed() {
+fn a_file_with_an_interrupted_change_reads_as_before_the_change_and_can_be_changed() {
     let (old, _) = example_a();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.bdud");
@@ -194,7 +194,7 @@ fn a_file_with_an_interrupted_change_reads_in_its_old_state_and_can_be_changed()
         let plan = ChangePlan::new(16..48).overwrite(48..80).marker(0, old[..16].to_vec());
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 100], 48).unwrap();
-        // Behave as if the process had been killed.
+        // Leave the change unfinished, as if the process had been killed.
         std::mem::forget(change);
     }
     assert_eq!(std::fs::read(&path).unwrap().len(), 148);

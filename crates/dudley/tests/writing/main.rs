@@ -24,7 +24,8 @@ fn with_values(order: Order, values: Values) -> WriteOptions {
     WriteOptions::new().rules(Rules::new().order(order).values(values))
 }
 
-/// Returns the bytes that a writer produces in memory.
+/// Writes a file to memory, with the data that `put` puts. Returns the bytes of the file and the
+/// report.
 fn written(
     options: &WriteOptions,
     layout: &str,
@@ -37,9 +38,9 @@ fn written(
     Ok((bytes, report))
 }
 
-/// The worked examples (a) and (b) of the specification.
+/// Writes the worked examples (a) and (b) of the specification.
 #[test]
-fn the_documented_hex_dumps_are_written_byte_for_byte() {
+fn the_examples_in_the_specification_are_written_byte_for_byte() {
     let values = Values::new().with("N", 3);
     let put = |writer: &mut dudley::Writer<'_>| writer.put("x", &[1.0, 2.0, -0.5]);
     let layout = "N : i2  x = f8[N]  ## (cm) demo";
@@ -59,7 +60,7 @@ fn the_documented_hex_dumps_are_written_byte_for_byte() {
     assert_eq!(bytes, hex(expected));
 }
 
-/// The worked example (c), in which the new data begins at the address of the old layout.
+/// Writes the worked example (c), in which the new data begins at the address of the old layout.
 #[test]
 fn extending_in_place_produces_the_documented_bytes() {
     let (old, _) = example_a();
@@ -74,9 +75,9 @@ fn extending_in_place_produces_the_documented_bytes() {
     assert_eq!(storage.file_bytes(), expected);
 }
 
-/// The worked example (d).
+/// Writes the worked example (d).
 #[test]
-fn a_written_compressed_array_reads_back() {
+fn a_compressed_array_round_trips() {
     let layout = "v = i4[8] -> gzip  w = i1";
     let (bytes, report) = written(&options(Order::Little), layout, |writer| {
         writer.put("w", &[1_i8])?;
@@ -89,7 +90,7 @@ fn a_written_compressed_array_reads_back() {
     assert_eq!(file.get("w").unwrap().read::<i8>().unwrap(), [1]);
     let head = hex("8d3c42440d0a1a0a");
     assert_eq!((&bytes[..8], &bytes[24..34]), (&head[..], &hex("1f8b08000000000002ff")[..]));
-    // An array that is not put is stored as compressed zeros.
+    // If a compressed array is not put, compressed zeros are stored.
     let (bytes, report) = written(&options(Order::Big), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, ["/v", "/w"]);
     assert_eq!(
@@ -104,7 +105,7 @@ fn example_a() -> (Vec<u8>, WriteReport) {
 }
 
 #[test]
-fn items_can_be_put_in_any_order_and_missing_ones_are_reported_and_zero() {
+fn items_can_be_put_in_any_order_and_missing_items_are_reported_and_become_zero() {
     let layout = "N : i4  a = u1[N]  g/ b = i2[2] ..  c = { x = u1  y = u2 }[N]  z = f8[0]";
     let options = with_values(Order::Little, Values::new().with("N", 2));
     let (bytes, report) = written(&options, layout, |writer| {
@@ -145,7 +146,7 @@ fn missing_values_of_structs_are_reported_by_instance_and_member() {
 }
 
 #[test]
-fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
+fn a_stored_parameter_without_a_value_is_reported_as_missing_unless_a_shape_needs_it() {
     let (_, report) =
         written(&options(Order::Little), "K : i4  a = u1", |w| w.put("a", &[1_u8])).unwrap();
     assert_eq!(report.missing, ["/K"]);
@@ -194,7 +195,7 @@ fn parameters_between_members_keep_their_values() {
     assert_eq!(bytes[16..24], [2, 9, 0, 1, 4, 9, 0, 3]);
 }
 
-/// A single element, consisting of zeros.
+/// Returns an array with a single element that consists of zeros.
 fn zeros(datatype: &str) -> Array<Bytes> {
     let datatype = Datatype::parse(datatype).unwrap();
     let size = datatype.itemsize();
@@ -204,7 +205,7 @@ fn zeros(datatype: &str) -> Array<Bytes> {
 }
 
 #[test]
-fn putting_countless_empty_elements_takes_no_time() {
+fn putting_a_huge_number_of_empty_elements_takes_no_time() {
     let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
     let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
     assert_eq!(report.missing, [""; 0]);
@@ -216,7 +217,7 @@ fn putting_countless_empty_elements_takes_no_time() {
 }
 
 #[test]
-fn numbers_are_converted_if_their_values_are_preserved() {
+fn numbers_are_converted_if_this_preserves_their_values() {
     let put = |layout: &str, put: &dyn Fn(&mut dudley::Writer<'_>) -> Result<(), Error>| {
         written(&options(Order::Big).apart(true), layout, put)
             .map(|(bytes, _)| bytes[16..].to_vec())
@@ -252,7 +253,7 @@ fn numbers_are_converted_if_their_values_are_preserved() {
 }
 
 #[test]
-fn a_pipe_is_written_in_order_with_the_same_bytes_as_a_file() {
+fn the_same_bytes_are_written_to_a_pipe_as_to_a_file() {
     let layout = "N : i4  a = u2[N]  b = u1  c = f8[N] @64  d = { x = u1  K : u2 }[N]";
     let options = with_values(Order::Little, Values::new().with("N", 2).with("K", 3));
     let fill = |writer: &mut dudley::Writer<'_>| {
@@ -275,7 +276,7 @@ fn a_pipe_is_written_in_order_with_the_same_bytes_as_a_file() {
 }
 
 #[test]
-fn a_dropped_writer_leaves_no_file() {
+fn dropping_a_writer_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new.bd");
     let mut writer =
@@ -286,7 +287,7 @@ fn a_dropped_writer_leaves_no_file() {
 }
 
 #[test]
-fn a_safe_extension_leaves_the_old_layout_as_a_gap() {
+fn a_safe_extension_leaves_the_old_layout_in_the_file() {
     let (old, _) = example_a();
     let mut more =
         Extension::new(&old[..], "y = i4[2]\nz = u1 %4", ExtendMode::Safe, &Values::new()).unwrap();
@@ -343,7 +344,7 @@ fn a_file_extended_only_by_an_empty_array_is_valid() {
 }
 
 #[test]
-fn lists_grow_record_by_record() {
+fn extensions_can_append_list_elements_record_by_record() {
     let layout = "N : i4  time [f8]  rho [f4[N]]";
     let options = with_values(Order::Little, Values::new().with("N", 2));
     for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
@@ -376,7 +377,7 @@ fn lists_grow_record_by_record() {
 }
 
 #[test]
-fn the_text_of_an_extension_continues_in_the_scope_where_the_old_layout_ended() {
+fn the_text_of_an_extension_continues_in_the_dict_in_which_the_old_layout_ended() {
     let layout = "g/ a = u1";
     let (bytes, _) = written(&options(Order::Little), layout, |w| w.put("/g/a", &[1_u8])).unwrap();
     for (more, path) in
@@ -423,7 +424,7 @@ fn an_extension_that_would_change_existing_data_is_rejected() {
 }
 
 #[test]
-fn an_extension_may_contain_compressed_arrays_and_follow_ragged_ones() {
+fn an_extension_may_contain_compressed_arrays_and_follow_ragged_data() {
     let layout = "N : u1  x = { K : u1  v = u2[K] }[N]  z = u1[100] -> gzip";
     let values = Values::new().with("N", 2).with("/x[0].K", 1).with("/x[1].K", 3);
     let options = with_values(Order::Big, values);
@@ -470,7 +471,7 @@ fn data_extended_in_place_may_begin_in_unused_bytes_before_the_layout() {
 }
 
 #[test]
-fn nested_counted_text_is_written_to_the_path_of_its_item() {
+fn nested_counted_text_can_be_put_at_the_path_of_its_item() {
     let layout = "N : i1  x = { M : u1  \"\" = { L : u1  \"\" = S1[L] } }";
     let values = Values::new().with("N", 0).with("M", 7).with("L", 2);
     let (bytes, report) =

@@ -1,4 +1,4 @@
-//! Data that goes from the memory of the caller to the file.
+//! Testing from which memory data is written to a file.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use dudley::{Bytes, Error, Layout, Order, Values, WriteOptions};
 
 use crate::{example_a, options};
 
-/// An output that records where in memory the bytes of each write are, and how many there are.
+/// An output that records the memory address and the length of each write.
 #[derive(Default)]
 struct Recorder {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ fn array<T: Element>(elements: &[T], shape: &[u64]) -> Array<Bytes> {
 }
 
 #[test]
-fn numbers_in_the_type_of_the_file_are_written_from_the_memory_of_the_caller() {
+fn numbers_of_the_type_in_the_file_are_written_from_the_memory_of_the_caller() {
     let (a, b, c) = ([0.5, 1.5], vec![1_u16, 2, 3], array(&[true, false], &[2]));
     let mut out = Recorder::default();
     let mut writer =
@@ -93,7 +93,7 @@ fn numbers_in_the_type_of_the_file_are_written_from_the_memory_of_the_caller() {
 }
 
 #[test]
-fn numbers_in_a_stream_are_written_from_the_memory_of_the_caller_in_their_turn() {
+fn a_stream_writes_numbers_from_the_memory_of_the_caller_where_possible() {
     let (a, b, c) = ([0.5, 1.5], vec![1_u16, 2, 3], vec![7_u8]);
     let (memory_of_b, memory_of_c) = (b.as_ptr().addr(), c.as_ptr().addr());
     let mut out = Recorder::default();
@@ -108,7 +108,7 @@ fn numbers_in_a_stream_are_written_from_the_memory_of_the_caller_in_their_turn()
 }
 
 #[test]
-fn a_second_put_replaces_what_waits_in_a_stream() {
+fn a_second_put_replaces_data_that_has_not_been_written_to_a_stream_yet() {
     let mut out = Recorder::default();
     let mut writer = native().stream(&mut out, layout("s = { a = u1  b = u1 }  x = u1")).unwrap();
     writer.put("x", &[1_u8]).unwrap();
@@ -155,7 +155,7 @@ fn all_put_methods_write_the_same_file() {
 }
 
 #[test]
-fn an_extension_keeps_a_vector_that_is_put() {
+fn an_extension_writes_a_vector_passed_to_put_vec() {
     let (old, _) = example_a();
     let mut more = Extension::new(&old[..], "y = i4[2]", ExtendMode::Safe, &Values::new()).unwrap();
     more.put_vec("y", vec![7_i32, 8]).unwrap();

@@ -15,8 +15,8 @@ struct Item {
     values: Vec<i64>,
 }
 
-/// A part of an item to put: the path within the item, the number of elements in an instance, and
-/// the number of bits of a value.
+/// A part of an item to put: the path within the item, the number of elements per instance, and the
+/// number of bits per value.
 type Part = (&'static str, usize, u32);
 
 fn item() -> impl Strategy<Value = Item> {
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn data_written_for_a_random_layout_reads_back(
+    fn data_written_with_a_random_layout_reads_back_unchanged(
         items in prop::collection::vec(item(), 1..8),
         order in prop_oneof![Just(Order::Little), Just(Order::Big)],
         is_pipe in any::<bool>(),
