@@ -1,28 +1,29 @@
-"""Times the parser and resolver of layouts and readers of other formats that hold addresses of arrays, in one
-run, in turns, and prints ratios:
+"""Times the parser and resolver of layouts against readers of other formats that contain addresses of arrays. All
+sides take turns in a single run, and the ratios are printed:
 
     side_by_side.py DIRECTORY OURS [--quick]
 
-DIRECTORY holds the files, made on first use. OURS is the program `dudley_tasks`. Every measurement is a
-separate process, which starts its clock after loading its libraries. The sides take turns, so that a slow
-moment of the machine affects all of them. Files are in the cache of the system.
+DIRECTORY contains the files, which are created on first use. OURS is the program `dudley_tasks`. Every measurement
+is a separate process, which starts its clock after loading its libraries. The sides take turns, so that a slow
+moment of the machine affects all of them. Files are in the page cache.
 
-Speeds are those of the fastest of several runs, other times those of the fastest of the processes of a side, the
-medians of its runs: what else the machine does can only make a process slower. There are two texts: `plain` has one short line for each array,
-`documented` has parameters, dicts, lists, structs, comments and attributes. Items are arrays and scalars.
+Each speed is that of the fastest of several runs. For other times, the median of the runs is computed for each
+process, and the fastest process of each side counts, because other activity of the machine can only make a process
+slower. There are two texts: `plain` has one short line for each array, and `documented` has parameters, dicts,
+lists, structs, comments and attributes. Arrays and scalars count as items.
 
-"Locate all" opens a file, or reads and parses a layout, and gets name, address and shape of every array; for
-netCDF4, which has no function for addresses, names and shapes. `h5py low` calls the functions of HDF5 through
-h5py. `numpy` uses offsets written by hand, as a formula and as a table by name: nothing is parsed, and nothing
-can be faster. A ratio above 1 means that we are faster. For one array of a huge file HDF5 wins against a text,
-which must be parsed to its end; a compiled layout has an index too.
+"Locate all" opens a file, or reads and parses a layout, and returns the name, address and shape of every array.
+netCDF4 has no function for addresses, so it returns only names and shapes. `h5py low` calls the functions of HDF5
+through h5py. `numpy` uses offsets written by hand, as a formula and as a table by name: nothing is parsed, so
+nothing can be faster. A ratio above 1 means that we are faster. For one array in a huge file, HDF5 is faster than a
+text, which must be parsed to its end. A compiled layout has an index, as HDF5 does.
 
-A large layout is checked by one thread while another parses ahead. "Family" reads one array of each of many
-small files of one layout, by one call, with the threads of the machine; `numpy` reads the parameters of each
-file and the array after them, by hand. Below stands what the system takes to open each file, to read these bytes
-where they are known to be, and to close it. "Copy" reads an array of 1 GiB from a map of its file into memory
-that was used before. "Read" reads it into new memory. "Write" writes an array from memory to a new file and waits
-until it is on disk; the peak is the largest amount of memory that the process had.
+"Family" reads one array from each of many small files with the same layout, in one call, with all threads of the
+machine. `numpy` reads the parameters of each file and the array after them, by hand. The lower bound is the time
+that the system takes to open each file, to read these bytes at known offsets, and to close it. "Copy" copies an
+array of 1 GiB from a memory map of its file into memory that has been used before. "Read" reads it into new memory.
+"Write" writes an array from memory to a new file, and waits until it is on disk; the peak is the maximum memory
+usage of the process.
 """
 
 import json
@@ -34,25 +35,27 @@ import subprocess
 import sys
 import time
 
-# Floors: MB/s to the tree and to the checked layout, ns per item for addresses, how much more an item may cost
-# in a text of a million items than in the cheapest, how many times faster than h5py. The cheapest size fits into
-# the caches and into memory that the process has already, which a million items do not.
+# Floors: the speeds of parsing to a tree and to a checked layout in MB/s, the time per item for addresses in ns, the
+# ratio of the time per item in a text of a million items to that in the cheapest text, and the speed relative to
+# h5py. The cheapest text fits into the caches and into memory that the process already has, but a million items do
+# not.
 SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 40, 22.5, 1.5, 200
 
-# Of a compiled layout: ms to open it and locate one array, and all of 100,000, and how many times faster than h5py. Of a family: how
-# many times faster than h5py and npz, and than numpy by hand. Of a copy: than that of numpy. Of a write: than
-# numpy's `tofile`, and how many times the data the memory may be.
+# Floors for compiled layouts: the times in ms to open one and to locate a single array or all of 100,000 arrays, and
+# the speed relative to h5py. For families: the speed relative to h5py, npz and numpy by hand. For copies: the speed
+# relative to numpy. For writes: the speed relative to numpy's `tofile`, and the memory relative to the data.
 INDEX_MS, ALL_MS, INDEX, FAMILY_H5PY, FAMILY_NPZ, FAMILY_NUMPY, COPY = 0.1, 25, 1, 100, 20, 0.5, 0.9
 WRITE, WRITE_PEAK = 0.9, 1.1
 
-# Of one item after the first pass over a stream, in microseconds. Of all items, from the text, in milliseconds.
+# Floors for locating one item after the first pass over a stream, in microseconds, and for locating all items from
+# the text, in milliseconds.
 AGAIN_US, TEXT_MS = 10, 25
 
 SIZES = [10_000, 100_000, 1_000_000]
 ARRAYS, LENGTH = 100_000, 16
 FILES, COPIED = 10_000, 1 << 30
 
-# The template of the document.
+# The template in the language document.
 TEMPLATE = """<
 { IMAX : i8  JMAX : i8  NGROUP : i8  time = f8 }
 r = f8[IMAX, JMAX]  z = f8[IMAX, JMAX]  u = f8[IMAX, JMAX]  v = f8[IMAX, JMAX]
@@ -70,7 +73,7 @@ def plain(count):
 
 
 def documented(count):
-    """Ten items a turn."""
+    """Returns a documented text with ten items in each block."""
     parts = ["## Zones of a mesh, in time\nNX : i8  NY : i8\nNG : 12\nzone { r = f8  z = f8  material = i4 }\n"]
     for turn in range(count // 10):
         parts.append(
@@ -92,7 +95,7 @@ TEXTS = {"plain": plain, "documented": documented}
 
 
 def make(directory, quick):
-    """The layouts, and one file of each other format."""
+    """Creates the layouts, and one file in each of the other formats, unless they exist."""
     directory, quick = pathlib.Path(directory), quick == "quick"
     arrays = ARRAYS // 50 if quick else ARRAYS
     sizes = {f"{text}_{size}.dud": lambda path, text=text, size=size: path.write_text(TEXTS[text](size)) for text in TEXTS for size in SIZES}
@@ -139,7 +142,7 @@ def make_copied_hdf5(path, size):
 
 
 def make_family(folder, files):
-    """Each file as a native file, HDF5 and npz, and the summary of all."""
+    """Creates each file in native format, HDF5 and npz, and a file with the summaries of all files."""
     import struct
     import h5py
     import numpy as np
@@ -195,7 +198,7 @@ def make_npz(path, arrays):
                 np.lib.format.write_array(member, values(number))
 
 
-# The other sides: each function prepares, and returns the function to time.
+# The other sides. Each of these functions makes preparations, and returns the function to time.
 
 
 def h5py_all(path):
@@ -245,7 +248,7 @@ def netcdf4_all(path):
 
 
 def npz_all(path):
-    """The numbers follow two headers."""
+    """Locates all arrays in an npz file, in which two headers precede the numbers of each array."""
     import zipfile
     import numpy as np
 
@@ -396,16 +399,16 @@ def child(task, times, *arguments):
     print(json.dumps({"wall": walls}))
 
 
-# The driver.
+# The driver of the benchmark.
 
 
 def measure(command):
-    """The JSON that a process prints."""
+    """Runs a command, and returns the JSON that it prints."""
     return json.loads(subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, check=True, text=True).stdout or "{}")
 
 
 def peak_bytes(command):
-    """The largest amount of memory that a process had."""
+    """Runs a command, and returns the maximum memory usage of its process in bytes."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
     return os.wait4(process.pid, 0)[2].ru_maxrss << 10
 
@@ -423,7 +426,7 @@ class Bench:
         return f"{text}{'' if held else ' MISSED'}"
 
     def speeds(self):
-        """Runs all tasks in turns, so that a busy moment affects all of them."""
+        """Runs all tasks in turns, so that a slow moment of the machine affects all of them, and prints the speeds."""
         sizes = SIZES[:1] if self.quick else SIZES
         fastest, about = {}, {}
         for _ in range(1 if self.quick else 5):
@@ -462,7 +465,7 @@ class Bench:
                 print(f"{label:<34}{ratio:>7.2f}   {self.verdict(f'linear, {label}', f'<= {LINEAR}', ratio <= LINEAR)}")
 
     def beside(self, title, ours, others, rounds):
-        """Us and others in turns. A row for each of the others, in seconds: the median of the fastest process."""
+        """Runs all sides in turns. Returns the time of each side in seconds: the median of its fastest process."""
         runs = {side: [] for side in ["ours", *others]}
         for _ in range(1 if self.quick else rounds):
             for side in runs:
@@ -500,7 +503,8 @@ class Bench:
             elif side != "ours":
                 self.row(side, middle)
         print(self.verdict("locate all: ms", f"floor: ours <= {TEXT_MS} ms", middle["ours"] * 1e3 <= TEXT_MS))
-        # The C library gives memory back after each run, and the system clears it once more.
+        # Measure again with the C library keeping its memory. Otherwise, it returns the memory to the system after each
+        # run, and the system has to clear it again.
         os.environ["GLIBC_TUNABLES"] = "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967296"
         kept = statistics.median(measure([self.ours, "locate_all", path(".dud"), 5])["wall"])
         del os.environ["GLIBC_TUNABLES"]
@@ -580,7 +584,7 @@ class Bench:
             print(f"{label:<34}{one:>12.2f}{all_threads:>12.2f}{1e6 / all_threads:>12.0f}")
 
     def fastest(self, command, count, threads):
-        """Microseconds a file."""
+        """Returns the shortest time per file in microseconds."""
         if threads:
             os.environ["RAYON_NUM_THREADS"] = threads
         runs = [wall for _ in range(1 if self.quick else 3) for wall in measure(command)["wall"]]

@@ -13,7 +13,7 @@ use crate::signature::Signature;
 /// Maximum number of explanations for one byte. A byte has several if items overlap.
 const MAX_ROWS: usize = 16;
 
-/// What a byte of a file belongs to.
+/// The item or other part of a file that a byte belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",

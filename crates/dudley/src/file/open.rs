@@ -138,7 +138,7 @@ impl OpenOptions {
 
     #[cfg_attr(
         not(feature = "mmap"),
-        allow(clippy::unused_self, reason = "without mmap there is no choice")
+        allow(clippy::unused_self, reason = "`self` is used only with the feature `mmap`")
     )]
     fn bytes_by<'p>(
         &self,

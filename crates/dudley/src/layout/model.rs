@@ -29,7 +29,7 @@ ids! {
     ParamId;
     /// A struct type, named or not.
     TypeId;
-    /// A member of a struct type; parameters are separate.
+    /// A member of a struct type. Parameters have separate ids.
     MemberId;
     /// A filter with its arguments.
     FilterId;
@@ -250,7 +250,7 @@ pub enum Field {
     Member(MemberId),
 }
 
-/// A member of a struct type; parameters are separate.
+/// A member of a struct type. Parameters are not members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) name: NameId,

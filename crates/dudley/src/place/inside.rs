@@ -236,7 +236,7 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// Returns the fields of an instance, and its size.
+    /// Returns the fields of an instance, and the size of the instance.
     pub(crate) fn parts(&mut self, instance: &Stored) -> Result<(Vec<Part>, Option<u64>)> {
         let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
         let mut parts = Vec::new();

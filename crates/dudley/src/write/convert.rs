@@ -66,7 +66,7 @@ pub(super) fn convert_packed<'p>(
     Ok(Cow::Owned(out))
 }
 
-/// Returns both types as scalar types, or `None` unless they are scalars that differ at most in byte order.
+/// Returns both types as scalar types if they are scalars that differ at most in byte order, otherwise `None`.
 pub(super) fn same_scalars(from: &Datatype, to: &Datatype) -> Option<(ScalarType, ScalarType)> {
     let (from, to) = (from.as_scalar()?, to.as_scalar()?);
     ((from.kind(), from.size()) == (to.kind(), to.size())).then_some((from, to))

@@ -30,7 +30,7 @@ use crate::text::{Lexer, Node, NodeKind, TokenKind, Tree};
 /// Adjacent rows are collected until they have at least this many bytes, and are then written in one go.
 const MAX_JOINED: usize = 1 << 20;
 
-/// The way in which a native file is extended.
+/// Specifies how a native file is extended.
 ///
 /// ```
 /// use dudley::Values;

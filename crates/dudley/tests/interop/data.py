@@ -1,5 +1,5 @@
-"""numpy reads what `scibin dudley new` writes, through the address table; and `scibin dudley get` reads what numpy
-writes at the addresses of the table: `data.py DIRECTORY SCIBIN`."""
+"""Tests that numpy can read files written by `scibin dudley new`, using the address table, and that
+`scibin dudley get` can read files that numpy writes at the addresses in the table: `data.py DIRECTORY SCIBIN`."""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ SCALARS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8
 
 
 def scalar(rng, others=()):
-    """A type of Dudley, and that of numpy."""
+    """Returns a random scalar type as a Dudley type and a numpy type."""
     name = rng.choice([name for name in SCALARS if name not in others])
     if name[1:] == "1":
         return name, np.dtype(name)
@@ -23,12 +23,12 @@ def scalar(rng, others=()):
 
 
 def item(rng):
-    """The declaration of an item without its name, numpy's type, and the shape."""
+    """Returns a random item: its declaration without the name, its numpy type, and its shape."""
     shape = [rng.choice([1, 2, 3, 5]) for _ in range(rng.randrange(3))]
     dims = f"[{', '.join(map(str, shape))}]" if shape else ""
     kind = rng.randrange(4)
     if kind == 0:
-        # numpy aligns c8 to its parts.
+        # Exclude c8, which numpy aligns to the size of its real part.
         fields = [(f"m{number}", *scalar(rng, ["c8"]), rng.choice([(), (2,)])) for number in range(rng.randrange(1, 4))]
         text = " ".join(f"{name} = {text}{f'[{own[0]}]' if own else ''}" for name, text, _, own in fields)
         dtype = np.dtype([(name, kind, own) for name, _, kind, own in fields], align=True)

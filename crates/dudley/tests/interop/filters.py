@@ -1,5 +1,5 @@
-"""Payloads of filters that zfpy and Pillow write, for the tests in `filters.rs`; and what those tests wrote, read by zfpy
-and Pillow: `filters.py DIRECTORY`. The first run writes, the second one reads."""
+"""The first run writes compressed arrays with zfpy and Pillow for the tests in `filters.rs`. The second run checks the
+arrays that those tests compressed: `filters.py DIRECTORY`."""
 
 import io
 import json
@@ -83,7 +83,7 @@ def read(directory, cases):
         decoded = np.frombuffer((directory / f"{number}.back").read_bytes(), dtype).reshape(case["shape"])
         name = case["filter"].split("(")[0]
         if name == "zfp":
-            # The bytes of the C library.
+            # The bytes must be those of the C library.
             assert ours == (directory / f"{number}.payload").read_bytes(), case
         elif name == "gzip":
             assert zlib.decompress(ours, wbits=31) == array.tobytes()
@@ -93,7 +93,7 @@ def read(directory, cases):
             if name == "png":
                 assert np.array_equal(found, array), case
             else:
-                # Decoders of JPEG round differently.
+                # JPEG decoders round differently.
                 assert np.abs(found.astype(int) - decoded.astype(int)).max() <= 4, case
     print(f"{len(cases)} arrays through gzip, zfp, png and jpeg, in both directions, zfpy {version('zfpy')}, Pillow {PIL.__version__}")
 

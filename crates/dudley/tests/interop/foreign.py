@@ -1,5 +1,6 @@
-"""Files that numpy, netCDF4, scipy and h5py write are read equal through the layouts that `scibin dudley import` makes, and
-generated code of Python finds what `scibin dudley new` writes: `foreign.py DIRECTORY SCIBIN`."""
+"""Tests that files written by numpy, netCDF4, scipy and h5py can be read unchanged through the layouts that
+`scibin dudley import` creates, and that generated Python code finds the data that `scibin dudley new` writes:
+`foreign.py DIRECTORY SCIBIN`."""
 
 import importlib.util
 import pathlib
@@ -92,7 +93,7 @@ def netcdf_types(form):
 
 
 def netcdf_file(rng, file, form):
-    """Writes a file, and returns its variables."""
+    """Writes a netCDF file with random content, and returns its variables."""
     data = netCDF4.Dataset(file, "w", format=form)
     data.title = "a \"title\""
     names = [f"d{number}" for number in range(3)]
@@ -129,7 +130,7 @@ def check_netcdf(file, layout, expected, where):
     for name, made in expected.items():
         found = read(file, layout, f"/{name}")
         if made.dtype == "S1":
-            # The last dimension is the length of the text.
+            # The last dimension is the length of the strings.
             length = made.shape[-1] if made.ndim else 1
             if made.ndim and not made.size:
                 assert found.size == 0, (where, name)
@@ -151,7 +152,7 @@ def netcdf_files(directory):
             check_netcdf(file, described(file), expected, (form, seed))
             checked += len(expected)
 
-    # The count of records is read from the file: the layout stays true when records are added.
+    # The number of records is read from the file, so the layout remains correct when records are added.
     file = directory / "grows.nc"
     with scipy.io.netcdf_file(file, "w", version=1) as data:
         data.createDimension("time", None)
@@ -162,7 +163,7 @@ def netcdf_files(directory):
     with scipy.io.netcdf_file(file, "a") as data:
         data.variables["t"][4] = 4.0
         data.variables["b"][4] = [12, 13, 14]
-    # scipy may have written the header anew, at another place.
+    # scipy may have written the header again, with the data at other offsets.
     with scipy.io.netcdf_file(file, mmap=False) as data:
         expected = {name: data.variables[name][:].copy() for name in ["t", "b"]}
     assert len(expected["t"]) == 5
@@ -171,7 +172,7 @@ def netcdf_files(directory):
 
 
 def hdf5_files(directory):
-    """Random data sets of h5py, with the oldest and the newest structures."""
+    """Checks random data sets written by h5py in the oldest and the newest version of the format."""
     checked = 0
     for version in ["earliest", "latest"]:
         for seed in range(COUNT):
@@ -202,7 +203,7 @@ def hdf5_files(directory):
 
 
 def assembled(file, layout, path, made, chunks):
-    """The whole of a list of chunks."""
+    """Reads a list of chunks, and returns the whole array."""
     grid = [range(0, size, chunk) for size, chunk in zip(made.shape, chunks)]
     out = np.zeros(made.shape, made.dtype)
     for index, at in enumerate(np.ndindex(*[len(axis) for axis in grid])):

@@ -1,7 +1,7 @@
-"""Makes random layouts that are aligned record dtypes of numpy as well, and writes where numpy has
-everything: `write.py DIRECTORY`. The Rust test `interop` resolves the layouts.
+"""Generates random layouts that correspond to aligned record dtypes of numpy, and writes the addresses that numpy
+assigns to all fields: `write.py DIRECTORY`. The Rust test `interop` resolves the layouts.
 
-A layout as a whole is a record: its items are the fields. What is in a layout and in numpy the same:
+A whole layout corresponds to a record, whose fields are the items:
 
     x = f8[2,3]                       ("x", "<f8", (2, 3))
     x = S1[2,5], U4[2,5]              ("x", "S5", (2,)), ("x", "<U5", (2,))
@@ -9,8 +9,8 @@ A layout as a whole is a record: its items are the fields. What is in a layout a
     t {""=f8[3]}  x = t[2]            ("x", subarray of 3, (2,))
     N : i4                            ("N", "<i4")
 
-Addresses, shapes and strides are those of views into one real record array, so that nothing here counts bytes
-itself. The bytes of the record hold the values of stored parameters: they are the stream.
+Addresses, shapes and strides are taken from views of a real record, so that this program does not compute them
+itself. The bytes of the record, which contain the values of the stored parameters, are the stream.
 """
 
 import json
@@ -21,14 +21,14 @@ import sys
 import numpy as np
 
 COUNT = 400
-# What a layout may take, and how deep structs nest.
+# The maximum size of a layout in bytes, and the maximum nesting depth of structs.
 SIZE, DEPTH = 1 << 16, 3
 PRIMITIVES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "b1", "S1", "U4"]
 INTEGERS = PRIMITIVES[:8]
 
 
 class Case:
-    """The text of a layout and, beside it, the fields of the record that it stands for."""
+    """Generates the text of a layout, together with the fields of the corresponding record."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -36,7 +36,7 @@ class Case:
         self.default = self.mark or "<"
         self.lines = [self.mark] if self.mark else []
         self.names = 0
-        # Parameters of the root, types as (name, numpy's type), and values of stored parameters.
+        # The parameters of the root, the types as pairs of a name and a dtype, and the values of stored parameters.
         self.params, self.types, self.values = {}, [], {}
 
     def fresh(self, prefix):
@@ -47,8 +47,8 @@ class Case:
         return self.random.choice(["", "", "<", ">"])
 
     def dim(self):
-        """A dimension as it is written and as it is. Suffixes leave 0 and -1 alone, and none leads to 0 here:
-        for numpy aligns what is empty."""
+        """Returns the text and the value of a random dimension. A suffix does not apply to 0 and -1. No value is 0,
+        because numpy aligns empty fields."""
         if not self.params or self.random.random() < 0.6:
             value = self.random.choice([1, 1, 2, 3, 4, 5, 7, -1])
             return str(value), value
@@ -66,8 +66,8 @@ class Case:
         return text, tuple(value for _, value in dims if value != -1)
 
     def data(self, depth, bare=False):
-        """A datatype with its shape: as it is written, numpy's type, numpy's shape. What is in a named type
-        names no parameters: it might be used where they are not."""
+        """Returns the text of a random datatype with its shape, the dtype, and the shape in numpy. If `bare` is set,
+        for a named type, no parameters are used, because they may not be in scope where the type is used."""
         params = self.params
         if bare:
             self.params = {}
@@ -104,13 +104,13 @@ class Case:
         return "{" + "  ".join(text) + "}", np.dtype(fields, align=True)
 
     def stored(self, name):
-        """A parameter in the stream."""
+        """Returns the declaration and the dtype of a stored parameter."""
         order, integer = self.order(), self.random.choice(INTEGERS)
         sign = self.random.choice([":", ":="])
         return f"{name} {sign} {order}{integer}", np.dtype((order or self.default) + integer)
 
     def typedef(self):
-        """A named struct, or a name for a type with dimensions."""
+        """Declares a named struct, or a typedef of a type with dimensions."""
         name, params = self.fresh("t"), self.params
         if self.random.random() < 0.5:
             self.params = {}
@@ -123,7 +123,7 @@ class Case:
         self.types.append((name, dtype))
 
     def make(self):
-        """The record."""
+        """Generates the layout, and returns the dtype of the record."""
         fields = []
         for _ in range(self.random.randrange(2, 14)):
             kind = self.random.random()
@@ -135,7 +135,7 @@ class Case:
                 self.lines.append(f"{name} : {self.params[name]}")
             elif kind < 0.3:
                 declared, dtype = self.stored(name)
-                # An unsigned one cannot remove a dimension.
+                # An unsigned parameter cannot be -1, which removes a dimension.
                 self.params[name] = self.values[name] = self.random.choice([1, 2, 3] + [-1] * (dtype.kind == "i"))
                 self.lines.append(declared)
                 fields.append((name, dtype))
@@ -147,7 +147,7 @@ class Case:
 
 
 def base(dtype):
-    """What a field is made of, and the dimensions of a subarray, and of a subarray of these."""
+    """Returns the base type of a field, and the dimensions of its nested subarrays."""
     dims = ()
     while dtype.subdtype:
         dtype, inner = dtype.subdtype
@@ -156,7 +156,7 @@ def base(dtype):
 
 
 def rows(record, dtype, path, outer, found):
-    """Of every field, those of structs in it included: where numpy has it in all instances at once."""
+    """Appends a row for every field, including the fields of nested structs. Each row is a view of all instances."""
     for name in dtype.names:
         view = record[name]
         inner, own = base(dtype.fields[name][0])
@@ -167,7 +167,7 @@ def rows(record, dtype, path, outer, found):
             shape, strides = shape + [inner.itemsize // unit], strides + [unit]
             kind = "S1" if inner.kind == "S" else f"{kind[0]}U4"
         address = view.__array_interface__["data"][0]
-        # How many of the dimensions are those of instances around it.
+        # `outer` is the number of dimensions that belong to enclosing instances.
         row = {"path": path + name, "address": address, "shape": shape, "strides": strides, "outer": outer}
         found.append(row | {"dtype": kind, "nbytes": nbytes})
         if inner.names is not None:
@@ -175,7 +175,7 @@ def rows(record, dtype, path, outer, found):
 
 
 def flat(dtype):
-    """The same record without subarrays of subarrays, which no `.npy` file has."""
+    """Returns the same record without nested subarrays, which `.npy` files do not have."""
     if dtype.names is None:
         return dtype
     formats = [(flat(inner), dims) for inner, dims in (base(dtype.fields[name][0]) for name in dtype.names)]
@@ -184,7 +184,7 @@ def flat(dtype):
 
 
 def described(dtype):
-    """A record as numpy writes it, and where it has the fields: aligned, or packed."""
+    """Returns the description of a record as numpy writes it, with the addresses of the fields."""
     dtype = flat(dtype)
     record, found = np.zeros((), dtype), []
     rows(record, dtype, "/x.", 0, found)

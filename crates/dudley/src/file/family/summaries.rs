@@ -94,8 +94,8 @@ impl Summaries {
     ///
     /// # Errors
     ///
-    /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the name does not belong to
-    /// an integer, or if a value is above 2^63-1.
+    /// Same as [`File::get`]. Also fails with [`Mismatch`](ErrorKind::Mismatch) if the parameter is not an
+    /// integer, or if a value is above 2^63-1.
     pub fn param(&self, name: &str) -> Result<Vec<i64>, Error> {
         let path = path(name);
         let array = self.file.get(&path)?;

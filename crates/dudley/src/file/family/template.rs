@@ -165,7 +165,7 @@ impl Template {
         self.is_native
     }
 
-    /// Creates a file that has addresses but no bytes.
+    /// Creates a file that has addresses but no content.
     fn resolved(&self, values: Values) -> File {
         let rules = Rules { order: self.order, ..Rules::new().values(values) };
         let resolver = Resolver::new(Arc::clone(&self.layout)).rules(rules).native(self.is_native);
