@@ -1,7 +1,7 @@
 //! Sizes and addresses as sums: `8 * dim(N, 0) * dim(M, 1) + 24`.
 //!
-//! If the result of rounding up to an alignment depends on values, it becomes a *term* with a name: `t1 = up(4
-//! * dim(N, 0) + 16, 8)`. The address of each item is then a sum as short as one written by hand.
+//! If the result of rounding up to an alignment depends on values, it becomes a *term* with a name:
+//! `t1 = up(4 * dim(N, 0) + 16, 8)`. The address of each item is then a sum as short as one written by hand.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,7 @@ const MAX_CALLS: u32 = 400;
 pub(super) enum Factor {
     /// The length of a dimension, given by the position of a parameter among the arguments and a suffix.
     Dim(usize, i32),
-    /// A term.
+    /// A term, by its number.
     Term(u32),
 }
 

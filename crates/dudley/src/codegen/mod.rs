@@ -64,8 +64,8 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// declaration. Addresses and sizes that depend on the stream, such as the size of a compressed array, have
     /// no functions.
     ///
-    /// The code follows the rules of this resolver, for example about alignment and the origin of addresses.
-    /// The values and the stream of the resolver are ignored.
+    /// The code follows the rules of this resolver, for example for alignment and the origin of addresses. The
+    /// values and the stream of the resolver are ignored.
     ///
     /// ```
     /// use dudley::codegen::Language;

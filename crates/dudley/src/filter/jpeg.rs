@@ -20,7 +20,7 @@ fn size(image: Image) -> Result<(u16, u16), FilterError> {
     let small = |len: u32| {
         u16::try_from(len).map_err(|_| {
             FilterError::new(format!(
-                "an image of JPEG has at most 65535 pixels in a row, not {len}"
+                "a JPEG image has at most 65535 pixels in a row, not {len}"
             ))
         })
     };

@@ -8,7 +8,8 @@
 //! | `43 44 46 01`, `02` or `05` | netCDF-3: CDF-1, CDF-2, CDF-5 | `netcdf` |
 //! | `89 48 44 46 0d 0a 1a 0a` | HDF5, netCDF-4 | `hdf5` |
 //!
-//! The module `file` recognises the format of a file. `c` and `numpy` describe types of data in memory.
+//! The module `file` recognises the format of a file. `c` and `numpy` create layouts for C structs and numpy
+//! types.
 
 mod c;
 #[cfg(feature = "read")]

@@ -181,7 +181,7 @@ impl Header {
         Ok(Self { numrecs, is_wide, attributes, variables })
     }
 
-    /// Appends the struct of all record variables.
+    /// Appends the array of structs that contains all record variables.
     fn push_records(&self, out: &mut Out) -> Result<(), Error> {
         let mut variables: Vec<&Variable> =
             self.variables.iter().filter(|variable| variable.is_record).collect();
@@ -217,7 +217,7 @@ impl Header {
         let name = self.count_name();
         match (self.numrecs, self.is_wide) {
             (None, _) => {
-                let _ = writeln!(out.text, "{name} : {stored}  ## of the size of the file");
+                let _ = writeln!(out.text, "{name} : {stored}  ## computed from the size of the file");
             }
             (_, true) => {
                 let _ = writeln!(out.text, "{name} : i8 @4");

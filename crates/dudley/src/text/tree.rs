@@ -17,7 +17,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// Returns the position in the text.
+    /// Returns the range of bytes in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -95,7 +95,7 @@ pub enum NodeKind {
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// A part with an error.
+    /// An item, member or element with an error.
     Broken,
 }
 
@@ -111,7 +111,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Returns the position in the text.
+    /// Returns the range of bytes in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -122,7 +122,7 @@ impl Node {
 #[non_exhaustive]
 pub struct Comment {
     /// The index of the node that the comment belongs to, which is a `Name`, `Unnamed`, `Element`, `Top`, `Up`
-    /// or `SummaryOpen`. Before the first of these, [`Comment::LAYOUT`].
+    /// or `SummaryOpen`. For comments before the first of these nodes, it is [`Comment::LAYOUT`].
     pub subject: u32,
     /// The offset of the first `#`. The comment continues to the end of the line.
     pub start: u32,
@@ -136,7 +136,7 @@ impl Comment {
     /// The subject of comments before the first item, which describe the whole layout.
     pub const LAYOUT: u32 = u32::MAX;
 
-    /// Returns the position in the text.
+    /// Returns the range of bytes in the text.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }

@@ -1,4 +1,4 @@
-//! Options for writing, and creating files.
+//! Options for writing, and the functions that begin a file.
 
 use std::io::Write;
 use std::path::Path;

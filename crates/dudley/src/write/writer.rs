@@ -157,7 +157,8 @@ impl<'w> Writer<'w> {
         Ok(bytes.into())
     }
 
-    /// Returns the bytes of a row, including the data put so far. If they are kept in memory, removes them.
+    /// Returns the bytes of a row, including the data put so far. If the bytes are kept in memory, removes them
+    /// from there.
     pub(super) fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
             return Ok(bytes.into());

@@ -55,7 +55,7 @@ fn resolver<'a>(
 }
 
 #[test]
-fn every_address_matches_the_case() {
+fn every_address_in_the_corpus_is_as_stated() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Families: many files with the same layout, which differ only in the values of its parameters.
+//! Families: sets of files that share one layout, with different values of its parameters.
 //!
 //! | module | content |
 //! |---|---|
