@@ -51,7 +51,7 @@ pub enum ErrorKind {
     },
     /// A string is not a valid path.
     Path {
-        /// The string.
+        /// The string that is not a valid path.
         path: String,
         /// The offset of the error in the string, in bytes.
         offset: usize,
@@ -60,7 +60,7 @@ pub enum ErrorKind {
     },
     /// Nothing exists at a path.
     NotFound {
-        /// The path.
+        /// The path at which nothing exists.
         path: String,
         /// The path of the last existing item along the path.
         parent: String,
@@ -78,9 +78,9 @@ pub enum ErrorKind {
     },
     /// Data cannot be viewed as an array of elements of the same type at regular distances.
     NotStrided {
-        /// The path.
+        /// The path of the data.
         path: String,
-        /// The reason.
+        /// The reason why the data cannot be viewed in this way.
         reason: &'static str,
     },
     /// A file was opened without a layout, and no layout is appended to it.
@@ -90,7 +90,7 @@ pub enum ErrorKind {
     },
     /// A path does not lead to stored data.
     NotData {
-        /// The path.
+        /// The path that does not lead to stored data.
         path: String,
         /// A description of what the path leads to.
         what: &'static str,
@@ -108,7 +108,7 @@ pub enum ErrorKind {
     },
     /// Data does not match the layout used to read or write it.
     Mismatch {
-        /// The path.
+        /// The path of the data.
         path: String,
         /// What was found, and what was expected.
         message: String,
@@ -120,7 +120,7 @@ pub enum ErrorKind {
     },
     /// A file cannot be changed or extended in this way.
     Extend {
-        /// The reason.
+        /// The reason why the file cannot be changed or extended.
         message: String,
     },
     /// A file in another format is damaged or has an unknown format.
@@ -132,9 +132,9 @@ pub enum ErrorKind {
     },
     /// A part of a file in another format cannot be described by a layout.
     NoLayoutFor {
-        /// The path.
+        /// The path of the part in the file.
         path: String,
-        /// The reason.
+        /// The reason why a layout cannot describe it.
         reason: String,
     },
     /// A compressed array cannot be decoded or encoded.
@@ -161,7 +161,7 @@ pub enum ErrorKind {
     NotTemplate {
         /// The path of an item or parameter whose address or size does not follow from the summary.
         path: String,
-        /// The reason.
+        /// The reason why its address or size does not follow from the summary.
         reason: &'static str,
     },
     /// A layout has explicit addresses, so its data cannot be read in order.
@@ -186,12 +186,12 @@ pub enum ErrorKind {
     },
     /// A compiled layout does not describe the item at a path, but its text may.
     NotCompiled {
-        /// The path.
+        /// The path of the item.
         path: String,
     },
     /// The location of an item depends on values in a stream, but no stream was given.
     NeedsStream {
-        /// The path.
+        /// The path of the item.
         path: String,
     },
     /// A compiled layout was not made from the current text of the layout.

@@ -19,9 +19,7 @@ fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
 fn size(image: Image) -> Result<(u16, u16), FilterError> {
     let small = |len: u32| {
         u16::try_from(len).map_err(|_| {
-            FilterError::new(format!(
-                "a JPEG image has at most 65535 pixels in a row, not {len}"
-            ))
+            FilterError::new(format!("a JPEG image has at most 65535 pixels in a row, not {len}"))
         })
     };
     Ok((small(image.width)?, small(image.height)?))

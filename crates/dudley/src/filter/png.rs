@@ -1,4 +1,4 @@
-//! The filter `png`, for 8-bit or 16-bit images that are grey or RGB.
+//! The filter `png`, for grey or RGB images with 8 or 16 bits per sample.
 
 use std::io::{Cursor, Write};
 

@@ -217,7 +217,8 @@ impl Header {
         let name = self.count_name();
         match (self.numrecs, self.is_wide) {
             (None, _) => {
-                let _ = writeln!(out.text, "{name} : {stored}  ## computed from the size of the file");
+                let _ =
+                    writeln!(out.text, "{name} : {stored}  ## computed from the size of the file");
             }
             (_, true) => {
                 let _ = writeln!(out.text, "{name} : i8 @4");

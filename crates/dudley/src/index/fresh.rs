@@ -71,7 +71,7 @@ impl CompiledLayout {
         let mut hasher = Algorithm::Crc32.hasher();
         let mut at = 0;
         while at < header.text_len {
-            // At most 1 MiB.
+            // The length is at most 1 MiB.
             let len = usize::try_from(PIECE.min(header.text_len - at)).unwrap_or_default();
             hasher.update(&text.bytes_at(at, len).with_context(name)?);
             at += len as u64;

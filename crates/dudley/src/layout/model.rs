@@ -264,11 +264,11 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Filter {
-    /// The kind, which tells whether the array contains compressed data or references.
+    /// The kind of the filter, which tells whether the array contains compressed data or references.
     pub kind: FilterKind,
-    /// The name, such as `gzip` or `ref`.
+    /// The name of the filter, such as `gzip` or `ref`.
     pub name: String,
-    /// The arguments.
+    /// The arguments of the filter.
     pub arguments: Vec<Argument>,
 }
 
@@ -373,9 +373,9 @@ pub enum Subject {
 /// An attribute in a comment: `name=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// The name.
+    /// The name of the attribute.
     pub name: String,
-    /// The value.
+    /// The value of the attribute.
     pub value: Value,
 }
 

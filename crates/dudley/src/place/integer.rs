@@ -23,7 +23,7 @@ pub(crate) fn read(
         return Err(Trouble::Is(Code::StreamTooShort, message).into());
     }
     let mut bytes = [0; 8];
-    // At most 8 bytes.
+    // The length is at most 8 bytes.
     let len = usize::try_from(size).unwrap_or_default().min(8);
     stream.read_exact_at(&mut bytes[..len], address)?;
     if order == Order::Big {

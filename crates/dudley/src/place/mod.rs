@@ -1,4 +1,4 @@
-//! Computing the addresses of everything that a layout stores.
+//! Computing the addresses of all items and parameters that a layout stores.
 //!
 //! A *cursor* moves through the declarations in the order of the text, through all dicts and lists. It starts
 //! at 0, or at 16 in a native file, after the signature. The placement of each array or stored parameter

@@ -8,7 +8,7 @@ use crate::source::Span;
 /// A token and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The kind.
+    /// The kind of the token.
     pub kind: TokenKind,
     /// The offset of the first byte.
     pub start: u32,
@@ -102,7 +102,7 @@ pub enum NodeKind {
 /// A node and its position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The kind.
+    /// The kind of the node.
     pub kind: NodeKind,
     /// The offset of the first byte.
     pub start: u32,

@@ -1,6 +1,6 @@
-//! Testing every example in the language document: its tree, as canonical text, which shows each
-//! item in its dict or list, and its addresses, which were computed by hand. Placeholders in an
-//! example, such as `dtype` or `address`, are defined first.
+//! Testing every example in the language document. The tests compare the tree of each example, as
+//! canonical text that shows each item in its dict or list, and its addresses, which were computed
+//! by hand. Placeholders in an example, such as `dtype` or `address`, are defined first.
 
 use std::ops::ControlFlow;
 
