@@ -14,7 +14,8 @@ use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
-/// A failure, printed as one line: the file, followed by what is wrong, where, and what was expected and found.
+/// The failure of a command. It is printed on one line: the subject, which is usually a file, and
+/// the error message.
 #[derive(Debug)]
 pub(crate) struct Failure {
     subject: String,
@@ -39,7 +40,7 @@ impl Failure {
         Self::of_format("dudley", file, error.is_bad_data(), error)
     }
 
-    /// Returns the failure for a compressed file that should be the text of a layout.
+    /// Returns the failure for a layout file that is compressed.
     pub(crate) fn compressed_layout(file: &Path) -> Self {
         Self::of_format("dudley", file, true, "expected the text of a layout")
     }
@@ -70,13 +71,14 @@ impl Failure {
         Self { subject, error: error.into(), format: None, compressed: None, is_bad_data: false }
     }
 
-    /// Narrows the subject to one of its parts.
+    /// Appends a part of the file, such as a pointer into the tree, to the subject.
     pub(crate) fn about(mut self, part: &str) -> Self {
         self.subject = format!("{}: {part}", self.subject);
         self
     }
 
-    /// Turns bad data into an error, for commands that have no answer without the file.
+    /// Makes the exit status 2 even if the cause is bad data. Some commands use status 1 for
+    /// another result, such as differences.
     pub(crate) fn fatal(self) -> Self {
         Self { is_bad_data: false, ..self }
     }
@@ -93,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// Returns a sentence with the command or option that helps.
+    /// Returns a sentence that suggests a command or an option, if one can help.
     fn hint(&self) -> Option<&'static str> {
         if self.compressed.is_some() { None } else { hint::of(&*self.error) }
     }
@@ -117,18 +119,20 @@ impl Failure {
         self.error.downcast_ref::<dudley::Error>().and_then(dudley::Error::diagnostics)
     }
 
-    /// Returns the outcome of the command: bad data is a finding, and everything else is a failure.
+    /// Returns `Found` if the cause is bad data, or else `Failed`.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
     }
 
-    /// Returns `true` if the reader closed standard output, as in `| head`, which is not our failure.
+    /// Returns `true` if the reader of standard output has closed it, like `head` after a few
+    /// lines. This does not count as a failure.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let error = self.error.downcast_ref::<io::Error>();
         error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// Returns the report on a file that failed, in the same form as the report on a file that was read.
+    /// Returns the JSON report on a file that could not be read, in the same form as all other
+    /// reports.
     pub(crate) fn report(&self, file: &Path) -> Value {
         let diagnostics = match self.layout_errors() {
             Some(errors) => json!(errors),
@@ -153,7 +157,7 @@ impl Failure {
     }
 }
 
-/// Returns the name of a file for messages.
+/// Returns the name of an input file for messages: its path, or "standard input" for "-".
 pub(crate) fn name(file: &Path) -> String {
     if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
 }

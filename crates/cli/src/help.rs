@@ -1,5 +1,5 @@
-//! Additions to the help of the arguments: headings for options and examples, and exit statuses. Man pages and
-//! completions are generated from the same description.
+//! Completing the help that is derived from the arguments: headings for options, examples, and exit
+//! statuses. Man pages and shell completions are generated from the result.
 
 use std::fmt::Write as _;
 
@@ -61,15 +61,16 @@ const EXIT_STATUS_OF_DIFF: &[&str] = &[
     "2  error: a file cannot be read, or an option is invalid",
 ];
 
-/// The exit statuses of the original program.
+/// The exit statuses of `blpk`, which are those of the original program.
 const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is invalid"];
 
-/// Returns the command line, as described by the arguments and the tables in this module.
+/// Returns the command line, with the headings and sections that this module adds.
 pub(crate) fn command() -> Command {
     described(Arguments::command().arg(color::argument()), "")
 }
 
-/// Describes a command and its subcommands. `path` contains the words after `scibin`.
+/// Adds headings and sections to the help of a command and its subcommands. `path` contains the
+/// words after `scibin`, such as "asdf info".
 fn described(command: Command, path: &str) -> Command {
     let examples = command.get_after_long_help().map(ToString::to_string);
     let help = after_help(path, examples.as_deref());
@@ -85,7 +86,8 @@ fn described(command: Command, path: &str) -> Command {
 fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    // In other commands, the name is that of an existing archive.
+    // These commands name something new. In all others, `--name` selects an existing archive, so it
+    // is an option for reading.
     let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
     if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);
@@ -94,7 +96,7 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
         argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "DIR"));
     match (argument.get_value_hint(), id.as_str()) {
         _ if is_directory => argument.value_hint(ValueHint::DirPath),
-        // Do not let shells complete a number with file names.
+        // Without this hint, shells would complete every value with file names, even a number.
         (ValueHint::Unknown, _) if argument.get_action().takes_values() => {
             argument.value_hint(ValueHint::Other)
         }
@@ -102,7 +104,8 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
     }
 }
 
-/// Returns the end of the long help. `examples` are the ones defined with the arguments of the command.
+/// Returns the last sections of the long help: the examples, which are defined along with the
+/// arguments of the command, and the exit statuses.
 fn after_help(path: &str, examples: Option<&str>) -> StyledStr {
     let styles = Styles::styled();
     let header = styles.get_header();
@@ -130,14 +133,14 @@ fn after_help(path: &str, examples: Option<&str>) -> StyledStr {
 mod tests {
     use super::*;
 
-    /// Returns all commands without subcommands, each with its path.
+    /// Returns the commands that have no subcommands, each with its path.
     fn leaves() -> Vec<(String, Command)> {
         let mut all = all();
         all.retain(|(_, command)| !command.has_subcommands());
         all
     }
 
-    /// Returns all commands, each with its path.
+    /// Returns all commands at every level, each with its path.
     fn all() -> Vec<(String, Command)> {
         let mut command = command();
         command.build();
@@ -196,7 +199,6 @@ mod tests {
         }
     }
 
-    /// Skip `blpk`, which shows users the help of the original program.
     #[test]
     fn help_fits_a_terminal_with_80_columns() {
         for (path, command) in all() {
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_in_help_are_words() {
+    fn placeholders_in_help_contain_no_underscores() {
         for (path, command) in leaves() {
             if path.starts_with("blpk") {
                 continue; // `blpk` shows the help of the original program.
@@ -232,8 +234,8 @@ mod tests {
         }
     }
 
-    /// In all commands, a short option must mean the same long option, and a long option must take
-    /// the same value.
+    /// A short option must stand for the same long option in all commands. A long option must take
+    /// a value either in all commands or in none.
     #[test]
     fn an_option_means_the_same_in_every_command() {
         let (mut shorts, mut longs) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! Hints for errors of the libraries: commands and options that help, which the libraries do not know.
+//! Hints for library errors. They suggest commands and options, which the libraries do not know.
 
 use std::error::Error;
 
@@ -12,26 +12,26 @@ pub(crate) const ASDF_REPAIR: &str =
 const ASDF_CHECKSUM: &str =
     "`scibin asdf get --no-verify` prints the data although its checksum is wrong";
 const ASDF_EXTERNAL: &str =
-    "with `--external any`, `scibin asdf` commands read any file of this machine";
+    "with `--external any`, `scibin asdf` commands read any file on this machine";
 const ASDF_MAX_FILES: &str = "with `--max-files N`, `scibin asdf` commands read more files";
 pub(crate) const BLOSCPACK_RECOVER: &str =
     "`scibin bloscpack recover FILE -o OUT` saves the intact chunks of a damaged file";
 const BLOSCPACK_CHECKSUM: &str =
     "`scibin bloscpack unpack --no-verify` writes the data although its checksum is wrong";
 const BLOSCPACK_ORDER: &str =
-    "`--chunk-order` sets whether the offset table or the order in the file is right";
+    "`--chunk-order` selects the offset table or the order of the chunks in the file";
 const BLOSCPACK_METADATA: &str =
     "`scibin bloscpack unpack --ignore-metadata` writes the data without the metadata";
 const BLOSCPACK_GROW: &str =
     "with `--grow`, `scibin bloscpack append` and `meta` rewrite the file to make space";
 const DUDLEY_LAYOUT: &str = "`--layout LAYOUT` sets the layout of the file";
-const DUDLEY_STALE: &str = "`scibin dudley index LAYOUT` compiles it again";
+const DUDLEY_STALE: &str = "`scibin dudley index LAYOUT` compiles the layout again";
 const FLUX_LINT: &str =
     "`scibin flux lint FILE` lists all deviations from RFC 37; `--fix` corrects most of them";
 const FLUX_MAX_SIZE: &str = "`--max-size SIZE` of `extract` and `pack` raises the limit";
 const FLUX_STORE: &str = "`--store STORE` sets the store that contains the blobs";
 
-/// Returns a sentence with the command or option that helps, if there is one.
+/// Returns a sentence that suggests a command or an option, if one can help with this error.
 pub(crate) fn of(error: &(dyn Error + Send + Sync + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<asdf::Error>() {
         of_asdf(error.kind())

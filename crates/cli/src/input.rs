@@ -1,4 +1,5 @@
-//! Standard input as a file, because the formats are read by position, which a pipe does not support.
+//! Copying standard input to a file, because reading the formats requires seeking, which a pipe
+//! does not support.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -11,8 +12,8 @@ use crate::output::file::is_standard;
 
 static SPOOLED: OnceLock<File> = OnceLock::new();
 
-/// Returns an unnamed file with the bytes of standard input, positioned at its beginning. Standard input is
-/// read only once, however many calls there are.
+/// Returns an unnamed file that contains the bytes of standard input, positioned at its beginning.
+/// Only the first call reads standard input.
 pub(crate) fn standard() -> io::Result<File> {
     if SPOOLED.get().is_none() {
         let mut file = tempfile::tempfile()?;
@@ -24,8 +25,8 @@ pub(crate) fn standard() -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns the first bytes of a file, or of standard input if it has been read. Returns nothing if they cannot
-/// be read.
+/// Returns the first 8 bytes of a file, or of standard input if it has already been copied to a
+/// file. The result is shorter, or even empty, if these bytes cannot be read.
 pub(crate) fn head(path: &Path) -> Vec<u8> {
     let open = || {
         if is_standard(path) {

@@ -7,7 +7,7 @@ use std::ops::{Deref, DerefMut};
 use binio::write::TemporaryFile;
 use tempfile::NamedTempFile;
 
-/// A temporary file that others open by name. It is removed when this value is dropped.
+/// A temporary file that can be opened by its path. It is removed when this value is dropped.
 pub(crate) struct Spool {
     file: NamedTempFile,
     _registered: Option<TemporaryFile>,
@@ -68,8 +68,8 @@ pub(crate) fn remove_temporaries_on_signals() {
             let _ = emulate_default_handler(signal);
         }
     };
-    // Without this thread, no signal would end the program, but a program that cannot start a thread does not
-    // get far.
+    // Ignore a failure: without this thread, the signals do not end the program, but a program that
+    // cannot start a thread will soon fail anyway.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
 }
 

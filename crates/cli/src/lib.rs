@@ -136,8 +136,8 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
     }
 }
 
-/// Writes a report on all files as HTML. The report on a file that cannot be read contains the
-/// reason.
+/// Writes an HTML page with a report on each file, and returns the worst outcome. If a file cannot
+/// be read, its report contains the error.
 fn report_as_html(
     files: &[PathBuf],
     format: Option<Format>,
@@ -182,8 +182,8 @@ fn each(
     Ok(worst)
 }
 
-/// Runs a command that reports on a file. If the command fails with `--json`, the report contains
-/// the failure.
+/// Runs a command that reports on a file. If it fails, prints the error, and with `--json` also a
+/// report that contains the error.
 fn report(
     file: &Path,
     output: Output,

@@ -25,8 +25,8 @@ pub(crate) fn completions(shell: Shell) -> io::Result<Verdict> {
     Ok(Verdict::Fine)
 }
 
-/// Changes the script for bash, which proposes options wherever a file name is possible, to propose them only
-/// after a "-", so that bash completes file names.
+/// Changes the completion script for bash so that it proposes options only after a "-". The
+/// generated script always proposes them, so bash would not complete file names.
 fn without_early_options(script: &str) -> String {
     script
         .replacen(
@@ -61,7 +61,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    // Print the usage like `--help`; the options follow below.
+    // Print the usage in the form of `--help`, because the options are listed below.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").trim();
     let mut roff = Roff::new();
@@ -81,7 +81,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
                 roff.control("fi", []);
                 roff.control("SH", [heading.to_uppercase().as_str()]);
                 roff.control("nf", []);
-                // Make the lines fit a terminal.
+                // Indent less than usual, so that the lines fit a terminal.
                 roff.control("in", ["4"]);
             }
             _ => {

@@ -18,9 +18,9 @@ pub(crate) enum Format {
     Asdf,
     /// Bloscpack
     Bloscpack,
-    /// A layout of the Dudley language, or a native file of Dudley
+    /// A Dudley layout, or a native Dudley file
     Dudley,
-    /// An archive of Flux
+    /// A Flux archive
     Flux,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failu
     let file = if is_standard(path) {
         input::standard().map_err(fail)?
     } else {
-        // Opening a pipe would wait for its writer, and bytes read from it are lost.
+        // Opening a pipe would wait for its writer, and the bytes read from it here would be lost.
         if !fs::metadata(path).map_err(fail)?.is_file() {
             return Err(Failure::other(path.display(), "not a regular file"));
         }

@@ -188,7 +188,7 @@ pub(crate) struct HistoryRequest {
     /// With --add, write nothing, but report what would be written
     #[arg(long, requires = "add")]
     pub(crate) dry_run: bool,
-    /// With --add, change the file in place under a journal, instead of replacing it with a new one
+    /// With --add, change the file in place with a journal, instead of replacing it with a new one
     #[arg(long, requires = "add")]
     pub(crate) in_place: bool,
     #[command(flatten)]
@@ -287,7 +287,7 @@ pub(crate) struct New {
     pub(crate) writing: Writing,
 }
 
-/// An array on the command line.
+/// The argument POINTER=FILE, which inserts the array of a `.npy` file.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedArray {
     pub(crate) pointer: String,
@@ -309,7 +309,7 @@ impl FromStr for NamedArray {
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file, or with -o "-" for standard input
+    /// The file; with -o, also "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the value. "-" as the last part appends to a list, which is created if it
     /// does not exist
@@ -325,7 +325,7 @@ pub(crate) struct Set {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rm {
-    /// The file, or with -o "-" for standard input
+    /// The file; with -o, also "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry or item to remove
     pub(crate) pointer: String,
@@ -335,7 +335,7 @@ pub(crate) struct Rm {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mv {
-    /// The file, or with -o "-" for standard input
+    /// The file; with -o, also "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry
     pub(crate) pointer: String,
@@ -348,7 +348,7 @@ pub(crate) struct Mv {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file, or with -o "-" for standard input
+    /// The file; with -o, also "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the array. "-" as the last part appends to a list, which is created if it
     /// does not exist
@@ -378,7 +378,7 @@ pub(crate) struct Edit {
     /// Leave the file unchanged, but report what would be written and the path of the edited text
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file in place under a journal, instead of replacing it with a new one
+    /// Change the file in place with a journal, instead of replacing it with a new one
     #[arg(long)]
     pub(crate) in_place: bool,
 }
@@ -404,8 +404,8 @@ pub(crate) struct Changing {
     /// Write nothing, but report what would be written
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change the file in place under a journal, instead of replacing it with a new one: for files too large to
-    /// copy
+    /// Change the file in place with a journal, instead of replacing it with a new one: for files
+    /// too large to copy
     #[arg(long)]
     pub(crate) in_place: bool,
     /// How to write relative names of other files if the output is in another folder
@@ -429,7 +429,7 @@ pub(crate) struct Convert {
     /// Store arrays with fewer elements inline in the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
-    /// Add this many spaces after the tree, as space for later changes
+    /// Add this many spaces after the tree, so that it can grow later
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) pad_tree: u64,
 }
@@ -443,7 +443,7 @@ pub(crate) struct CopyRequest {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) writing: Writing,
-    /// Also copy data that does not match its checksum, with a new checksum that does; the status is 1
+    /// Also copy data that does not match its checksum, with a new checksum that matches; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
     /// How to write relative names of other files if the output is in another folder
@@ -503,7 +503,7 @@ pub(crate) struct ToYaml {
     /// Write nothing, but report what would be written
     #[arg(long, requires = "output")]
     pub(crate) dry_run: bool,
-    /// Also copy data that does not match its checksum, with a new checksum that does; the status is 1
+    /// Also copy data that does not match its checksum, with a new checksum that matches; the status is 1
     #[arg(long)]
     pub(crate) ignore_checksums: bool,
     /// How to write relative names of other files if the output is in another folder
@@ -521,7 +521,7 @@ pub(crate) struct Align {
     pub(crate) align: u64,
 }
 
-/// The form of names of other files in a copy in another folder.
+/// How a copy in another folder refers to other files.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Externals {
     /// Rewrite the names relative to the new folder
@@ -556,10 +556,10 @@ pub(crate) struct TreeRequest {
     /// Print YAML, with tags, anchors and aliases
     #[arg(long)]
     pub(crate) yaml: bool,
-    /// JSON: wrap tagged nodes as {"$tag": .., "$value": ..}
+    /// With --json, wrap tagged nodes as {"$tag": .., "$value": ..}
     #[arg(long)]
     pub(crate) tags: bool,
-    /// JSON: how to write an alias
+    /// With --json, how to write an alias
     #[arg(long, value_enum, value_name = "HOW", default_value_t = Aliases::Expand)]
     pub(crate) aliases: Aliases,
     #[command(flatten)]
@@ -609,6 +609,6 @@ pub(crate) enum Aliases {
     /// Repeat the content
     #[default]
     Expand,
-    /// Write the pointer of its first occurrence: {"$alias": "/pointer"}
+    /// Write a pointer to the first occurrence: {"$alias": "/pointer"}
     Ref,
 }

@@ -142,7 +142,7 @@ pub(crate) struct Pack {
     /// Checksum of the chunks [default: adler32]
     #[arg(long, short = 'k', value_name = "CHECKSUM", ignore_case = true, value_parser = checksums())]
     pub(crate) checksum: Option<Checksum>,
-    /// Write no table of offsets
+    /// Write no offset table
     #[arg(long)]
     pub(crate) no_offsets: bool,
     /// File with the metadata as JSON
@@ -164,8 +164,8 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// Options for compressing chunks. If an option is missing, its default value is used, or that of
-/// the file when appending.
+/// Options for compressing chunks. An option that is not given has its default value or, when
+/// appending, the value in the file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Size of an element in bytes, 1 to 255 [default: that of the file]
@@ -281,7 +281,7 @@ pub(crate) struct Append {
     /// File with new metadata as JSON, which replaces the old metadata
     #[arg(long, short, value_name = "META.json", conflicts_with = "axis0")]
     pub(crate) metadata: Option<PathBuf>,
-    /// Change the file in place under a journal, instead of replacing it with a changed copy
+    /// Change the file in place with a journal, instead of replacing it with a changed copy
     #[arg(long)]
     pub(crate) in_place: bool,
     /// Rewrite the file if the chunks or the metadata no longer fit
@@ -392,7 +392,7 @@ pub(crate) struct Estimate {
     pub(crate) chunk_size: Option<ChunkSize>,
 }
 
-/// Options for accepting files.
+/// Options for opening a file.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Opening {
     /// Reject files that break a rule of the format, even if their data can be read
@@ -446,13 +446,15 @@ impl FromStr for Span {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("{text:?}, expected START..END");
+        let expected = || format!("expected START..END, found {text:?}");
         let (start, end) = text.split_once("..").ok_or_else(expected)?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| expected());
         let start = if start.is_empty() { 0 } else { number(start)? };
         let end = if end.is_empty() { None } else { Some(number(end)?) };
         if end.is_some_and(|end| end < start) {
-            return Err(format!("{text:?}, but its end is before its start"));
+            return Err(format!(
+                "expected START..END, but the end in {text:?} is before the start"
+            ));
         }
         Ok(Self { start, end })
     }

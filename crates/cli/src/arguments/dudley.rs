@@ -60,7 +60,7 @@ pub(crate) enum DudleyCommand {
     /// Replace the numbers of an array in a file
     #[command(after_long_help = examples(&["scibin dudley put run.bdud /x x.npy"]))]
     Put(Put),
-    /// Add data to a native file, and declarations for the data to its layout
+    /// Add data to a native file, and declare it in the layout
     #[command(after_long_help = examples(&[
         "scibin dudley append run.bdud --layout more.dud --set '/time[1]=t.npy'",
         "scibin dudley append run.bdud --layout more.dud --set /y=y.npy --in-place",
@@ -231,7 +231,7 @@ pub(crate) struct Dump {
 }
 
 impl Dump {
-    /// Returns the arguments for a file with an appended layout.
+    /// Returns the arguments for a file whose layout is appended to it.
     pub(crate) fn of(data: &std::path::Path) -> Self {
         Self { data: data.to_owned(), described: Described::default() }
     }
@@ -431,14 +431,14 @@ pub(crate) enum Order {
 /// The alignment of complex types other than c16.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ComplexAlign {
-    /// Their size
+    /// The size of the type itself
     Size,
-    /// The size of a part, as in C and numpy
+    /// The size of its real part, as in C and numpy
     Part,
 }
 
 impl Get {
-    /// Returns the request, in the form shared by all formats.
+    /// Converts the arguments to the request that all formats share.
     pub(crate) fn request(&self) -> GetRequest {
         GetRequest {
             file: self.data.clone(),

@@ -199,7 +199,7 @@ pub(crate) struct Collecting {
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) chunking: Chunking,
-    /// Zeros in a file that count as holes [default: fs]
+    /// Which zeros in a file are stored as holes [default: fs]
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
     /// Omit paths that match, and everything below them
@@ -635,7 +635,7 @@ impl FromStr for Size {
             'E' => Some(60),
             _ => None,
         };
-        // E is a digit in hexadecimal numbers.
+        // In a hexadecimal number, E is a digit, not a unit.
         let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
         let shift = text.chars().last().and_then(unit);
         let shift = shift.filter(|_| hexadecimal.is_none() || !text.ends_with('E'));
@@ -672,7 +672,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_parsed_as_by_flux() {
+    fn sizes_are_parsed_like_in_flux() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),

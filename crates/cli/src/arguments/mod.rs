@@ -254,7 +254,7 @@ pub(crate) enum Form {
     Npy,
     /// Comma-separated values: a line for each row, or the names of the fields and a line for each record
     Csv,
-    /// An object of dtype, shape and values
+    /// A JSON object with dtype, shape and values
     Json,
     /// Only the bytes of the elements, as in the .npy file
     #[value(alias = "bin")]
@@ -269,7 +269,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn the_definitions_of_the_command_lines_are_valid() {
         super::Arguments::command().debug_assert();
         super::blpk::Blpk::command().debug_assert();
     }

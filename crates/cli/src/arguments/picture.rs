@@ -59,7 +59,7 @@ enum MapName {
 }
 
 impl Picture {
-    /// Returns `true` if the array is to be drawn instead of printed.
+    /// Returns `true` if the array should be drawn instead of printed.
     pub(crate) fn is_wanted(&self) -> bool {
         self.preview || self.png.is_some()
     }

@@ -48,8 +48,8 @@ pub(crate) fn is_called() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == "blpk")
 }
 
-/// Runs a command. Like the original, returns status 1 for every failure. The only `Err` is a
-/// closed standard output.
+/// Runs a command. Like the original, returns status 1 for every failure. Returns an error only if
+/// standard output has been closed.
 pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> {
     let output = Output { program: "blpk", ..output };
     let program = Program { arguments, output };
@@ -157,7 +157,7 @@ impl Program<'_> {
         }
     }
 
-    /// Prints the line about the metadata of a packed file.
+    /// If the output is verbose, prints the size of the metadata in a packed file.
     fn tell_metadata(&self, path: &Path) -> Result<(), Failure> {
         if self.is_verbose() {
             self.verbose_lines(verbose::metadata(path)?);
@@ -311,7 +311,7 @@ fn check_header(path: &Path) -> Result<(), Wrong> {
     Err(Wrong::Usage(format!("{reason}\nThis might not be a bloscpack compressed file.")))
 }
 
-/// Returns `true` if Python considers the value true.
+/// Returns `true` if the value is truthy in Python.
 fn is_true(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -332,7 +332,7 @@ fn threads_message() -> String {
     format!("{} must be 1 <= n <= 256", usage::written("-n", "--nthreads"))
 }
 
-/// Parses a chunk size. Errors are in the words of Python.
+/// Parses a chunk size. Errors have the same messages as in Python.
 fn chunk_size(text: &str) -> Result<ChunkSize, Wrong> {
     text.parse().map_err(|error: ::bloscpack::Error| {
         let option = usage::written("-z", "--chunk-size");

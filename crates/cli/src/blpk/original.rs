@@ -1,4 +1,4 @@
-//! Printing the content of a file in the lines of the original program.
+//! Printing information about a file in the format of the original program.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -49,14 +49,14 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
         ("byte_shuffle", is(blosc::Shuffle::Byte)),
         ("pure_memcpy", truth(first.is_memcpyed())),
         ("bit_shuffle", is(blosc::Shuffle::Bit)),
-        // The bit means that blocks are not split, but the original prints it under this name.
+        // This bit is set if blocks are not split, but the original prints it under this name.
         ("split_blocks", truth(!first.is_split_allowed())),
         ("codec", format!("'{}'", first.codec().name())),
     ]));
     lines
 }
 
-/// Returns the lines about metadata.
+/// Returns a heading and the metadata, formatted as in Python, as separate lines.
 pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
     let value = value.map_or_else(|error| error.to_string(), |value| pformat(&value, WIDTH));
     let lines = value.lines().filter(|line| !line.is_empty()).map(str::to_owned);
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_printed_as_the_original_prints_them() {
+    fn sizes_are_formatted_like_in_the_original_program() {
         for (bytes, expected) in [
             (0, "0B (0B)"),
             (48, "48.0B (48B)"),

@@ -47,8 +47,8 @@ fn number_repr(number: &Number) -> String {
     }
 }
 
-/// Formats text in the kind of quotes that needs fewer escapes, or in single quotes if both need
-/// the same number.
+/// Formats text like Python's `repr`: in double quotes if it contains single quotes but no double
+/// quotes, and otherwise in single quotes.
 fn text_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
@@ -134,7 +134,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Begins another item, and returns the number of characters that follow it.
+    /// Separates an item from the previous one, if any. Returns the number of characters that
+    /// follow the item on its line.
     fn separate(&mut self, number: usize, count: usize, indent: usize, allowance: usize) -> usize {
         if number > 0 {
             self.out.push(',');
@@ -212,7 +213,7 @@ mod tests {
 
     /// The expected lines were printed by `pprint.pformat(value, width=90)` in Python 3.11.
     #[test]
-    fn wide_values_are_wrapped_as_by_python() {
+    fn wide_values_are_wrapped_like_in_python() {
         let short =
             json!({"shape": [3], "dtype": "<f8", "a'b": null, "t": true, "x": 1e16, "y": 0.5});
         assert_eq!(

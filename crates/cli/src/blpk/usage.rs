@@ -250,7 +250,7 @@ fn first_line(text: &str) -> String {
 }
 
 fn print(text: &str) -> ExitCode {
-    // If nobody reads the output, there is nobody to tell.
+    // Ignore errors: if the output cannot be written, they cannot be reported either.
     let _ = io::stdout().lock().write_all(text.as_bytes());
     ExitCode::SUCCESS
 }

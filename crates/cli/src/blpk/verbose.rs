@@ -1,6 +1,6 @@
 //! The lines about chunks and metadata that the original program prints with `--verbose`. Our
-//! `--debug` prints the same lines, because the lines that the original adds show its variables and
-//! the bytes that it reads.
+//! `--debug` prints no more than that: the lines that the original adds show only its own variables
+//! and the bytes that it reads.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn open(path: &Path) -> Result<Reader, Failure> {
     opened.map_err(|error| Failure::bloscpack(path, error))
 }
 
-/// Returns the line about the metadata of a file, if there is any.
+/// Returns a line with the stored size of the metadata, if the file contains any.
 pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
     let line = |meta: &bloscpack::format::MetaHeader| {
         let how = if meta.codec_name() == Some("None") { "uncompressed" } else { "compressed" };
@@ -24,7 +24,8 @@ pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
     Ok(open(path)?.meta_header().map(line))
 }
 
-/// Returns the lines about `len` bytes of data divided into chunks, or none if there is no data.
+/// Returns lines with the number and the sizes of the chunks for `len` bytes of data, or no lines
+/// if there is no data.
 pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     let chunking = Chunking::of(len, chunk_size).ok().filter(|_| len > 0);
     let Some(Chunking { nchunks, chunk_size: used, last_chunk, .. }) = chunking else {
@@ -34,7 +35,7 @@ pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
     [smaller(asked, len)].into_iter().flatten().chain(chunks(nchunks, used, last_chunk)).collect()
 }
 
-/// Returns the lines about the `new` chunks at the end of a file.
+/// Returns lines with the number and the sizes of the last `new` chunks of a file.
 pub(super) fn appended(path: &Path, new: u64) -> Result<Vec<String>, Failure> {
     let file = open(path)?;
     let start = file.chunks().len().saturating_sub(usize::try_from(new).unwrap_or(usize::MAX));
@@ -56,7 +57,7 @@ fn chunks(nchunks: u64, chunk_size: u32, last_chunk: u32) -> [String; 3] {
     ]
 }
 
-/// Returns the remark about data smaller than a chunk.
+/// Returns a remark if the data is smaller than the requested chunk size.
 fn smaller(asked: u32, len: u64) -> Option<String> {
     let is_smaller = u64::from(asked) > len && len > 0;
     let (asked, used) = (double_pretty(asked.into()), double_pretty(len));

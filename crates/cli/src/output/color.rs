@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ColorChoice, value_parser};
 
-/// Returns the option.
+/// Returns the definition of the option.
 pub(crate) fn argument() -> Arg {
     Arg::new("color")
         .long("color")
@@ -15,7 +15,7 @@ pub(crate) fn argument() -> Arg {
         .help("When to use colours [default: on a terminal, unless NO_COLOR is set]")
 }
 
-/// Applies the option to all output.
+/// Finds the option in the arguments and applies it to all output.
 pub(crate) fn apply(arguments: impl Iterator<Item = OsString>) {
     let arguments: Vec<String> = arguments.filter_map(|one| one.into_string().ok()).collect();
     let value =

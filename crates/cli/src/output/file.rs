@@ -10,7 +10,7 @@ use binio::write::{AtomicFile, FileLock};
 use crate::failure::Failure;
 use crate::output::Sink;
 
-/// An output file.
+/// An output that can be written at any position until it is committed.
 pub(crate) struct OutputFile {
     path: PathBuf,
     replace: bool,
@@ -18,15 +18,16 @@ pub(crate) struct OutputFile {
 }
 
 enum Kind {
-    /// A file that replaces the existing file when it is complete.
+    /// A temporary file that is moved to its path when it is complete.
     Whole(AtomicFile),
-    /// A temporary file for an output to a stream, which cannot seek. It is copied to the stream when it is
-    /// complete.
+    /// A temporary file for output to a stream, which cannot seek. It is copied to the stream when
+    /// it is complete.
     Spooled(File),
 }
 
 impl OutputFile {
-    /// Begins a file. Fails if the file exists and `replace` is false.
+    /// Creates a temporary file for the output. Fails if the output file exists and `replace` is
+    /// false.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
         let file = if is_stream(path) {
@@ -45,7 +46,8 @@ impl OutputFile {
         }
     }
 
-    /// Moves the complete file to its path. If the value is dropped instead, nothing is left behind.
+    /// Moves the complete file to its path, or copies it to the stream. If the value is dropped
+    /// instead, nothing is left behind.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let path = self.path.clone();
         if self.try_commit()? { Ok(()) } else { Err(exists(&path)) }
@@ -96,8 +98,8 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Locks an existing file that the command will replace, and rolls back an interrupted change of
-/// it. Acquire the lock before the inputs are read, and hold it until the output is in place. If
-/// the output is also one of the inputs, no change made by another process is lost.
+/// it. Acquire the lock before the inputs are read, and hold it until the output is in place. Then
+/// no change by another process is lost, even if the output is also one of the inputs.
 pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
     // Anything but a file is rejected later, and so is a file that must not be replaced.
     if !replace || is_standard(path) || !path.is_file() {

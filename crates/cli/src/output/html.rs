@@ -1,4 +1,4 @@
-//! Reports as HTML: one file without scripts, which loads nothing.
+//! Reports as HTML: a single page that contains no scripts and loads no other files.
 
 use std::io::{self, Write};
 
@@ -47,7 +47,7 @@ impl Pictures {
     }
 }
 
-/// The head of the page. The policy forbids scripts and all requests.
+/// The head of the page. Its security policy forbids scripts and all requests.
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -181,7 +181,8 @@ fn table(items: &[Value]) -> Option<String> {
     Some(format!("<table>\n<tr><th>{heading}</th></tr>\n{}</table>", rows.concat()))
 }
 
-/// Escapes text from a file. Control characters, which have no meaning in HTML, become spaces.
+/// Escapes text from a file for HTML. Replaces control characters, which have no meaning there,
+/// with spaces, but keeps line ends.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -40,7 +40,7 @@ impl Output {
         self.message(AnsiColor::Red.on_default().bold(), error);
     }
 
-    /// Prints a remark, which is not an error, on standard error.
+    /// Prints a remark, which is not an error, on standard error, unless the output is quiet.
     pub(crate) fn remark(self, line: &impl fmt::Display) {
         if !self.quiet {
             self.message(AnsiColor::Yellow.on_default().bold(), line);
@@ -60,7 +60,7 @@ impl Output {
         let _ = writeln!(anstream::stderr().lock(), "{style}{}:{style:#} {line}", self.program);
     }
 
-    /// Prints a line on standard output about what was done, unless the output is quiet.
+    /// Prints a line about the result on standard output, unless the output is quiet.
     pub(crate) fn result(self, line: &impl fmt::Display) -> io::Result<()> {
         if self.quiet {
             return Ok(());
@@ -94,7 +94,8 @@ pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<St
     lines
 }
 
-/// Prints text on standard error unchanged. `render` returns the text, with or without colours.
+/// Prints text on standard error unchanged. `render` returns the text, with colours if its argument
+/// is `true`.
 pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     let has_color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
     let text = render(has_color);
@@ -103,12 +104,13 @@ pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
     }
 }
 
-/// Prints a finding about a file on standard output, with its severity in colour, if it has one.
+/// Prints a finding about a file on standard output. If the finding begins with a severity, this is
+/// printed in colour.
 pub(crate) fn print_found(file: &impl fmt::Display, found: &impl fmt::Display) -> io::Result<()> {
     write_found(&mut anstream::stdout().lock(), file, found)
 }
 
-/// Like [`print_found`], for an output that either shows or removes colours.
+/// Like [`print_found`], but writes to `out`, which must either show or remove colours.
 pub(crate) fn write_found(
     out: &mut dyn Write,
     file: &impl fmt::Display,
@@ -140,7 +142,7 @@ pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
 pub(crate) struct Printable<W> {
     out: W,
     is_escaped: bool,
-    /// Whether the byte C2, the first of U+0080 to U+009F, was written but not yet passed on.
+    /// Whether the byte C2, with which U+0080 to U+009F begin, was received but not yet written.
     has_lead: bool,
 }
 
@@ -182,8 +184,8 @@ pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A writer that keeps its own error, to distinguish write errors, which are about the output, from errors of
-/// the file that is being read.
+/// A writer that keeps its own error. This distinguishes errors in writing the output from errors
+/// in the file that is being read.
 pub(crate) struct Sink<W> {
     inner: W,
     failed: Option<io::Error>,
@@ -213,7 +215,7 @@ impl<W: Write> Sink<W> {
         self.inner
     }
 
-    /// Returns the error of the output, if there was one.
+    /// Takes the error from writing to the output, if there was one.
     pub(crate) fn failed(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
@@ -256,7 +258,7 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    #[allow(clippy::cast_precision_loss, reason = "one decimal is printed")]
+    #[allow(clippy::cast_precision_loss, reason = "only one decimal is printed")]
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
     while value >= 1024.0 && unit + 1 < UNITS.len() {
@@ -266,7 +268,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Aligns text in columns. The first row is the heading.
+/// Aligns text in columns, to the right where `right` is `true`. The first row is the heading.
 pub(crate) fn table(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

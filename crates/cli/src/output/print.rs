@@ -23,7 +23,8 @@ pub(crate) struct Elements<'a, E> {
     /// Writes a part of the array as a `.npy` file: first the header, then the elements in pieces. Without slices,
     /// the part is the whole array.
     pub(crate) write_npy: &'a WritePart<'a, E>,
-    /// Returns whether each element of a part is missing, in C order, or `None` if none is.
+    /// Returns a flag for each element of a part, in C order, that is `true` if the element is
+    /// missing. Returns `None` if no element is missing.
     pub(crate) missing: &'a Missing<'a, E>,
 }
 

@@ -8,8 +8,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// The time after which the bar appears.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// Counts the bytes processed. Prints nothing during the first second, if standard error is not a terminal, or
-/// if the output is quiet.
+/// Counts the bytes processed. Prints nothing during the first second, and never if standard error
+/// is not a terminal or the output is quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begin: Instant,

@@ -28,7 +28,7 @@ fn info_and_verify_accept_layouts_and_native_files() {
         assert_eq!(json, expected);
         assert_eq!(status(&folder.run(&["info", file])), 0, "{file}");
     }
-    assert!(stdout(&folder.run(&["verify", "b.bd"])).contains("only the signature is checked"));
+    assert!(stdout(&folder.run(&["verify", "b.bd"])).contains("only the signature was checked"));
     assert_eq!(
         stdout(&folder.run(&["info", "a.bd"])),
         "a.bd: Dudley native file\n  byte order         little\n  layout address     48\n  \

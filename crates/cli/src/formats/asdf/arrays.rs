@@ -16,13 +16,13 @@ use crate::output::{count, one_line};
 /// they are decoded as a whole.
 const MAX_DECODED: u64 = 64 << 20;
 
-/// Returns the array nodes in text order.
+/// Returns the array nodes in the order of the tree text.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
     file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
 }
 
-/// Returns the array nodes, sorted by decreasing size, and arrays of the same size by their distance from the
-/// root. Arrays that cannot be read come first.
+/// Returns the array nodes, largest first. Arrays of the same size are sorted by their depth in the
+/// tree, and arrays that cannot be read come first.
 pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
     let rank = |node: &Node<'_>| {
         let bytes = node
@@ -53,7 +53,8 @@ pub(super) fn with_elements<R>(
     })
 }
 
-/// Returns the arrays that may be images and do not take long to draw, largest first, with their pointers.
+/// Returns the two-dimensional arrays that do not take long to draw, largest first, with their
+/// pointers.
 pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)> {
     by_size(file).into_iter().filter_map(|node| {
         let array = node.ndarray().ok().filter(|array| array.shape().len() == 2)?;
@@ -69,7 +70,7 @@ pub(super) fn images(file: &Asdf) -> impl Iterator<Item = (String, NdArray<'_>)>
 /// The headings of the columns of [`row`].
 pub(super) const HEADING: [&str; 6] = ["pointer", "datatype", "shape", "block", "codec", "ratio"];
 
-/// Returns the row of an array.
+/// Returns the table row for an array.
 pub(super) fn row(node: Node<'_>) -> Vec<String> {
     let pointer = one_line(&node.to_pointer().unwrap_or_default());
     let array = match node.ndarray() {
@@ -89,7 +90,7 @@ pub(super) fn row(node: Node<'_>) -> Vec<String> {
     vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
 }
 
-/// Returns the row of an array as JSON.
+/// Returns the table row for an array as a JSON object.
 pub(super) fn row_json(node: Node<'_>) -> Value {
     let pointer = node.to_pointer();
     match node.ndarray() {
@@ -113,8 +114,9 @@ pub(super) fn row_json(node: Node<'_>) -> Value {
     }
 }
 
-/// Formats the compression ratio of a block.
-#[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
+/// Returns the compression ratio of a block, or `None` if the block is not compressed or cannot be
+/// read.
+#[allow(clippy::cast_precision_loss, reason = "only two decimals are printed")]
 fn ratio(block: &Block<'_>) -> Option<f64> {
     let range = block.data_range().ok().filter(|_| block.is_compressed())?;
     let stored = (range.end - range.start) as f64;

@@ -55,7 +55,7 @@ fn text(blocks: &[Block<'_>]) -> String {
     table(&rows, &[true, true, false, true, true, true, false])
 }
 
-/// Returns the fields of a block header as JSON, with their names from the standard.
+/// Returns a block header as a JSON object, whose keys are the names of the fields in the standard.
 pub(crate) fn block_json(block: &Block<'_>) -> Value {
     let mut value = json!({"index": block.index(), "offset": block.offset()});
     let fields = match block.header() {
@@ -81,7 +81,7 @@ pub(crate) fn block_json(block: &Block<'_>) -> Value {
 pub(crate) fn compression(block: &Block<'_>) -> String {
     match block.header() {
         Ok(header) if header.is_compressed() => {
-            // If the first byte of a block cannot be read, its framing is unknown.
+            // If the data cannot be read, assume that it is not chunked.
             let is_chunked = block.is_blosc_chunked().unwrap_or(false);
             header.compression_name() + if is_chunked { "-chunked" } else { "" }
         }
@@ -90,7 +90,8 @@ pub(crate) fn compression(block: &Block<'_>) -> String {
     }
 }
 
-/// Returns the MD5 checksum in hexadecimal, or `None` if it is zero, which means that there is none.
+/// Returns the MD5 checksum in hexadecimal, or `None` if it is all zeros, which means that the
+/// block has no checksum.
 fn checksum(bytes: [u8; 16]) -> Option<String> {
     (bytes != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(bytes)))
 }

@@ -47,8 +47,8 @@ pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
     })
 }
 
-/// Returns the new key: either the destination itself or, if it is a pointer, its last part. Fails unless that
-/// pointer leads into the same mapping as the entry.
+/// Returns the new key: the destination itself or, if it is a pointer, its last part. Fails if the
+/// pointer leads into another mapping than the entry is in.
 fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
     let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
     else {
@@ -57,12 +57,12 @@ fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String
     let from = entry.rsplit_once('/').map_or("", |(parent, _)| parent);
     if parent != from {
         return Err(format!(
-            "an entry can only get another key of its own mapping, such as {from}/{key}; to move it to \
-             another mapping, set it there and remove it here"
+            "an entry can only be renamed within its own mapping, for example to {from}/{key}; to move it \
+             to another mapping, set it there and remove it here"
         ));
     }
     binio::pointer::unescape(key)
-        .ok_or_else(|| "`~` in a pointer is followed by `0` or `1`".to_owned())
+        .ok_or_else(|| "`~` in a pointer must be followed by `0` or `1`".to_owned())
 }
 
 pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failure> {
@@ -85,7 +85,7 @@ pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failur
     })
 }
 
-/// Fails if parents of a new node do not exist, unless they are to be created.
+/// Fails if a parent of a new node does not exist, unless `--parents` is given.
 fn check_parent(
     path: &Path,
     editor: &Editor,
@@ -99,12 +99,12 @@ fn check_parent(
     tree.check_parent(pointer).map_err(|error| missing_parent(path, &error))
 }
 
-/// Returns the failure for a pointer that leads through missing nodes.
+/// Returns the failure for a pointer to a node whose parents do not exist.
 pub(super) fn missing_parent(path: &Path, error: &asdf::Error) -> Failure {
-    Failure::other(name(path), format!("{error}; --parents creates what is missing on the way"))
+    Failure::other(name(path), format!("{error}; --parents creates the missing parents"))
 }
 
-/// Opens and locks a file for editing. If this undoes an interrupted change, prints a remark about it.
+/// Opens and locks a file for editing. If an interrupted change is rolled back, prints a remark.
 pub(super) fn open(
     path: &Path,
     in_place: bool,
@@ -177,7 +177,7 @@ pub(super) fn report(
         let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
         let (path, numbers) = (path.display(), numbers.join(", "));
         output.remark(&format_args!(
-            "{path}: no array uses block {numbers} any more; the room stays"
+            "{path}: arrays no longer use these blocks, which keep their space: {numbers}"
         ));
     }
     if output.json {

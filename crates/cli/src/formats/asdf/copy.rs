@@ -106,8 +106,8 @@ fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<A
     super::open_by(&options.verify(verify), path)
 }
 
-/// Prints the diagnostics of the file and of the files that it refers to. A block whose data did not match its
-/// checksum, but does in the copy, is a finding.
+/// Prints the diagnostics of the file and of the files that it refers to. A checksum mismatch is a
+/// finding, because the copy has a new checksum that matches.
 fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
     super::remark(path, file, output);
     let mut all = file.diagnostics();
@@ -137,7 +137,8 @@ fn writer<'a>(
     Ok(relocated(writer, path, &request.output, request.externals))
 }
 
-/// Rewrites names of other files relative to the folder of the copy.
+/// Makes the writer rewrite the names of other files relative to the folder of the copy, if
+/// requested.
 fn relocated<'a>(
     writer: Writer<'a>,
     path: &Path,
@@ -150,7 +151,8 @@ fn relocated<'a>(
     }
 }
 
-/// Returns the version of the standard that a file uses, if it can be written.
+/// Returns the version of the standard that a file uses, or `None` if this version cannot be
+/// written.
 fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
     file.layout().standard_version.filter(|version| asdf::save::STANDARDS.contains(version))
 }

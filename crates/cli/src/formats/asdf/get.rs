@@ -70,7 +70,7 @@ pub(crate) fn get(
     Ok(verdict)
 }
 
-/// Returns the array at a pointer, or else the node.
+/// Returns the array at a pointer, or the node if it is not an array.
 fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a>, Node<'a>>> {
     Ok(match root.find(pointer)? {
         Target::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
@@ -129,7 +129,7 @@ fn write_table(
     Ok(())
 }
 
-/// Returns the rows of an array that are in the file, and a message about the missing rows.
+/// Returns the rows of an array that the file contains, and a message if others are missing.
 fn available<'a>(array: &NdArray<'a>) -> asdf::Result<(NdArray<'a>, Option<String>)> {
     let rows = array.available()?;
     let count = array.shape().first().copied().unwrap_or(1);

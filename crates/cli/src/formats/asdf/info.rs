@@ -24,7 +24,7 @@ use crate::output::{Output, count, diagnostic_lines, one_line, picture, print_js
 /// The maximum number of lines in the outline.
 const MAX_LINES: u64 = 40;
 
-/// The maximum number of lines of the tree in a report.
+/// The maximum number of lines in the outline of an HTML report.
 const MAX_REPORT_LINES: u64 = 10_000;
 
 /// The maximum number of rows in the table of arrays.
@@ -59,18 +59,18 @@ pub(crate) fn info(
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
 }
 
-/// Draws the largest image of a file. Returns nothing if there is none.
+/// Draws the largest image in a file. Returns an empty string if the file contains no image.
 fn drawn(file: &Asdf) -> String {
     let drawn = arrays::images(file).find_map(|(pointer, array)| {
         let draw = |elements: &Elements<'_, _>| picture::thumbnail(elements);
-        // An array that cannot be read is reported by `verify`.
+        // Skip an array that cannot be read: `verify` reports it.
         let image = arrays::with_elements(&array, &Progress::new(0, true), draw)?.ok()?;
         Some(format!("  {}\n{image}", one_line(&pointer)))
     });
     drawn.unwrap_or_default()
 }
 
-/// Returns the report on a file.
+/// Returns the content of the HTML report on a file.
 pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
     let file = super::open(path, &Reading::default())?;
     let verified = verify::check(path, &file, output)?;
@@ -128,7 +128,8 @@ fn write_text(
     }
 }
 
-/// Writes the software and the history of the file, on one line each.
+/// Writes up to three lines: the library that wrote the file, the software of its extensions, and
+/// its history.
 fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     if let Ok(Some(library)) = file.library() {
         let library = format!("{} {}", library.name, library.version);
@@ -183,7 +184,7 @@ fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
     }
     if total > MAX_ARRAYS {
         let more = count(total - MAX_ARRAYS, "smaller array");
-        writeln!(out, "    ... ({more}; --json has all)")?;
+        writeln!(out, "    ... ({more}; --json lists all)")?;
     }
     Ok(())
 }
@@ -217,7 +218,7 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
 fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>], described: &Descriptions) -> Value {
     let layout = file.layout();
     let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
-    // Parsing the tree adds diagnostics.
+    // Parse the tree before collecting the diagnostics, because this may add some.
     let tree = file.tree();
     let mut diagnostics: Vec<Value> = file.diagnostics().iter().map(|one| json!(one)).collect();
     let tree = match tree {
@@ -250,7 +251,7 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>], described: &Descrip
     report
 }
 
-/// Returns the title and unit of each node that has either of them, by pointer.
+/// Returns a JSON object that maps the pointers of described nodes to their titles and units.
 fn descriptions_json(file: &Asdf, described: &Descriptions) -> Value {
     let of = |node: asdf::Node<'_>| {
         let described = described.get(node.id())?;

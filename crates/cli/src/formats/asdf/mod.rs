@@ -92,7 +92,8 @@ fn options(reading: &Reading) -> OpenOptions {
     OpenOptions::new().strictness(strictness).external(external).max_files(reading.others.max_files)
 }
 
-/// Returns an error about the node at a pointer, with the pointer as typed.
+/// Returns the failure for an error about the node at a pointer. Unless the error already names the
+/// pointer, the message contains it as typed.
 fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     let is_named = pointer.is_empty()
         || error.pointer().is_some_and(|named| named.starts_with(pointer))
@@ -103,7 +104,8 @@ fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     Failure::asdf(path, error).about(pointer)
 }
 
-/// Returns the outcome of a command that printed as much as possible, based on the diagnostics of the file.
+/// Returns the outcome for a file that was read as far as possible: `Found` if its diagnostics
+/// include an error.
 fn verdict_on(file: &Asdf) -> Verdict {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     if file.diagnostics().iter().any(is_error) { Verdict::Found } else { Verdict::Fine }
@@ -116,8 +118,8 @@ fn remark(path: &Path, file: &Asdf, output: Output) {
     }
 }
 
-/// Writes a file, or only determines what would be written. `source` is the subject of failures that concern
-/// the data.
+/// Writes a file or, with `--dry-run`, only determines what would be written. Failures that concern
+/// the data name `source`.
 fn write(
     writer: &Writer<'_>,
     target: &Path,
@@ -151,7 +153,7 @@ fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf,
     is_moved.then(|| (folder(path), folder(target)))
 }
 
-/// Locks an existing output file, unless nothing will be written.
+/// Locks the output file if it exists and will be replaced.
 fn lock(target: &Path, writing: &Writing) -> Result<Option<FileLock>, Failure> {
     output_file::lock(target, writing.force && !writing.dry_run)
 }

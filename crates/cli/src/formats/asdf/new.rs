@@ -31,7 +31,8 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
             .map_err(|error| Failure::asdf(path, error))?;
         check_datatype(&array, &named.pointer, request.standard)
             .map_err(|error| Failure::asdf(path, error))?;
-        // Without a tree, a pointer cannot be mistyped, because there are no nodes that it should match.
+        // If no tree is given, always create missing parents: there are no nodes for which a
+        // pointer could be mistyped.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
                 .map_err(|error| change::missing_parent(&request.file, &error))?;
@@ -50,8 +51,9 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Fails if a version of the standard does not support arrays of this type. Checks this by writing an empty
-/// array to nowhere, so that the error is about the array, not about the whole file.
+/// Fails if the version of the standard does not support arrays of this type. To check this, writes
+/// an empty array and discards the output, so that the error is about the array, not about the
+/// whole file.
 fn check_datatype(array: &Array, pointer: &str, standard: Version) -> asdf::Result<()> {
     let mut tree = Tree::default();
     tree.set(pointer, Array::from_bytes(Vec::new(), array.datatype().clone(), &[0])?)?;

@@ -1,4 +1,5 @@
-//! Outlines of trees for people, with a line for each node. A container with several references is shown once.
+//! Outlines of trees for human readers, with a line for each node. If a container occurs several
+//! times, its children are shown only once.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -11,18 +12,18 @@ use asdf::yaml::{NodeId, NodeKind};
 
 use crate::output::{count, one_line};
 
-/// The maximum length of the text of a scalar in the outline.
+/// The maximum number of characters shown of a key, a scalar or a tag.
 const MAX_TEXT: usize = 60;
 
-/// The maximum number of lines that are counted.
+/// The number of omitted lines at which counting stops.
 const MAX_COUNT: u64 = 1_000_000;
 
-/// The maximum size of an outline in bytes, in addition to a number of bytes for each node. With merge keys, a
+/// The maximum size of an outline in bytes, in addition to [`BYTES_PER_NODE`]. With merge keys, a
 /// few KB can expand to gigabytes.
 const MAX_BYTES: u64 = 32 << 20;
 const BYTES_PER_NODE: u64 = 128;
 
-/// The keys of the root that describe how the file was made, not its content.
+/// Keys of the root that describe how the file was created, not its content.
 pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
 
 /// The part of a tree to show.
@@ -30,7 +31,7 @@ pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
 pub(crate) struct Extent {
     /// The maximum number of levels.
     pub(crate) depth: Option<usize>,
-    /// The maximum number of lines, which are given to the levels in turn, beginning with the outermost.
+    /// The maximum number of lines. Outer levels are shown before inner ones.
     pub(crate) lines: Option<u64>,
     /// Whether to omit the entries about the file itself, and to show the arrays of a mapping before its other
     /// entries, so that they are visible even if lines are omitted.
@@ -75,7 +76,7 @@ pub(crate) fn outline(
             }
             room_at_last -= 1;
         }
-        // The branch, the colon and the line end have nine bytes.
+        // The branch, the colon, the space and the line end take up nine bytes.
         written += (line.prefix.len() + line.key.len() + line.summary.len() + 9) as u64;
         if written > limit {
             let message = format!("merge keys repeat entries: stopped after {limit} bytes");
@@ -102,7 +103,7 @@ pub(crate) fn outline(
     Ok(())
 }
 
-/// Returns the description of a node from the schemas, which follows its line.
+/// Returns the title and unit of a node from the schemas, as a comment for the end of its line.
 fn description(node: Node<'_>, described: &Descriptions) -> String {
     let Some(description) = described.get(node.id()) else { return String::new() };
     let title = description.title.as_deref().map(|title| format!("  # {}", cut(title, false)));
@@ -114,7 +115,8 @@ fn description(node: Node<'_>, described: &Descriptions) -> String {
     }
 }
 
-/// Ends a container after some of its children have been shown.
+/// Leaves a container without showing the rest of its children. If some have been shown, prints the
+/// number of the others.
 fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
     let (shown, left) = walk.skip_siblings();
     if shown > 0 {
@@ -299,7 +301,8 @@ fn short_tag(tag: &str) -> String {
     format!("!{}", cut(short.trim_start_matches('!'), false))
 }
 
-/// Shortens text to one line of at most `MAX_TEXT` characters.
+/// Shortens text to one line of at most `MAX_TEXT` characters, followed by "..." if any were
+/// removed or if there is `more` text.
 fn cut(text: &str, more: bool) -> String {
     let line = one_line(text);
     if line.chars().count() <= MAX_TEXT && !more {

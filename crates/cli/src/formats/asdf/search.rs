@@ -29,7 +29,7 @@ pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict,
         let written = if output.json {
             out.write_all(comma.as_bytes()).and_then(|()| write_json(&mut out, &match_json(&one)))
         } else {
-            // The pointer of the root is empty.
+            // The pointer to the root is empty, so print it in quotes.
             let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
             writeln!(out, "{} = {}", one_line(pointer), one_line(&one.summary()))
         };
@@ -104,7 +104,8 @@ fn regex(option: &str, pattern: &str) -> Result<Regex, Failure> {
         .map_err(|error| Failure::other(option, format!("not a regular expression: {error}")))
 }
 
-/// Returns the pointer, the kind and the tag of a node, and the value if it is a scalar.
+/// Returns a JSON object with the pointer, the type and the tag of a node, and its value if it is a
+/// scalar.
 fn match_json(found: &Match<'_>) -> Value {
     let node = found.node;
     let mut value = json!({"pointer": found.pointer, "type": kind_name(node), "tag": node.tag()});
@@ -119,7 +120,7 @@ fn match_json(found: &Match<'_>) -> Value {
     value
 }
 
-/// Returns the name of the type of a node.
+/// Returns the name of a node's type for JSON output.
 fn kind_name(node: asdf::Node<'_>) -> &'static str {
     if node.is_ndarray() {
         return "array";

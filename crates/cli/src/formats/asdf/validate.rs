@@ -32,7 +32,7 @@ pub(super) fn validate(request: &Validate, output: Output) -> Result<Verdict, Fa
     })
 }
 
-/// Reads the schemas in the given folders. Fails if there are none.
+/// Reads the schemas in the given folders. Fails if one of these folders contains no schemas.
 pub(super) fn read(folders: &[PathBuf], output: Output) -> Result<Schemas, Failure> {
     let mut schemas = Schemas::new();
     for folder in folders {
@@ -64,7 +64,8 @@ fn print(path: &Path, found: &[Mismatch], output: Output) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the diagnostic as JSON, with the keyword of the schema.
+/// Returns the diagnostic as JSON, with the URI of the schema and a pointer to the violated
+/// keyword.
 fn mismatch_json(found: &Mismatch) -> Value {
     let mut value = json!(found.diagnostic);
     value["schema"] = json!(found.schema);

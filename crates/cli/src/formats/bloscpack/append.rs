@@ -25,7 +25,7 @@ pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Reports what was done.
+/// Reports the size of the data and the number of chunks after the change.
 pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Result<()> {
     let Appended { nchunks, new_chunks, len, in_place, .. } = appended;
     let path = path.display();
@@ -101,8 +101,8 @@ fn options(command: &Append) -> AppendOptions {
     options
 }
 
-/// Returns the bytes to append from an input: the rows of a `.npy` file if there is an array, or else the whole
-/// input.
+/// Returns the bytes to append from an input: the elements of a `.npy` file if they are appended to
+/// an array, or else the whole input.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
     let fail = |error| Failure::bloscpack(path, error);
     let source = plain_source(path)?;
@@ -118,8 +118,8 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
     Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// Returns the failure for an error about a file. If the data does not match the array, the command is wrong,
-/// not the file.
+/// Returns the failure for an error about a file. If the rows do not match the array, this does not
+/// count as bad data, because the file itself is valid.
 fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),

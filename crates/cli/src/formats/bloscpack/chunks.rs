@@ -49,7 +49,7 @@ impl<'a> Chunks<'a> {
         kinds
     }
 
-    /// Returns a line for each kind.
+    /// Returns a line of text for each kind of chunk.
     pub(super) fn kinds_text(&self) -> Vec<String> {
         let line = |((codec, shuffle, typesize, is_memcpyed), counts): (Kind, Counts)| {
             let ratio = ratio(counts.plain, counts.stored);
@@ -132,8 +132,8 @@ fn blosc_json(header: &bloscpack::Result<blosc::Header>) -> Value {
     }
 }
 
-/// Formats the compression ratio.
-#[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
+/// Returns the compression ratio, or 0 if nothing is stored.
+#[allow(clippy::cast_precision_loss, reason = "only two decimals are printed")]
 pub(crate) fn ratio(plain: u64, stored: u64) -> f64 {
     if stored == 0 { 0.0 } else { plain as f64 / stored as f64 }
 }

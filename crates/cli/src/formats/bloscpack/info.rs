@@ -29,7 +29,7 @@ pub(crate) fn info(
     preview: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    // Errors in the metadata are reported along with everything else.
+    // Open the file even if its metadata is damaged: the overview reports errors in it.
     let file = super::open(path, &opening.options().ignore_metadata(true))?;
     let chunks = Chunks::of(&file);
     if output.json {
@@ -52,16 +52,16 @@ pub(crate) fn info(
     Ok(Verdict::Fine)
 }
 
-/// Draws the array. Returns nothing if it is not an image.
+/// Draws the array. Returns an empty string if there is no array, or if it is not an image.
 fn drawn(file: &Reader) -> String {
-    // An array that cannot be read is reported by `verify`.
+    // Skip an array that cannot be read: `verify` reports it.
     let image = array(file)
         .and_then(Result::ok)
         .and_then(|array| with_elements(&array, &UnpackOptions::new(), picture::thumbnail)?.ok());
     image.unwrap_or_default()
 }
 
-/// Returns the report on a file.
+/// Returns the content of the HTML report on a file.
 pub(crate) fn report_on(path: &Path, output: Output) -> Result<Report, Failure> {
     let file = super::open(path, &Opening::default().options().ignore_metadata(true))?;
     let chunks = Chunks::of(&file);
@@ -155,7 +155,7 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     let checksum = header.checksum.name();
     writeln!(out, "  metadata  {size} B, {stored}, space for {room} B, checksum {checksum}")?;
     let Ok(value) = metadata(file) else {
-        // The error is among the remarks.
+        // The error has already been printed as a remark.
         return Ok(());
     };
     let text = serde_json::to_string_pretty(&value)?;
@@ -212,7 +212,8 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     })
 }
 
-/// Returns the fields of the header, with their names from the format. Unknown values are null.
+/// Returns the fields of the header as a JSON object, whose keys are the names in the format.
+/// Unknown values are null.
 pub(super) fn header_json(header: &Header) -> Value {
     json!({
         "version": header.version.number(),

@@ -20,7 +20,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     match command {
         MetaCommand::Get { file, pointer } => {
             if !is_standard(file) {
-                // If this is not possible now, the file is read as it was before the change.
+                // Ignore a failure: the file is then read as it was before the interrupted change.
                 let _ = undo_interrupted(file, output);
             }
             let opened = super::open(file, &OpenOptions::new())?;
@@ -39,7 +39,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
                 (None, Some(path)) => read_json(path)?,
                 (None, None) => Value::Null,
             };
-            // Metadata that is replaced as a whole need not be readable.
+            // Do not read metadata that is replaced as a whole, because it may be damaged.
             let mut all = if pointer.is_empty() {
                 Value::Null
             } else {
@@ -62,7 +62,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     Ok(Verdict::Fine)
 }
 
-/// Reads the metadata for editing.
+/// Reads the metadata for editing. Fails if there is none.
 fn read(path: &Path) -> Result<Value, Failure> {
     let absent = || Failure::bloscpack(path, ErrorKind::Metadata(MetadataError::Absent).into());
     read_if_there(path)?.ok_or_else(absent)
@@ -85,7 +85,7 @@ fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), F
     report(path, value, output)
 }
 
-/// Removes the metadata section, which moves the chunks.
+/// Removes the metadata section. This moves the chunks, so it fails unless `grow` is set.
 fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
     let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
     if file.meta_header().is_none() {

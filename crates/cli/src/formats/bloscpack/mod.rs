@@ -92,7 +92,8 @@ fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
     options.open(path)
 }
 
-/// Opens an input to pack or append, or standard input for "-". A pipe is read to its end.
+/// Opens an input to pack or append, or standard input for "-". The content of a pipe is first
+/// copied to a temporary file.
 fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     if is_standard(path) {
         return input::source(path).map_err(|error| Failure::bloscpack(path, error.into()));
@@ -121,8 +122,8 @@ fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
 
-/// Returns the failure of a call that reads one file and writes another, with the file that caused it as the
-/// subject.
+/// Returns the failure of a call that reads one file and writes another. Its subject is the file
+/// that caused it.
 fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),
@@ -146,7 +147,7 @@ fn remark_damage(path: &Path, file: &Reader, output: Output) {
     }
 }
 
-/// Prints a remark if a printed number in the metadata is not exactly the number in the file.
+/// Prints a remark about each number in the metadata that is printed rounded.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)
@@ -159,7 +160,7 @@ fn damage(file: &Reader) -> impl Iterator<Item = &Diagnostic> {
     file.diagnostics().iter().filter(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Prints remarks about a file on standard error, so that standard output contains only results.
+/// Prints diagnostics as remarks on standard error, so that standard output contains only results.
 fn remark(path: &Path, diagnostics: &[Diagnostic], output: Output) {
     for diagnostic in diagnostics {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));

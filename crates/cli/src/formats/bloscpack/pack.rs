@@ -39,7 +39,7 @@ pub(super) fn run(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Reports what was done, unless standard output contains the packed file.
+/// Reports the sizes and the compression ratio, unless standard output contains the packed file.
 pub(crate) fn report(
     input: &Path,
     target: &Path,
@@ -120,7 +120,7 @@ enum Input {
 }
 
 impl Input {
-    /// Opens the input. If it is an array, also adapts the options to it.
+    /// Opens the input. If it is an array, also sets the options that suit the array.
     fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {
@@ -200,7 +200,7 @@ fn options(command: &Pack) -> Result<WriteOptions, Failure> {
     Ok(options.metadata_options(room))
 }
 
-/// Returns the options for each chunk.
+/// Returns options for writing, with the given compression, chunk size and number of threads.
 pub(super) fn writer_options(
     compression: &Compression,
     chunk_size: Option<ChunkSize>,
@@ -236,7 +236,7 @@ pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
     parse_json(&text).map_err(|why| Failure::other(path.display(), why))
 }
 
-/// Parses a JSON value.
+/// Parses a JSON value. The error is a message without a file name.
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
     exact_json(text.as_bytes()).map_err(|error| match error.kind() {
         ErrorKind::Metadata(error) => error.to_string(),

@@ -1,9 +1,10 @@
-//! Changing a value inside another value, at a JSON Pointer.
+//! Setting and removing the value at a JSON Pointer.
 
 use serde_json::Value;
 
 /// Sets the value at the pointer, or the whole value for "". The last key may be new, and "-" means
-/// the position after the last item of a list. The error contains the missing part.
+/// the position after the last item of a list. The error names the part of the pointer that does
+/// not exist.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
         *root = value;

@@ -18,7 +18,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
     let _lock = output_file::lock(target, command.replacing.force)?;
-    // A journal that belongs to another file says nothing about this one.
+    // Ignore a journal that belongs to another file.
     if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;
     }

@@ -52,7 +52,7 @@ pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> 
     Ok(Verdict::Fine)
 }
 
-/// Reports what was done, unless standard output contains the data.
+/// Reports the sizes and the compression ratio, unless standard output contains the data.
 pub(crate) fn report(
     input: &Path,
     target: &Path,
@@ -78,7 +78,7 @@ pub(crate) fn report(
     ))
 }
 
-/// Returns the form in which to write to this file.
+/// Returns the form of the output, which depends on the options and the name of the output file.
 fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
     let is_npy = target.extension().is_some_and(|extension| extension == "npy");
     if !command.npy && !is_npy {
@@ -144,7 +144,7 @@ pub(crate) fn unpack(
     Ok(Unpacked { plain, stored: file.layout().file_len(), metadata, diagnostics })
 }
 
-/// `scibin bloscpack cat`.
+/// Runs `scibin bloscpack cat`.
 pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let path = &command.file;
     let file = super::open(path, &command.reading.options())?;
@@ -181,7 +181,7 @@ fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
     .map_err(|error| Failure::bloscpack(path, error))
 }
 
-/// Returns the requested range of bytes.
+/// Returns the byte range that `--range` or `--chunks` selects.
 fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     let Some(Span { start, end }) = command.chunks else {
         return Ok(bytes(command.range, file));
@@ -200,7 +200,8 @@ fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
     Ok(begin(start)?..begin(end)?)
 }
 
-/// Returns a range that may exceed the data, in which case reading fails with a message.
+/// Returns the given byte range, or the range of all data. A given range may exceed the data, but
+/// then reading it fails.
 fn bytes(span: Option<Span>, file: &Reader) -> Range<u64> {
     match span {
         None => 0..file.len(),

@@ -1,4 +1,4 @@
-//! `scibin verify`: reports what is wrong with a file.
+//! `scibin verify`: checks a file and reports its problems.
 
 use std::io;
 use std::path::Path;

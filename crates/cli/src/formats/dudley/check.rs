@@ -1,4 +1,5 @@
-//! `scibin dudley check` and `scibin verify`: report what is wrong with layouts and native files.
+//! `scibin dudley check` and `scibin verify`: check layouts and native files, and report their
+//! problems.
 
 use std::path::Path;
 
@@ -50,7 +51,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, 
     if verdict != Verdict::Fine || !output.quiet {
         show_all(&report.diagnostics, &report.source);
         let rest = if is_signature_only {
-            "; the layout is in another file, only the signature is checked"
+            "; the layout is in another file, so only the signature was checked"
         } else {
             ""
         };
@@ -75,7 +76,7 @@ pub(super) fn report_json(path: &Path, report: &VerifyReport) -> Value {
     object
 }
 
-/// Returns the outcome of a command that found these diagnostics.
+/// Returns `Found` if the diagnostics include an error.
 pub(super) fn verdict_on(found: &[Diagnostic]) -> Verdict {
     let is_error = |found: &Diagnostic| found.severity == Severity::Error;
     if found.iter().any(is_error) { Verdict::Found } else { Verdict::Fine }

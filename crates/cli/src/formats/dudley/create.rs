@@ -39,7 +39,8 @@ fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {
     set.iter().map(|(path, file)| Ok((path.clone(), file.clone(), npy(file)?))).collect()
 }
 
-/// Returns the failure for an array that cannot be written, with the file that contains it as the subject.
+/// Returns the failure for an array that cannot be written. The status is 2 even if the cause is
+/// bad data.
 fn refused(file: &Path, error: dudley::Error) -> Failure {
     Failure::dudley(file, error).fatal()
 }
@@ -76,7 +77,7 @@ fn target_name(path: &Path) -> String {
     if is_standard(path) { "standard output".to_owned() } else { name(path) }
 }
 
-/// Lists missing data, and reports what was written.
+/// Lists the items that were filled with zeros, and reports the length of the file.
 fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Failure> {
     // Standard output may contain the file itself.
     if output.json && !is_standard(path) {

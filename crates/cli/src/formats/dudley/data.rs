@@ -37,7 +37,7 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     opened.map_err(|error| Failure::other(name(path), error))
 }
 
-/// Opens a file with the given layout, or the appended one.
+/// Opens a file with the given layout or, without one, with the appended layout.
 pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result<File, Failure> {
     open_with(path, &options(described, output)?, output)
 }
@@ -81,7 +81,8 @@ fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> boo
     is_standard(path) && is_apart && options.reads_in_order()
 }
 
-/// Returns the options with a layout. The compiled layout is used if it is given, or exists next to the text.
+/// Returns the options for opening a file with the given layout. A compiled layout is used if it is
+/// given itself, or if it exists next to the text.
 fn described_by(
     layout: &Path,
     described: &Described,
@@ -99,7 +100,7 @@ fn described_by(
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) if is_compiled => return Err(Failure::dudley(layout, error)),
-        // Continue with the text.
+        // Parse the text instead.
         Err(error) => {
             output.say(&format_args!("warning: {error}"));
             None
@@ -215,7 +216,7 @@ pub(super) fn draw_images(path: &Path, pictures: &mut Pictures) -> Result<(), Fa
     Ok(())
 }
 
-/// Prints the value of instances that differ in size.
+/// Prints the value of an item whose instances differ in size, as JSON.
 fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failure> {
     let mut out = Sink::new(text_out());
     let mut written = file.write_json(path, &mut out);
@@ -249,12 +250,12 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     dumped.finish(path, stopped.as_ref(), output)
 }
 
-/// The result of printing rows, and the errors.
+/// The output of `dump`, and the errors in rows.
 struct Dumped {
     out: Sink<Box<dyn Write>>,
     json: bool,
     errors: Vec<dudley::Error>,
-    /// The number of all errors.
+    /// The total number of errors. `errors` contains only the first ones.
     count: usize,
 }
 
@@ -290,7 +291,7 @@ impl Dumped {
             let failure = Failure::dudley(path, error);
             failure.show(output);
             worst = worst.max(match failure.verdict() {
-                // An item that has no value in this file is a finding.
+                // An item without a value in this file is a finding, not a failure.
                 Verdict::Failed if !is_io => Verdict::Found,
                 verdict => verdict,
             });
@@ -306,7 +307,7 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     let output = |error: io::Error| dudley::Error::from(binio::Error::from(error));
     let entry = file.table().entry(row);
     let (path, dtype, shape) = (entry.path(), entry.dtype(), entry.shape());
-    // Write nothing of a row that cannot be read.
+    // Read the array first, so that nothing is written for a row that cannot be read.
     let array = match file.array_of(row) {
         Ok(array) => Some(array),
         Err(error) if !entry.is_indeterminate() => return Err(error),
@@ -350,7 +351,8 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
     Ok(())
 }
 
-/// Writes JSON text, with control characters escaped as in elements.
+/// Writes JSON text. Escapes the control characters from U+007F to U+009F, as in the elements of
+/// arrays.
 fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     for character in text.chars() {
         match u32::from(character) {

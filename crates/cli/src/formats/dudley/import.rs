@@ -59,7 +59,7 @@ pub(super) fn import_as(
     Ok(match failures.first() {
         None => Verdict::Fine,
         Some(failure) if is_nothing => failure.verdict(),
-        // Everything else is described.
+        // The layout describes everything else.
         Some(_) => Verdict::Found,
     })
 }

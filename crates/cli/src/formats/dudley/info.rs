@@ -47,7 +47,7 @@ pub(crate) fn report_on(path: &Path) -> Result<Report, Failure> {
     let report = report(path)?;
     let mut pictures = Pictures::default();
     if report.signature.is_some() {
-        // Without its layout, or if it is damaged, the file has no pictures.
+        // Ignore errors: a file that is damaged, or whose layout is missing, has no pictures.
         let _ = data::draw_images(path, &mut pictures);
     }
     Ok(Report {
@@ -73,7 +73,7 @@ fn kind(report: &VerifyReport) -> &'static str {
     if report.signature.is_some() { "native file" } else { "layout" }
 }
 
-/// Returns what is known about the file and its layout.
+/// Returns the properties of a file and its layout, with their names.
 fn rows(report: &VerifyReport) -> Vec<(&'static str, Value)> {
     let mut rows: Vec<(&str, Value)> = Vec::new();
     if let Some(signature) = report.signature {
@@ -96,7 +96,8 @@ fn order(order: Order) -> &'static str {
     }
 }
 
-/// Returns the numbers and names of the declarations in a layout.
+/// Returns the properties of a layout, such as the number of arrays and the names of the
+/// parameters.
 fn declared(layout: &Layout) -> Vec<(&'static str, Value)> {
     let data = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     let params = layout.declarations().iter().filter_map(|found| match *found {

@@ -32,7 +32,7 @@ pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failur
     Ok(verdict)
 }
 
-/// Returns the given byte order.
+/// Returns the byte order given on the command line.
 fn order(command: &Locate) -> Option<dudley::Order> {
     command.order.map(|order| match order {
         Order::Little => dudley::Order::Little,
@@ -40,7 +40,7 @@ fn order(command: &Locate) -> Option<dudley::Order> {
     })
 }
 
-/// Reads the parameters from the files.
+/// Locates the array in each file, with the parameters that the file contains.
 fn of_files(
     command: &Locate,
     layout: Layout,
@@ -65,7 +65,8 @@ fn of_files(
         match located {
             Ok(found) => rows.put(&name(file), &command.path, &found)?,
             Err(error) => {
-                // For errors in the layout, show the layout, which all files share.
+                // An error in the layout is shown with lines of the layout, which all files share,
+                // so name the file first.
                 let is_of_layout = error.diagnostics().is_some();
                 let failure = Failure::dudley(file, error);
                 worst = worst.max(failure.verdict());
@@ -85,7 +86,7 @@ fn of_files(
     Ok(worst)
 }
 
-/// Uses the summaries, without opening any other file.
+/// Locates the array in each file with the parameters from summaries, without opening the files.
 fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Failure> {
     let of_template = |error| Failure::dudley(&command.template, error);
     let mut template = Template::new(layout).map_err(of_template)?;
@@ -115,7 +116,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     Ok(())
 }
 
-/// A printer for the row of each file.
+/// Prints a row for each file.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,

@@ -84,10 +84,11 @@ fn parse(path: &Path, options: &ParseOptions) -> Result<Layout, Failure> {
     parsed.map_err(|error| Failure::dudley(path, error))
 }
 
-/// Returns `true` if a file begins with the signature of a native file, even if it is damaged.
+/// Returns `true` if a file begins with the first 4 bytes of a native signature, even if the others
+/// are damaged.
 fn is_native(path: &Path) -> Result<bool, Failure> {
     let mut head = Vec::new();
-    // Bytes read from a pipe are lost.
+    // Do not read from a pipe, because the bytes would be lost.
     if is_standard(path) || fs::metadata(path).is_ok_and(|found| found.is_file()) {
         let read = file(path).and_then(|file| file.take(4).read_to_end(&mut head));
         read.map_err(|error| Failure::io(path, error))?;
@@ -131,7 +132,8 @@ fn show_all(found: &[Diagnostic], source: &Source) {
     });
 }
 
-/// Returns the given values. Fails unless each belongs to a stored parameter in one of the layouts.
+/// Returns the values given with `--param`. Fails unless each belongs to a stored parameter in one
+/// of the layouts.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

@@ -16,14 +16,14 @@ use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
 use crate::output::{Output, count, one_line, write_json};
 
-/// The maximum total length in bytes of the paths listed with members. A name may be as long as the layout, and
-/// is part of the paths of all its descendants.
+/// The maximum total length in bytes of the paths listed with `--members`. A name may be as long as
+/// the layout, and is part of the path of each descendant.
 const MAX_LEN: usize = 1 << 27;
 
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let mut options = judging(&command.judging)?;
     if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
-        // If the file is too short, data is missing.
+        // A file that ends before its data is an error, because data is missing.
         options = options.deny(Code::PastEnd);
     }
     let layout = parse(&command.layout, &options)?;
@@ -94,12 +94,12 @@ fn resolve_to<'a>(
     Ok(verdict)
 }
 
-/// A printer for rows, as a JSON array or as a table.
+/// Prints rows, as a JSON array or as a table.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,
     is_first: bool,
-    /// Total length of the paths in bytes.
+    /// Total length of the printed paths in bytes.
     len: usize,
 }
 

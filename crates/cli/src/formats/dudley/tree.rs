@@ -23,7 +23,7 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Returns the outline of a layout, given its JSON.
+/// Returns the outline of a layout, which is given as JSON.
 pub(super) fn outline(json: &Value) -> String {
     let mut text = String::new();
     let order = json["order"].as_str().map(|order| format!("  {order}")).unwrap_or_default();
@@ -63,7 +63,7 @@ fn inside(text: &mut String, depth: usize, json: &Value) {
     }
 }
 
-/// Returns the text of a declaration after its name.
+/// Returns the rest of a declaration, which follows its name.
 fn declared(json: &Value) -> String {
     let part = |name: &str| json[name].as_str().map(|text| format!(" {text}")).unwrap_or_default();
     match json["kind"].as_str() {

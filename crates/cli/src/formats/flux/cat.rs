@@ -47,8 +47,8 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     Ok(source.report_damage(output))
 }
 
-/// Returns the entry with a path, or else the regular files that match a pattern or are below a matching
-/// directory.
+/// Returns the entry with the given path. If it is missing or a directory, treats the path as a
+/// pattern, and returns the regular files that match the pattern or are below a matching directory.
 fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> Vec<&'e Entry<'a>> {
     let normalised = ArchivePath::normalise(path).ok();
     let exact = normalised.and_then(|(path, _)| archive.get(path.as_str()));
@@ -59,11 +59,12 @@ fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> V
     let patterns = Patterns::new(&wanted, exclude);
     let files = archive.entries().iter().filter(|entry| entry.file_type() == FileType::Regular);
     let files: Vec<_> = files.filter(|entry| patterns.select(entry.path().as_str())).collect();
-    // Selecting a directory without files is an error.
+    // If a directory contains no files, return the directory itself, so that writing it reports an
+    // error.
     if files.is_empty() { exact.into_iter().collect() } else { files }
 }
 
-/// Writes the bytes of a range, up to the end of the file.
+/// Writes the part of the content in a range, which may extend beyond the end of the file.
 fn write_range(
     entry: &Entry<'_>,
     range: Span,

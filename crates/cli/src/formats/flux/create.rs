@@ -19,7 +19,7 @@ use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, print_json, size};
 
-/// The total size of holes in bytes from which a remark is printed if they become zeros.
+/// The total size of holes, in bytes, above which a remark says that they were written as zeros.
 const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
@@ -58,7 +58,8 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
     tell(target, &report, "written", collecting, output)
 }
 
-/// Writes an archive to standard output, or nothing if files cannot be read.
+/// Writes an archive to standard output. If files cannot be read, writes nothing, unless
+/// `--ignore-failed-read` is given.
 fn to_standard_output(
     collecting: &Collecting,
     form: Form,
@@ -89,7 +90,8 @@ fn is_wanted(report: &CreateReport, collecting: &Collecting) -> bool {
     report.failures.is_empty() || collecting.ignore_failed_read
 }
 
-/// Returns the failure to write an archive, with either the store or the archive as the subject.
+/// Returns the failure for an error from writing an archive. Its subject is the store if it caused
+/// the error, or else the archive.
 fn blame(collecting: &Collecting, target: &Path, error: flux_archive::Error) -> Failure {
     let store = collecting.store.as_deref().unwrap_or(target);
     store_failure(store, error, |error| Failure::flux(target, error))
@@ -99,7 +101,7 @@ pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failur
     add(&command.archive, &command.collecting, &command.reading, output)
 }
 
-/// Adds to an existing archive.
+/// Adds files to an existing archive.
 fn add(
     path: &Path,
     collecting: &Collecting,
@@ -109,7 +111,7 @@ fn add(
     let _lock = lock(path)?;
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
-    // Check this before any file is read or any blob is stored.
+    // Parse the archive now, to find errors before any file is read or any blob is stored.
     source.parse()?;
     let spool = Spool::new().map_err(|error| Failure::io(path, error))?;
     let old = File::open(path).ok();
@@ -184,7 +186,7 @@ fn collect(
     }))
 }
 
-/// Reports the results and the failures.
+/// Reports the results and the failures, and returns the outcome.
 fn tell(
     target: &Path,
     report: &CreateReport,

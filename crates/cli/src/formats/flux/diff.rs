@@ -16,7 +16,7 @@ use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
-    // Status 1 means that the files differ.
+    // Bad data must not lead to status 1, which means that the files differ.
     compare(command, output).map_err(Failure::fatal)
 }
 
@@ -55,7 +55,7 @@ fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
         }
     }
     let differ = if differences.is_empty() { Verdict::Fine } else { Verdict::Found };
-    // Content that cannot be read may or may not be equal.
+    // If content could not be read, it is unknown whether the files differ.
     Ok(if failures.is_empty() { differ } else { Verdict::Failed })
 }
 
@@ -92,7 +92,7 @@ fn of_archives(
     (differences, failures)
 }
 
-/// Adds a comparison with the files in a directory, if one is given.
+/// Adds a comparison with the files in the given directory, or else in the current directory.
 #[cfg(unix)]
 pub(super) fn with_disk<'o>(
     options: VerifyOptions<'o>,

@@ -83,7 +83,7 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Returns the number of bytes to write for the entries.
+/// Returns the total size of the data in the entries, without holes, in bytes.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
     entries.into_iter().fold(0, |sum, entry| entry.content().data_size().saturating_add(sum))
 }
@@ -102,7 +102,7 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
     out.flush()
 }
 
-/// Reports the results and the failures.
+/// Reports the results and the failures, and returns the outcome.
 pub(super) fn tell(
     name: &Path,
     directory: &Path,

@@ -15,8 +15,7 @@ pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
     let path = &command.store;
     let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
     if store.has_checkpoint() {
-        let message =
-            "this is the store of a broker, whose keys are blobs to which no archive refers";
+        let message = "this is the store of a broker, which keeps its own data in blobs that no archive refers to";
         return Err(Failure::other(path.display(), message));
     }
     // If an archive cannot be read, remove nothing.

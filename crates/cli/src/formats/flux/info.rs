@@ -79,10 +79,10 @@ struct Summary {
     directories: u64,
     links: u64,
     bytes: u64,
-    /// Files and bytes by encoding.
+    /// Number of files and of bytes for each encoding.
     encodings: BTreeMap<&'static str, (u64, u64)>,
     regions: u64,
-    /// Blobs and bytes by hash, each blob once.
+    /// Number of distinct blobs, and of their bytes, for each hash.
     blobs: BTreeMap<&'static str, (u64, u64)>,
 }
 

@@ -70,7 +70,7 @@ fn tell(
     let limits = Limits::default().max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
     let name = source.name.display();
-    // Standard output contains the archive.
+    // If standard output contains the archive, print the diagnostics on standard error.
     let taken = fixed.is_some() && output_file::is_standard(&source.name);
     let json = output.json && !taken;
     let head = json!({
@@ -113,7 +113,7 @@ fn tell(
         writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
     let found = match out.finish(found, |error| source.failure(error), Failure::from) {
-        // The line already contains the failure.
+        // The JSON line already contains the failure.
         Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
             output.fail(&failure);
             return Ok(failure.verdict());

@@ -14,7 +14,7 @@ use crate::arguments::flux::List;
 use crate::failure::Failure;
 use crate::output::{Output, Sink, count, escape_controls, one_line, write_json};
 
-/// The number of columns to which Flux shortens a long line.
+/// The number of columns to which Flux shortens the lines of `list -l`.
 const LONG_COLUMNS: usize = 119;
 
 pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
@@ -92,7 +92,8 @@ impl Listing<'_> {
     }
 }
 
-/// Returns the members of an entry without its data. Missing and malformed members are null.
+/// Returns the members of an entry as a JSON object, without the content of files. Missing and
+/// malformed members are null.
 fn entry_json(raw: &RawEntry<'_>) -> Value {
     let value = |name: &str| -> Value {
         raw.get(name).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()

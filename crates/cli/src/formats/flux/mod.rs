@@ -85,7 +85,7 @@ fn buffered<T>(
     Ok(value)
 }
 
-/// Prints the diagnostics of a readable archive.
+/// Prints the diagnostics of an archive as remarks.
 fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     for line in summary(archive.diagnostics()) {
         output.remark(&format_args!("{}: {line}", path.display()));
@@ -110,7 +110,7 @@ fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
     lines
 }
 
-/// Diagnostics about untidy paths, for example with a `./`: the first one, and the number of others.
+/// Diagnostics about untidy paths, such as `./a`: the first one, and the number of others.
 #[derive(Default)]
 struct Untidy(Option<(String, u64)>);
 
@@ -148,7 +148,7 @@ fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
 }
 
-/// Reports the entries that failed, and only the first of their hints.
+/// Reports the entries that failed, and the first hint about one of them.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
@@ -170,7 +170,8 @@ fn store_failure(
     }
 }
 
-/// Returns the outcome of a command after failures of single entries. Bad data is a finding.
+/// Returns the worst outcome for entries that failed: `Found` for bad data, and `Failed` for all
+/// other errors.
 fn verdict(failures: &[Failed]) -> Verdict {
     let one = |failure: &Failed| {
         if failure.error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
@@ -178,7 +179,7 @@ fn verdict(failures: &[Failed]) -> Verdict {
     failures.iter().map(one).max().unwrap_or(Verdict::Fine)
 }
 
-/// Returns a report as JSON, with additional members before it.
+/// Returns a report as a JSON object that begins with additional members.
 fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure> {
     let report = serde_json::to_value(report).map_err(io::Error::from)?;
     let (Value::Object(mut all), Value::Object(report)) = (members, report) else {
@@ -188,7 +189,7 @@ fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure
     Ok(all.into())
 }
 
-/// Returns the size in bytes that an option states, and warns about octal numbers.
+/// Returns the size in bytes given with an option, and prints a remark if the number is octal.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {

@@ -1,4 +1,4 @@
-//! `scibin flux convert`, `pack` and `externalize`: copy the files to another archive.
+//! `scibin flux convert`, `pack` and `externalize`: rewrite an archive in another form.
 
 use std::io::Write;
 
@@ -94,7 +94,7 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     tell(&source, &command.target, &report, "externalized", output)
 }
 
-/// Reports the moved content and the failures.
+/// Reports the moved content and the failures, and returns the outcome.
 fn tell(
     source: &Source,
     target: &Target,

@@ -19,7 +19,8 @@ impl<'p> Patterns<'p> {
         Self { wanted: wanted.collect(), exclude }
     }
 
-    /// Returns `true` if a path is selected. Without patterns, every path is.
+    /// Returns `true` if a path matches a pattern and is not excluded. Without patterns, every path
+    /// matches.
     pub(super) fn select(&self, path: &str) -> bool {
         let mut wanted = self.wanted.is_empty();
         for (pattern, found) in &self.wanted {
@@ -31,7 +32,7 @@ impl<'p> Patterns<'p> {
         wanted && !self.exclude.iter().any(|pattern| selects(pattern, path))
     }
 
-    /// Reports the patterns that matched nothing, like Flux.
+    /// Prints a remark about each pattern that has matched nothing, like Flux.
     pub(super) fn remark(&self, output: Output) {
         for (pattern, found) in &self.wanted {
             if !found.load(Ordering::Relaxed) {

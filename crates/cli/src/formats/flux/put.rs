@@ -2,8 +2,8 @@
 //! `flux`.
 //!
 //! ```text
-//! flux kvs get --raw archive.NAME          whether an archive has the name
-//! flux content store < BLOB                once for each blob; prints its blobref
+//! flux kvs get --raw archive.NAME          checks whether the archive exists
+//! flux content store < BLOB                once for each blob, prints its blobref
 //! flux kvs put --raw archive.NAME=- < JSON
 //! ```
 
@@ -90,7 +90,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     Ok(Verdict::Fine)
 }
 
-/// Runs the program `flux`. Returns its output or, if it fails, its message.
+/// Runs the program `flux`. Returns its output or, if it fails, its error message.
 fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String, String>, Failure> {
     let fail = |error| Failure::io(&command.flux, error);
     let mut child = Command::new(&command.flux)

@@ -101,7 +101,7 @@ struct Rescuer<'r> {
 }
 
 impl Rescuer<'_> {
-    /// Lists or extracts one of the finds.
+    /// Lists an archive or job, or extracts it if a directory is given.
     fn take(&self, find: &Find, document: &[u8], named: bool) -> Result<Verdict, Failure> {
         let (name, kind) = find.name();
         let subject = format!("{}: {kind} {name}", self.command.statedir.display());
@@ -175,7 +175,7 @@ impl Rescuer<'_> {
     }
 }
 
-/// Returns `true` if a job has files, which most jobs do not.
+/// Returns `true` if a jobspec contains files, which is rare.
 fn has_files(jobspec: &[u8]) -> bool {
     flux_archive::parse::value_at(jobspec, JOBSPEC_FILES).is_ok()
 }

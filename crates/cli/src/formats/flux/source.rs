@@ -18,12 +18,13 @@ use crate::interrupt::Spool;
 use crate::output::Output;
 use crate::output::file::is_standard;
 
-/// Size in bytes from which an archive is mapped, because it may not fit in memory.
+/// The size in bytes from which archives are mapped instead of read, because they may not fit in
+/// memory.
 const MAP_FROM: u64 = 1 << 30;
 
 /// An archive, with the options for reading it.
 pub(super) struct Source {
-    /// The name in messages.
+    /// The name of the archive in messages.
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
@@ -37,7 +38,7 @@ impl Source {
         let document = if is_standard(path) {
             spool()
         } else {
-            // If the file does not exist, reading it fails.
+            // Ignore an error here, because reading the file will fail as well.
             let large = path.metadata().is_ok_and(|metadata| metadata.len() >= MAP_FROM);
             OpenOptions::new().mmap(large).read(path)
         };
@@ -45,7 +46,7 @@ impl Source {
         Ok(Self::new(path.to_owned(), document, reading, None))
     }
 
-    /// Reads an archive, or the files of a job, from a state.
+    /// Reads an archive, or the files of a job, from the state of a broker.
     fn of_state(path: &Path, place: &State, reading: &Reading) -> Result<Self, Failure> {
         let state = open_state(path)?;
         let (document, name) = match place.job {
@@ -115,19 +116,20 @@ impl Source {
         Verdict::Found
     }
 
-    /// Returns the damage as a diagnostic for a report.
+    /// Returns a JSON diagnostic about the missing parts of the dump, if any are missing.
     pub(super) fn damage_json(&self) -> Option<Value> {
         let damage = self.damage()?;
         Some(json!({"code": "DamagedDump", "severity": "error", "message": damage}))
     }
 
-    /// Returns a message about the missing parts of the dump that contains the archive.
+    /// Returns a message about the missing parts of the dump that contains the archive, if any are
+    /// missing.
     fn damage(&self) -> Option<&str> {
         self.state.as_ref().and_then(BrokerState::damage)
     }
 
-    /// Returns the form of the archive. Only a document that consists of nothing but the archive can be changed
-    /// in place.
+    /// Returns the form of the archive. With `in_place`, fails if the archive is only a part of the
+    /// document.
     pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
@@ -149,7 +151,7 @@ impl Source {
         })
     }
 
-    /// Returns `true` if there is a store.
+    /// Returns `true` if there is a store to search for blobs.
     pub(super) fn has_stores(&self, stores: &Stores) -> bool {
         self.state.is_some() || !stores.stores.is_empty()
     }
@@ -192,7 +194,7 @@ pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failu
     store::create(path).map_err(|error| failure(path, error))
 }
 
-/// Returns the failure of a store or a state.
+/// Returns the failure for an error from a store or a state.
 pub(super) fn failure(path: &Path, error: impl Into<ErrorKind>) -> Failure {
     Failure::flux(path, flux_archive::Error::new(error.into()))
 }

@@ -50,7 +50,8 @@ pub(super) fn verification(source: &Source, report: &VerifyReport) -> Result<Val
     Ok(value)
 }
 
-/// Verifies the archive, its blobs if there is a store, and files.
+/// Verifies the archive, its blobs if there is a store, and the files in a directory if one is
+/// given.
 pub(super) fn check(
     source: &Source,
     archive: &Archive<'_>,

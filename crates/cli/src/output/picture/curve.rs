@@ -8,10 +8,11 @@ const LINES: usize = 4;
 /// The height of a curve in dots.
 const DOTS: usize = 4 * LINES;
 
-/// Bits of a braille character: the dots of its left and of its right column, from top to bottom.
+/// The bits of a braille character for the dots in its left and its right column, from top to
+/// bottom.
 const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 
-/// Draws a curve. In each column of dots, the curve spans the smallest to the largest value.
+/// Draws a curve. In each column of dots, the curve extends from the smallest to the largest value.
 pub(super) fn draw(curve: &Curve) -> String {
     let finite = curve.columns.iter().flatten();
     let whole =

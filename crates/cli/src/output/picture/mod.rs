@@ -136,7 +136,7 @@ fn plane<E: From<io::Error>>(
     Plane::from_npy(|out| (array.write_npy)(part, out), (array.missing)(part)?, max_side)
 }
 
-/// Returns the slice of every k-th element.
+/// Returns a slice that selects every `step`-th element.
 fn every(step: u64) -> Slice {
     Slice::Range { start: None, stop: None, step: i64::try_from(step).unwrap_or(i64::MAX) }
 }
@@ -149,7 +149,7 @@ impl Reduced {
     }
 }
 
-/// Draws a curve with its statistics.
+/// Draws a curve, with a line of statistics below it.
 fn curve_text<E: From<io::Error>>(
     array: &Elements<'_, E>,
     len: u64,
@@ -171,7 +171,7 @@ fn curve_text<E: From<io::Error>>(
     ))
 }
 
-/// Returns a remark about which elements were read, unless all were.
+/// Returns a remark that only some elements were read, or an empty string if `step` is 1.
 fn sampled(step: u64) -> String {
     if step == 1 { String::new() } else { format!("1 of {step} elements along each axis; ") }
 }

@@ -43,18 +43,20 @@ impl Screen {
         Self { columns: usize::from(columns).max(1), rows: usize::from(rows), depth }
     }
 
-    /// Returns a part of the screen.
+    /// Returns the screen limited to the given number of columns and rows.
     pub(super) fn at_most(self, columns: usize, rows: usize) -> Self {
         Self { columns: self.columns.min(columns), rows: self.rows.min(rows), ..self }
     }
 
-    /// Returns the maximum width and height of an image. Two rows are left for the line below it and the prompt.
+    /// Returns the maximum width and height of an image. Two rows are reserved for the line below
+    /// the image and the prompt.
     pub(super) fn pixels(&self) -> (u64, u64) {
         (self.columns as u64, 2 * self.rows.saturating_sub(2).max(1) as u64)
     }
 }
 
-/// Draws an image, with a line for every two rows of pixels. NaN has the background of the terminal.
+/// Draws an image, with a line for every two rows of pixels. NaN is shown as the background of the
+/// terminal.
 pub(super) fn image(plane: &Plane, stretch: &Stretch, map: ColorMap, depth: Depth) -> String {
     let limits = stretch.limits(plane.values()).unwrap_or_default();
     let brightness = |value: Option<&f64>| {
@@ -121,7 +123,8 @@ fn half_block(
     text.push(block);
 }
 
-/// Returns the nearest of xterm's 256 colours: a cube of 6 x 6 x 6 colours from 16 on, and 24 greys from 232 on.
+/// Returns the index of the nearest xterm colour. A cube of 6 x 6 x 6 colours begins at index 16,
+/// and 24 shades of grey at index 232.
 fn palette(color: [u8; 3]) -> u8 {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
 
