@@ -1,4 +1,4 @@
-//! ASDF files in practice: damaged, hostile, partially read, and inspected by people.
+//! Tests with damaged, hostile and large ASDF files, and of the commands that show their content.
 
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
 
@@ -61,7 +61,7 @@ fn tree_file(tree: &str) -> Folder {
 
 // Damage
 
-/// Returns four arrays of text whose line ends have two bytes, and their tree.
+/// Returns four blocks of text with CR LF line ends, and a tree with an array for each block.
 fn lines_of_text() -> (String, Vec<Vec<u8>>) {
     let data: Vec<Vec<u8>> =
         (b'a'..=b'd').map(|letter| [&[letter; 30][..], b"\r\n"].concat().repeat(20)).collect();
@@ -138,7 +138,7 @@ fn block_numbers_after_a_gap_are_not_used_without_an_index() {
         "{}",
         stderr(&get("/b"))
     );
-    // With an index, the numbers are those in the index.
+    // If there is an index, it determines the block numbers.
     let blocks = [whole(b"one"), vec![b'?'; 57], whole(b"three")];
     folder.write("a.asdf", with_index(&tree_of(&[3, 3, 5]), &blocks));
     assert_eq!(stdout(&get("/c")), "116 104 114 101 101\n", "{}", stderr(&get("/c")));
@@ -208,7 +208,7 @@ fn truncation_before_the_end_of_the_tree_is_reported_at_any_offset() {
 }
 
 #[test]
-fn external_files_that_are_missing_are_counted_in_one_line_by_every_command() {
+fn every_command_reports_missing_external_files_on_one_line() {
     let nodes: String = (0..6)
         .map(|n| {
             let keys = "datatype: uint8, byteorder: big, shape: [1]";
@@ -450,8 +450,8 @@ fn info_shows_the_data_despite_many_software_entries() {
     assert_eq!(row("/roman/table "), ["/roman/table", "2", "fields", "[2]", "1", "none"]);
     assert!(text.contains("└─roman: {..} 5 keys"), "{text}");
     assert!(text.contains("pair: [2]\n") && text.contains("pairs: [..] 2 items\n"), "{text}");
-    // The outline shows level by level, and the 5 keys and the 60 entries of meta already exceed
-    // it.
+    // The outline shows outer levels first. The 5 keys of `roman` and the 60 entries of `meta`
+    // already exceed the limit.
     let outline = text.lines().skip_while(|line| !line.contains("  tree  ")).skip(1);
     let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
     let shown = outline.filter(is_node).count();
@@ -517,7 +517,7 @@ fn get_accepts_pointers_to_fields_and_masks() {
 }
 
 #[test]
-fn errors_contain_the_pointer_and_the_key_probably_meant() {
+fn errors_contain_the_pointer_and_suggest_a_similar_key() {
     let folder = observation();
     let output = folder.run(&["get", "a.asdf", "/roman/dta"]);
     assert_eq!(status(&output), 2);
@@ -548,7 +548,7 @@ fn diagnostics_contain_the_pointer_of_their_node() {
 }
 
 #[test]
-fn info_lists_the_largest_arrays_first_and_counts_the_others() {
+fn info_lists_the_largest_arrays_and_counts_the_others() {
     let small: Vec<String> = (0..25).map(|number| format!("c{number}: {}", inline(2))).collect();
     let tree = format!(
         "wcs: {{{}}}\nroman: {{meta: {{dq: {}}}, data: {}}}\n",
@@ -600,7 +600,7 @@ fn inline(len: usize) -> String {
 }
 
 #[test]
-fn more_external_files_are_read_than_may_be_open_at_a_time() {
+fn external_files_may_outnumber_the_files_that_are_kept_open() {
     let count = 90;
     let array = |source| {
         format!(

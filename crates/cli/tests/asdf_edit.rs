@@ -1,4 +1,4 @@
-//! Editing ASDF files with the commands for users.
+//! Tests of the commands that edit ASDF files.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -169,7 +169,7 @@ fn editing_to_an_output_leaves_the_file_unchanged() {
 }
 
 #[test]
-fn a_dry_run_of_an_edit_changes_nothing_but_reports_the_same() {
+fn a_dry_run_of_an_edit_changes_nothing_but_prints_the_usual_report() {
     let folder = folder();
     let before = folder.read("a.asdf");
     let long = "long word ".repeat(700);
@@ -249,7 +249,7 @@ fn an_impossible_edit_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn waiting_too_long_for_a_lock_reports_its_holder() {
+fn waiting_too_long_for_a_lock_reports_the_process_that_holds_it() {
     let folder = folder();
     // An editor that keeps running holds the lock.
     let mut holder = folder
@@ -333,7 +333,7 @@ fn a_dry_run_of_edit_changes_nothing_but_keeps_the_edited_text() {
 }
 
 #[test]
-fn invalid_edited_text_can_be_corrected_discarded_or_kept() {
+fn invalid_edited_text_can_be_edited_again_or_discarded_or_kept() {
     let folder = folder();
     let before = folder.read("a.asdf");
     // The script makes the text invalid the first time, and valid the second time.
@@ -359,7 +359,7 @@ fn invalid_edited_text_can_be_corrected_discarded_or_kept() {
         assert_eq!(folder.read("a.asdf"), before);
         std::fs::remove_file(text).unwrap();
     }
-    // If the editor cannot be started, it has written nothing.
+    // If the editor cannot be started, the text is unchanged and need not be kept.
     let output = edit(&folder, "exit 127", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 0));
     // An editor that fails may have written something.
@@ -393,7 +393,8 @@ fn a_value_that_is_not_a_single_yaml_document_is_rejected() {
 
 #[test]
 fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
-    // Change the file in place with its old length and time, replace the file, and remove it.
+    // Overwrite a byte without changing the length and the time, replace the file, append to it,
+    // and remove it.
     let ways = [
         "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
         "cp a.asdf b.asdf; mv b.asdf a.asdf",
@@ -403,7 +404,7 @@ fn edit_keeps_the_text_if_another_program_has_changed_the_file() {
     for way in ways {
         let folder = folder();
         let home = folder.path("").display().to_string();
-        // The byte at 400 is in the tree.
+        // Make the tree so long that the byte at offset 400 is inside it.
         folder.done(&["asdf", "set", "a.asdf", "/meta/long", &"word ".repeat(100)]);
         let script = format!("cd {home}; {way}; sed -i 's/gain: [0-9.]*/gain: 7.5/' \"$1\"");
         let output = edit(&folder, &script, "");
@@ -471,7 +472,7 @@ fn history_prints_entries_and_software_and_adds_an_entry() {
 }
 
 #[test]
-fn history_adds_to_existing_entries_and_in_the_form_of_old_standards() {
+fn history_adds_entries_to_existing_ones_and_in_files_of_old_standards() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

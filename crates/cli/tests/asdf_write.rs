@@ -1,4 +1,4 @@
-//! Writing ASDF files: new files, and copies in another form.
+//! Tests of the commands that write new ASDF files, and copies in another form.
 
 mod asdf_tools;
 mod program;
@@ -75,7 +75,7 @@ fn new_creates_a_file_from_a_tree_and_arrays() {
 }
 
 #[test]
-fn new_accepts_directives_a_tree_on_standard_input_or_no_tree() {
+fn new_accepts_a_tree_with_directives_on_standard_input_or_no_tree() {
     let folder = Folder::new();
     let tree = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1j\n...\n";
     let arguments = ["asdf", "new", "a.asdf", "--tree", "-"];
@@ -106,7 +106,7 @@ fn new_creates_missing_parents_only_without_a_tree_or_on_request() {
 }
 
 #[test]
-fn new_reports_the_array_whose_type_the_standard_lacks() {
+fn new_reports_an_array_whose_type_the_standard_does_not_support() {
     let folder = folder();
     folder.write("half.npy", [program::npy_header("<f2", &[1]), vec![0, 0]].concat());
     let half = "/half=half.npy";
@@ -195,7 +195,7 @@ fn an_existing_asdf_file_is_replaced_only_with_force() {
 }
 
 #[test]
-fn a_dry_run_of_a_writing_command_writes_nothing_but_reports_the_same() {
+fn a_dry_run_of_a_writing_command_writes_nothing_but_prints_the_usual_report() {
     let folder = folder();
     let names = folder.names();
     for command in [
@@ -445,7 +445,8 @@ fn every_writing_command_keeps_unrelated_scalars_unchanged() {
             .entries()
             .filter(|(key, _)| key.text().is_some_and(|key| key.starts_with('k')));
         let describe = |node: asdf::yaml::YamlNode<'_>| {
-            // In flow style, a time is written with the tag that it has implicitly.
+            // Ignore the tag of a time, because it is implicit in block style but written in flow
+            // style.
             let tag = node.tag().filter(|tag| *tag != "tag:yaml.org,2002:timestamp");
             (node.kind(), tag.map(str::to_owned), node.text().map(str::to_owned))
         };

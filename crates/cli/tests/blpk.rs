@@ -1,4 +1,4 @@
-//! The options of the original program, when called as `blpk` and as `scibin blpk`.
+//! Tests with the options of the original program, called as `blpk` and as `scibin blpk`.
 
 mod program;
 
@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn output_files_are_named_and_protected_as_in_the_original() {
+fn output_files_are_named_and_protected_like_in_the_original() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));
@@ -200,7 +200,7 @@ fn invalid_usage_is_reported_in_the_words_of_the_original() {
 }
 
 #[test]
-fn data_is_appended_as_by_the_original() {
+fn data_is_appended_like_in_the_original() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);
@@ -214,7 +214,7 @@ fn data_is_appended_as_by_the_original() {
     assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {'v': 2}\n");
     folder.copy(&folder.path("a.blp"), "other");
     done(&folder, &["a", "-e", "other", "b"]);
-    // An empty file must not cause a division by its length.
+    // The ratio must not be computed by dividing by the length of an empty file.
     folder.write("empty", "");
     done(&folder, &["-v", "a", "a.blp", "empty"]);
 }
@@ -307,7 +307,7 @@ fn verbose_prints_the_lines_of_the_original() {
     assert!(text.contains("blpk: overwriting existing file: 'a'\n"), "{text}");
     let text = stderr(&done(&folder, &["-v", "a", "a.blp", "a"]));
     assert!(text.contains("blpk: new file size: 234.38K (240000B)\n"), "{text}");
-    // With `--debug`, the original prints these lines and many about its own variables.
+    // With `--debug`, the original prints these lines, and many more about its own variables.
     let verbose = stderr(&done(&folder, &["-v", "i", "a.blp"]));
     assert_eq!(stderr(&done(&folder, &["--debug", "i", "a.blp"])), verbose);
 }

@@ -273,7 +273,7 @@ fn get_prints_elements_of_size_0() {
 }
 
 #[test]
-fn keys_cannot_add_line_breaks_or_colours_to_the_outline() {
+fn keys_cannot_add_line_breaks_or_colours_to_output() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
     let output = scibin(&["asdf", "tree", &file]);

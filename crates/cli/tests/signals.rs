@@ -1,5 +1,5 @@
-//! Commands ended by a signal leave nothing behind, and report that signal as the cause of their
-//! end.
+//! Tests that commands ended by a signal leave no files behind, and that their exit status states
+//! the signal.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
@@ -113,8 +113,8 @@ fn crashed_broker(extra: u64) -> Folder {
     folder
 }
 
-/// Returns a command that reads the archive of [`crashed_broker`] with its database, and waits
-/// until its output is read.
+/// Returns a command that prints a file in the archive of [`crashed_broker`], using its database.
+/// The command cannot end before its output is read.
 fn cat_with_database(folder: &Folder) -> Command {
     let mut command = folder.command(&["flux", "cat", "a.json", "f", "--store", "content.sqlite"]);
     command.env("TMPDIR", folder.path("temporary")).stdout(Stdio::piped());

@@ -1,4 +1,5 @@
-//! Output on a terminal: truncated lines, escaped control characters, and progress.
+//! Tests of output on a terminal: truncated lines, escaped control characters, pictures and
+//! progress.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -19,7 +20,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use program::{Folder, status, stderr, stdout};
 
-/// Opens a terminal with 200 columns, and returns the ends of the user and of the program.
+/// Opens a terminal with 200 columns. Returns its two ends, that of the user and that of the
+/// program.
 fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -76,7 +78,7 @@ fn long_lines_are_truncated_only_on_a_terminal() {
 #[test]
 fn names_with_escape_sequences_cannot_move_the_cursor() {
     let folder = Folder::new();
-    // Use characters that are escaped in JSON, and unescaped ones that JSON allows.
+    // Use control characters as JSON escapes, and also unescaped ones, where JSON allows them.
     let evil = &(r"\u001b]0;title\u0007\u001b[2J\u009b31m\rf\ng".to_owned() + "\u{9b}2J\u{7f}");
     folder.write("a.json", format!(r#"[{{"path":"{evil}","mode":33188,"size":0}}]"#));
     folder.write(

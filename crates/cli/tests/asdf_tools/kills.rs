@@ -1,4 +1,4 @@
-//! Killing commands at any moment, which leaves the old file, the new one, or none.
+//! Tests that a command killed at any moment leaves the old file, the new file or no file.
 
 use std::process::{Child, Stdio};
 use std::thread;
@@ -45,7 +45,7 @@ fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
     look();
 }
 
-/// Returns the names of the files, except for temporary files that have not replaced an old one.
+/// Returns the names of the files, except for temporary files, which killed commands leave behind.
 fn names(folder: &Folder) -> Vec<String> {
     let mut names = folder.names();
     names.retain(|name| !name.starts_with(".atomic-"));

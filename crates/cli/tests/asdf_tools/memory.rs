@@ -1,4 +1,4 @@
-//! Commands on large files need little memory.
+//! Tests that commands on large files need little memory.
 
 use std::fs::File;
 use std::time::Duration;

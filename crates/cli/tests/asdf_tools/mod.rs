@@ -1,4 +1,4 @@
-//! Repairing files, checking them against schemas, killed commands, and memory.
+//! Tests of repairing and validating files, of killed commands, and of memory use.
 
 #[cfg(target_os = "linux")]
 mod kills;

@@ -131,7 +131,7 @@ fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
     assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
-    // When packing a file to a pipe, all numbers are known, but the offsets cannot be written
+    // When packing a file to a pipe, the header is complete, but the offsets cannot be written
     // later.
     let output = folder.done(&pack(&["a", "-o", "-"]));
     assert_eq!(stderr(&output), "");

@@ -107,7 +107,7 @@ fn corpus_files_are_unpacked_as_expected() {
         recorded.check(&folder);
     }
     for case in list("hostile.json") {
-        // The generated case is one of our own files.
+        // Skip the generated case, which is one of our own files.
         let Some(file) = case["file"].as_str() else { continue };
         let recorded = Recorded {
             path: lists.join(file),

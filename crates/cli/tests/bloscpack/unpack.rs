@@ -135,7 +135,7 @@ fn digests_are_not_checked_with_no_verify() {
 }
 
 #[test]
-fn strict_reading_rejects_what_lenient_reading_remarks() {
+fn strict_reading_rejects_problems_that_lenient_reading_only_reports() {
     let folder = packed();
     let mut bytes = folder.read("a.blp");
     bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // last_chunk
@@ -192,7 +192,7 @@ fn metadata_is_written_to_a_separate_file_or_ignored() {
 }
 
 #[test]
-fn chunks_beyond_the_number_in_the_header_are_damage() {
+fn chunks_beyond_the_number_in_the_header_are_reported_as_damage() {
     let folder = packed();
     folder.done(&["bloscpack", "pack", "-f", "-z", "10000", "--no-offsets", "a"]);
     let bytes = folder.read("a.blp");
@@ -233,7 +233,7 @@ fn an_array_that_contradicts_the_data_exits_with_status_1() {
         let output = folder.run(arguments);
         assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));
     }
-    // A slice outside the array is an error of the caller.
+    // A slice outside the array is an error in the command, not bad data.
     folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[4, 3]"]);
     assert_eq!(status(&folder.run(&["get", "x.npy.blp", "--slice", "9"])), 2);
 }

@@ -35,7 +35,7 @@ fn check_reports_success_and_shows_errors() {
 }
 
 #[test]
-fn notes_but_not_errors_can_be_silenced() {
+fn notes_can_be_silenced_but_errors_cannot() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[010]\n");
     assert!(stderr(&folder.run(&["dudley", "check", "a.dud"])).contains("L-leading-zeros"));
@@ -142,7 +142,7 @@ fn tree_shows_declarations_with_their_documentation() {
 }
 
 #[test]
-fn tree_shows_summary_comments_and_repeated_elements() {
+fn tree_shows_comments_on_the_summary_and_repeated_elements() {
     let folder = Folder::new();
     folder.write("a.dud", "{ ## of each file\n N : i8 } l [f8[N]] l %0 @64  'a\"b\\x01' = i1");
     let output = folder.run(&["dudley", "tree", "a.dud"]);

@@ -1,4 +1,4 @@
-//! Compiled layouts, families, and files from a pipe.
+//! Tests of compiled layouts, families of files, and files from a pipe.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -40,7 +40,7 @@ fn index_compiles_a_layout_that_get_and_dump_use() {
         let given = ["dudley", "get", "run.bin", "/x", "--layout", layout, "--param", "N=1"];
         assert_eq!(stdout(&folder.done(&given)), "5 6\n");
     }
-    // The compiled layout is read, so damage in it is an error although the text is valid.
+    // Damage in the compiled layout is an error, even though the text is valid.
     let mut bytes = folder.read("run.dudx");
     folder.write("other.dudx", &bytes);
     let at = bytes.windows(3).position(|part| part == b"u2\0").unwrap();
@@ -83,7 +83,7 @@ fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
     let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dudx"]);
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
     assert!(stderr(&output).contains(message), "{}", stderr(&output));
-    // The text is used, with a warning.
+    // The command uses the text instead, and prints a warning.
     let output = folder.done(&["dudley", "get", "run.bin", "/x", "--layout", "run.dud"]);
     assert_eq!(stdout(&output), "6\n");
     assert!(stderr(&output).contains(&format!("warning: {message}")), "{}", stderr(&output));
@@ -229,7 +229,7 @@ fn a_pipe_that_ends_too_early_is_reported_like_a_short_file() {
         assert_eq!((status(&of_file), status(&of_pipe)), (1, 1), "{len}");
         assert_eq!(stdout(&of_pipe), stdout(&of_file), "{len}");
         let errors = stderr(&of_file).replace("run.bin", "standard input");
-        // In a pipe, reading stops at the end.
+        // When a pipe is read, the command stops where the data ends.
         assert!(errors.starts_with(stderr(&of_pipe).lines().next().unwrap()), "{len}: {errors}");
     }
 }

@@ -58,7 +58,7 @@ fn resolve_reads_parameter_values_from_a_stream() {
 }
 
 #[test]
-fn resolve_reports_the_parameter_without_a_value() {
+fn resolve_reports_a_parameter_without_a_value() {
     let folder = folder();
     let output = folder.run(&["dudley", "resolve", "run.dud"]);
     assert_eq!(status(&output), 1);

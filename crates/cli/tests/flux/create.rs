@@ -10,7 +10,7 @@ use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{archived, bytes, document, lines, mkdir, paths, source};
 
 #[test]
-fn a_created_archive_is_listed_as_by_flux() {
+fn a_created_archive_is_listed_like_in_flux() {
     let folder = archived();
     let listed = lines(&folder.done(&["flux", "list", "-l", "a.json"]));
     assert_eq!(
@@ -153,7 +153,7 @@ fn the_holes_option_selects_which_zeros_are_holes() {
 }
 
 #[test]
-fn the_archive_and_the_store_are_not_archived() {
+fn an_archive_includes_neither_itself_nor_its_store() {
     let folder = source();
     fs::rename(folder.path("src"), folder.path("tree")).unwrap();
     folder.write("old", "[]");
@@ -243,7 +243,7 @@ fn overlapping_arguments_archive_each_file_once() {
 }
 
 #[test]
-fn large_holes_that_become_zeros_are_reported() {
+fn large_holes_that_are_written_as_zeros_are_reported() {
     let folder = Folder::new();
     let file = fs::File::create(folder.path("sparse")).unwrap();
     file.write_all_at(b"end", 8 << 20).unwrap();

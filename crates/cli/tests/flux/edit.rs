@@ -153,7 +153,8 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
         json_of(&folder.done(&["flux", "gc", "--json", "--store", "blobs", "a.json", "b.json"]));
     assert_eq!(value["removed"].as_array().unwrap().len(), 1);
     folder.done(&["flux", "verify", "b.json", "--store", "blobs"]);
-    // With an archive without blobs, all blobs are removed. Then one is missing.
+    // Given only an archive without blobs, `gc` removes all blobs. The other archive then lacks its
+    // blob.
     folder.done(&["flux", "gc", "-q", "--store", "blobs", "a.json"]);
     let output = folder.run(&["flux", "gc", "--store", "blobs", "b.json"]);
     assert_eq!(status(&output), 1);
@@ -165,7 +166,7 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
 }
 
 #[test]
-fn the_last_entry_of_a_path_applies_in_every_command() {
+fn every_command_uses_the_last_of_several_entries_with_the_same_path() {
     let folder = Folder::new();
     let [old, new] = ["old", "new"].map(|data| {
         format!(r#"{{"path":"f","encoding":"utf-8","data":"{data}","size":3,"mode":33188}}"#)

@@ -148,7 +148,7 @@ fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 #[test]
-fn a_dump_serves_as_state_and_as_store() {
+fn a_dump_can_be_used_as_a_state_and_as_a_store() {
     let folder = Folder::new();
     let data = bytes(3000);
     let blobref = BlobRef::of(HashType::Sha1, &data);
@@ -312,7 +312,8 @@ fn put_stores_an_archive_and_its_blobs_in_flux() {
         assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
     }
     assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
-    // Without the blobs, no key is written. Without Flux, the failure mentions it.
+    // If blobs are missing, no key is written. If the program `flux` is missing, the error names
+    // it.
     let output = put(&["b.json", "-n", "lost"]);
     assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);

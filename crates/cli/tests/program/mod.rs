@@ -113,7 +113,7 @@ impl Folder {
         let mut stdin = child.stdin.take().expect("standard input");
         let input = input.to_vec();
         let feeder = std::thread::spawn(move || {
-            // The program may close its end before it has read everything.
+            // The program may close its end of the pipe before it has read everything.
             let _ = stdin.write_all(&input);
         });
         let output = child.wait_with_output().expect("the program ends");

@@ -1,4 +1,5 @@
-//! Hints after errors of the libraries: a command or an option that helps, on a separate line.
+//! Tests of the hints after library errors, which suggest a command or an option on a separate
+//! line.
 
 use crate::files;
 use crate::program::{json_of, status, stderr, stdout};
@@ -57,7 +58,7 @@ fn an_error_is_followed_by_a_hint_if_a_command_or_option_helps() {
 }
 
 #[test]
-fn an_error_without_remedy_has_no_hint() {
+fn an_error_without_a_remedy_has_no_hint() {
     let folder = with_damage();
     for command in ["get sum.asdf /missing", "info missing.asdf", "bloscpack meta get good.blp"] {
         let output = folder.run(&command.split(' ').collect::<Vec<_>>());

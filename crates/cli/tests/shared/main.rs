@@ -1,4 +1,4 @@
-//! Features that all formats share: statuses, reports, streams, forms of arrays, help.
+//! Tests of features that all formats share: statuses, reports, streams, forms of arrays, and help.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 

@@ -76,8 +76,7 @@ fn fmt_prints_json_reports_on_layouts() {
     assert_eq!(json_of(&output)["text"], "x = f8[3]\n");
 }
 
-/// A line is printed while its diagnostics are found, so a later failure must be one of its
-/// diagnostics.
+/// Diagnostics are printed as soon as they are found, so a later failure must be added to them.
 #[test]
 fn lint_reports_a_failure_after_the_first_diagnostic_on_the_same_line() {
     let folder = Folder::new();

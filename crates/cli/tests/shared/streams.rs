@@ -93,7 +93,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     let file = "/proc/self/comm";
     assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
 
-    // Read a name that is an archive.
+    // Use a name that is a valid archive.
     for (command, expected) in [
         (&["flux", "list", "--json"][..], "[]\n"),
         (&["flux", "convert", "--to", "array"], "[]"),
@@ -116,7 +116,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
     folder.done(&[&created[..], &["--store", "blobs", "--small-file-threshold", "1"]].concat());
     assert_eq!(folder.done(&[&cat[..], &["--store", "blobs"]].concat()).stdout, content);
 
-    // Read a name that is a layout.
+    // Use a name that is a valid layout.
     let layout = "x=f8[3]";
     let row = stdout(&named(&folder, layout, &["dudley", "resolve", file]));
     assert!(row.contains("<f8[3]") && row.ends_with(" /x\n"), "{row}");
@@ -129,7 +129,8 @@ fn files_that_report_no_size_are_read_to_their_end() {
         let said = stdout(&output);
         assert!(said.contains(expected), "{command:?}: {said}{}", stderr(&output));
     }
-    // Read a layout whose stream is the name, with its first byte as the parameter.
+    // Resolve a layout with the name as its stream. The first byte of the name is the value of the
+    // parameter.
     folder.write("n.dud", "N : u1  x = u1[N]\n");
     let resolve = ["dudley", "resolve", "n.dud", "--allow", "L-past-end", "--stream", file];
     let output = named(&folder, "!", &resolve);
@@ -144,7 +145,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
         assert_eq!(status(&output), 1, "{command}: {}{}", stdout(&output), stderr(&output));
         assert!(!stderr(&output).contains("empty"), "{}", stderr(&output));
     }
-    // Read a name that is an ASDF header without a tree.
+    // Use a name that is an ASDF header without a tree.
     let output = named(&folder, "#ASDF 1.0.0", &["info", "--json", file]);
     assert_eq!(json_of(&output)["version"], "1.0.0", "{}", stdout(&output));
 }
@@ -244,7 +245,7 @@ fn a_given_format_overrides_detection() {
 }
 
 #[test]
-fn a_count_of_one_is_singular() {
+fn counts_of_one_are_followed_by_a_singular() {
     let folder = Folder::new();
     let npy = [npy_header("[('a', '<i2')]", &[2]), vec![1, 0, 2, 0]].concat();
     folder.write("x.npy", npy);
@@ -261,7 +262,7 @@ fn a_count_of_one_is_singular() {
 }
 
 #[test]
-fn a_count_of_one_in_a_message_of_a_library_is_singular() {
+fn counts_of_one_in_library_messages_are_followed_by_a_singular() {
     let folder = files();
     let packed = folder.read("good.blp");
     folder.write("long.blp", [&packed[..], &[0]].concat());
