@@ -1,22 +1,24 @@
-"""Times ours beside the Python reference and beside raw Blosc on the same data in one run, in turns, and
-prints ratios:
+"""Compares this crate with the Python reference and with the C library on the same data, in a single run:
 
     side_by_side.py DIRECTORY OURS SPEED [--quick]
 
-DIRECTORY holds the data, made on first use. OURS is the program `bloscpack_tasks`, SPEED is `blosc_speed`.
-Every measurement is a process of its own; the sides take turns, so that a machine that slows down slows
-all. Times are the fastest, in seconds, of the task alone, without loading its input. The files are in the
-system's cache, and output goes to a file system in memory if one has enough room: disks are not what is
-compared. A ratio above 1 means that ours is faster: `wall` and `cpu` with one thread each, `raw` (CPU
-too) against the C library called chunk by chunk, without file and digest. `x2` is our gain from a second
-thread. Peak memory is the largest resident set of the whole process. Both sides verify every digest.
+DIRECTORY contains the data, which is created on first use. OURS is the program `bloscpack_tasks`, and SPEED
+is `blosc_speed`.
 
-An array is unpacked to new memory, and `into` existing memory that has been written to. The reference
-cannot do the second, so it is compared with the C library alone, which decodes into existing memory too.
-Neither side can pack faster than `raw`.
+Each measurement runs in its own process. The programs take turns, so that a slow phase of the machine
+affects all of them. The reported time is the shortest one, in seconds, of the task alone, without loading
+its input. Input files are in the cache of the system, and output is written to a file system in memory if it
+has enough space, because disks are not compared here. A ratio above 1 means that our program is faster. `wall`
+and `cpu` compare it with the reference, each on one thread. `raw` (CPU time) compares it with the C library,
+which is called chunk by chunk, without files and digests. `x2` is our gain from a second thread. Peak memory is
+the largest resident set of the process. Both programs verify all digests.
 
-More threads do nothing for the reference where a chunk is one block. A floor holds for the smaller of
-`wall` and `cpu`. zlib and Zstandard have none: their time is that of the codec, for all alike.
+Arrays are unpacked to new memory. In rows with `into`, they are unpacked to memory that has already been
+written to. The reference cannot do this, so our program is compared only with the C library, which also decodes
+into existing memory. Neither program can pack faster than `raw`.
+
+If a chunk is a single block, the reference does not gain from more threads. A floor applies to the smaller of
+`wall` and `cpu`. zlib and Zstandard have no floors, because both programs spend their time in the same codec.
 """
 
 import json
@@ -30,11 +32,11 @@ import time
 
 MIB = 1 << 20
 LEVELS = {"blosclz": 7, "lz4": 5, "zlib": 1, "zstd": 1}
-# The floors of packing, of unpacking and of the second thread.
+# The floors for packing, for unpacking, and for the gain from a second thread.
 PACK, UNPACK, SCALING = 1.4, 1.7, 1.6
 
-# kind of data, codec, chunk size in KiB, size of the data in MiB, rounds. Tasks with a floor run at 1 GiB,
-# the others at 256 MiB.
+# Kind of data, codec, chunk size in KiB, size of the data in MiB, and number of rounds. Most tasks with a floor
+# use 1 GiB of data, and the others use 256 MiB.
 ARRAYS = [
     ("smooth", "blosclz", 1024, 1024, 5),
     ("smooth", "lz4", 1024, 1024, 5),
@@ -57,8 +59,8 @@ DECODE = [(codec, typesize, kind) for codec in ("lz4", "blosclz") for typesize i
 
 
 def make(directory, size):
-    """Plain data of each kind, written in parts, so that this takes little memory. By lz4 they become
-    17, 31 and 88 hundredths of that."""
+    """Creates a file for each kind of data, in parts, so that this takes little memory. lz4 compresses
+    them to 17, 31 and 88 % of their size."""
     import numpy as np
 
     generator = np.random.default_rng(1)
@@ -79,7 +81,7 @@ def make(directory, size):
                 file.write(data.tobytes())
 
 
-# The reference and raw Blosc: a function that prepares, and returns the function to time.
+# Tasks of the reference and of the C library. Each function prepares a task and returns the function to time.
 
 
 def load(path, size):
@@ -162,7 +164,7 @@ def raw_unpack_into(source, target, codec, chunk_size, size):
 
 
 def decode(source, *_):
-    """One Blosc buffer, over and over, into existing memory."""
+    """Decodes a single Blosc buffer into existing memory."""
     import blosc
     import numpy as np
 
@@ -194,11 +196,11 @@ def child(task, source, target, codec, chunk_size, size, repetitions):
     print(json.dumps({"wall": walls, "cpu": cpus}))
 
 
-# The driver. It imports nothing large: a process begins with the peak memory of the one that starts it.
+# The driver. It imports nothing large, because a new process inherits the peak memory of its parent.
 
 
 def measure(command):
-    """The JSON that a process prints, and its peak memory."""
+    """Runs a command, and returns the JSON that it prints together with its peak memory."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
     output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -209,7 +211,7 @@ def measure(command):
 
 
 def targets(directory, room):
-    """Where to write: in memory, if there is enough room."""
+    """Returns the folder for output files, which is in memory if there is enough space."""
     memory = pathlib.Path("/dev/shm")
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < room:
         return directory
@@ -226,7 +228,7 @@ class Bench:
         return (max(mib // 32, 8) if self.quick else mib) * MIB
 
     def written(self):
-        """The output files: one packed and two more."""
+        """Returns the paths of the output files: a packed one, and two for other results."""
         return [self.targets / name for name in ("packed.blp", "target.blp", "target")]
 
     def reference(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, repetitions=1):
@@ -236,7 +238,7 @@ class Bench:
         return [self.ours, task, source, target, codec, LEVELS[codec], chunk_size, size, threads, repetitions]
 
     def turns(self, commands, rounds):
-        """Each command `rounds` times, in turns: the fastest by wall and by CPU time, and the largest peak."""
+        """Runs each command `rounds` times, in turns. Returns its shortest wall and CPU times and its largest peak."""
         runs = {key: [] for key in commands}
         for _ in range(1 if self.quick else rounds):
             for key, command in commands.items():
@@ -245,7 +247,7 @@ class Bench:
         return {key: (fastest(key, "wall"), fastest(key, "cpu"), max(run["peak"] for run in runs[key])) for key in commands}
 
     def floor(self, name, value, floor):
-        """The verdict on a ratio with a floor."""
+        """Compares a value with its floor, and returns the verdict as text."""
         if floor is None or self.quick:
             return ""
         if value < floor:
@@ -253,8 +255,8 @@ class Bench:
         return f">= {floor}" + (" MISSED" if value < floor else "")
 
     def sides(self, name, commands, rounds, floor, scaling):
-        """A row: reference, raw Blosc if measured, ours with one thread and with two. A second row, if
-        measured, is of existing memory."""
+        """Prints a row: the reference, the C library if it was measured, and our program on one and two threads.
+        If unpacking into existing memory was measured, prints a second row for it."""
         result = self.turns(commands, rounds)
         self.row(name, result["reference"], result.get("raw"), result["ours"], result["two"], floor, scaling)
         if "into" in result:
@@ -316,7 +318,7 @@ class Bench:
                 }, rounds, None, None)
 
     def plain(self, kind, mib):
-        """A file of the first bytes of a kind of data."""
+        """Returns a file with the first `mib` MiB of a kind of data."""
         whole = self.directory / f"{kind}.bin"
         if whole.stat().st_size == self.size(mib):
             return whole
@@ -327,7 +329,7 @@ class Bench:
         return path
 
     def decoding(self):
-        """Our decoder beside the C library's."""
+        """Compares our decoder with that of the C library."""
         print(f"\ndecoding one buffer of 1 MiB to existing memory, one thread\n{'':<48}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
         for codec, typesize, kind in DECODE:
             path = self.directory / f"buffer_{codec}_{typesize}_{kind}"
@@ -394,7 +396,7 @@ class Bench:
 
 
 def buffer(source, target, codec, typesize):
-    """A Blosc buffer of 1 MiB for the decoders."""
+    """Writes a Blosc buffer with 1 MiB of data for the decoders."""
     import blosc
 
     blosc.set_nthreads(1)

@@ -1,4 +1,4 @@
-//! Does one task of the side-by-side benchmark several times and prints its times as JSON. `cargo
+//! Runs one task of the side-by-side benchmark several times, and prints the times as JSON. `cargo
 //! xtask bench bloscpack` calls it:
 //!
 //! ```text
@@ -64,7 +64,8 @@ fn main() -> Outcome {
 }
 
 impl Task {
-    /// Does the untimed work of the task, and returns a function for the timed work.
+    /// Does the preparatory work of the task, which is not timed, and returns a function for the
+    /// timed work.
     fn prepare(&self) -> Outcome<Box<dyn FnMut(u64) -> Outcome + '_>> {
         Ok(match self.name.as_str() {
             "pack_array" => {

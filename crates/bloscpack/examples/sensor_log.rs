@@ -58,7 +58,7 @@ fn extend(path: &Path, rows: u64) -> Result<()> {
     Ok(())
 }
 
-/// Prints the mean of the last rows, and the damage of the file, if there is any.
+/// Prints the mean of the last rows, and any damage to the file.
 fn show(path: &Path) -> Result<()> {
     let file = Reader::open(path)?;
     for diagnostic in file.diagnostics() {

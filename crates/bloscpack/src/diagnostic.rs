@@ -10,8 +10,8 @@ use crate::Error;
 
 pub use binio::diagnostic::Severity;
 
-/// An irregularity that did not stop the reader. If it is about a chunk, its pointer is that of the chunk, such as
-/// `/chunks/3` for the fourth chunk.
+/// An irregularity that did not stop the reader. If it is about a chunk, its pointer identifies the
+/// chunk: `/chunks/3` is the fourth one.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -43,7 +43,7 @@ binio::codes! {
         SpareOffset = "SpareOffset": Error;
         /// The file is truncated.
         Truncated = "Truncated": Error;
-        /// There are bytes after the last chunk, as appending may leave them.
+        /// There are bytes after the last chunk, which appending may have left.
         StaleTail = "StaleTail": Note;
         // Metadata
         /// The metadata cannot be read.

@@ -11,7 +11,7 @@ use thiserror::Error as ThisError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// An error: what went wrong, and at which byte of the file.
+    /// An error, with the offset in the file at which it occurred, if it is known.
     pub struct Error(ErrorKind);
 }
 
@@ -106,7 +106,7 @@ pub enum ErrorKind {
     #[error("not a numpy array: {0}")]
     NotNumpy(String),
     /// The elements of the array are Python objects.
-    #[error("the dtype holds Python objects, which are not bytes")]
+    #[error("the dtype contains Python objects, which cannot be stored as bytes")]
     ObjectDtype,
     /// The dtype is invalid or not supported.
     #[error("dtype: {0}")]
@@ -130,7 +130,7 @@ pub enum ErrorKind {
         /// The requested type.
         asked: &'static str,
     },
-    /// There is not enough space for the data to be written.
+    /// The file does not have enough space for the chunks, offsets or metadata to be written.
     #[error("{what}: {needed} needed, but there is only space for {available}")]
     NotEnoughSpace {
         /// The unit of the numbers, such as chunks or bytes of metadata.
@@ -259,17 +259,20 @@ pub enum MetadataError {
 }
 
 impl Error {
-    /// Returns `true` if the source failed, not the file. Such an error is never a diagnostic.
+    /// Returns `true` if reading the source failed, which says nothing about the content of the
+    /// file. Such an error is never a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io(_))
     }
 
-    /// Returns `true` if the source or a limit of the caller failed, so that the file may be valid.
+    /// Returns `true` if reading the source failed, or if a limit set by the caller was exceeded.
+    /// The file may still be valid.
     pub(crate) fn is_of_caller(&self) -> bool {
         self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
     }
 
-    /// Marks a failed write, so that a caller does not take it for a failure of the input.
+    /// Converts an I/O error to one about the output, so that a failed write is not mistaken for a
+    /// failed read.
     pub(crate) fn of_output(error: impl Into<Self>) -> Self {
         let error = error.into();
         match error.kind() {
@@ -283,7 +286,8 @@ impl Error {
     }
 }
 
-/// Converts an error in a file that is the source of another format. The kind is kept if `binio` has it.
+/// Converts an error in a file that is the source of another format. Keeps the kind of the error if
+/// `binio` has the same kind.
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {

@@ -13,7 +13,7 @@ use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
-/// How to undo an interrupted change in place, for messages.
+/// A clause for messages that says how to undo an interrupted change.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 

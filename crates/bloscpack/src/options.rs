@@ -6,7 +6,7 @@ use binio::Limits;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Read everything that has a certain meaning, and report the violations as diagnostics.
+    /// Read everything whose meaning is certain, and report the violations as diagnostics.
     #[default]
     Lenient,
     /// Reject anything that the format does not allow.
@@ -75,7 +75,7 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// The default options, with these limits if there are any.
+    /// Returns the default options, with the given limits if there are any.
     pub(crate) fn limited(limits: Option<Limits>) -> Self {
         let options = Self::default();
         Self { limits: limits.unwrap_or(options.limits), ..options }

@@ -9,10 +9,10 @@
 
 use crate::error::Result;
 
-/// The number of threads that means all threads of the pool.
+/// The number of threads that stands for all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
-/// Returns the number of pool threads to use, but no more than `threads`.
+/// Returns the number of threads to use: at most `threads`, and at most as many as the pool has.
 pub(crate) fn workers(threads: usize) -> usize {
     #[cfg(feature = "rayon")]
     if threads > 1 {
@@ -24,8 +24,9 @@ pub(crate) fn workers(threads: usize) -> usize {
 /// Runs `work` on every job on up to `threads` threads, each with a state of its own. Runs `take` on the results on the
 /// caller's thread, one at a time in the order of the jobs.
 ///
-/// At most two results per thread exist at a time, including those in progress. `take` leaves memory in a result for
-/// another job to reuse. Returns the error of the first failed job, after taking the results before it.
+/// At most two results per thread exist at a time, including those in progress. The memory that
+/// `take` leaves in a result is reused by another job. Returns the error of the first failed job,
+/// after taking the results before it.
 pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     threads: usize,
     mut jobs: impl Iterator<Item = J> + Send,
@@ -106,7 +107,7 @@ mod pool {
     /// The jobs and results that the threads share.
     struct Line<I, T> {
         state: Mutex<LineState<I, T>>,
-        /// Signals that there is a result, or that there will be no more.
+        /// Signals that a result is available, or that no more results will follow.
         changed: Condvar,
         threads: usize,
     }
@@ -162,7 +163,8 @@ mod pool {
             needs
         }
 
-        /// Returns the next job; `None` ends the thread.
+        /// Returns the next job, its index, and memory for its result. Returns `None` if the thread
+        /// should end.
         fn next_job(&self) -> Option<(usize, I::Item, T)> {
             let mut state = lock(&self.state);
             let job = if self.has_job(&state) { state.jobs.next() } else { None };
@@ -212,8 +214,8 @@ mod pool {
                 } else {
                     drop(state);
                 }
-                // A thread of the pool must not just wait, because no other thread may be free to
-                // run the jobs.
+                // A thread of the pool must help to run the jobs instead of waiting, because no
+                // other thread may be free.
                 is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
             }
         }
@@ -226,7 +228,7 @@ mod pool {
         }
     }
 
-    /// Ends the line when dropped, so that nobody waits for a thread that has ended.
+    /// Stops the line when dropped, so that no thread waits for another one that has ended.
     struct Stop<'a, I, T> {
         line: &'a Line<I, T>,
         only_in_panic: bool,

@@ -47,8 +47,8 @@ impl<'a> VerifyOptions<'a> {
     binio::setters! {
         /// Sets whether every chunk is decoded; otherwise only its digest and structure are checked. Default: yes.
         deep: bool;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that check chunks. With 1, only the caller's
-        /// thread does. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that check chunks. With
+        /// 1, only the caller's thread is used. Default: all.
         threads: usize;
         /// Sets a function that is called with the number of bytes checked since the last call.
         progress: Progress<'a> => Some(progress);
@@ -79,8 +79,9 @@ impl VerifyReport {
     ///
     /// # Errors
     ///
-    /// Returns the error itself if it is about the header, so that the source may not be a Bloscpack file at all, or
-    /// if the source or a limit failed.
+    /// Returns the error itself if it is about the header, because the source may then not be a
+    /// Bloscpack file at all. Does the same if reading the source failed, or if a limit was
+    /// exceeded.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })
@@ -146,8 +147,8 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
     Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })
 }
 
-/// Compares the metadata of an array with the data. Metadata that cannot be read is a diagnostic from opening the file,
-/// and other metadata says nothing about the data.
+/// Returns a diagnostic if the metadata describes an array that does not match the data. Ignores
+/// other metadata, and metadata that cannot be read, which was reported when the file was opened.
 fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {
         Ok(_) => Ok(None),

@@ -1,4 +1,5 @@
-//! Recovering files whose writer was stopped at any operation or byte, or whose process was killed.
+//! Tests of recovering files whose writer was stopped at any operation or byte, or whose process
+//! was killed.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::io::{Cursor, Write};

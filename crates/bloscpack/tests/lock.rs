@@ -1,4 +1,5 @@
-//! Concurrent changes of one file: each is completed or rejected as locked.
+//! Tests that each of several concurrent changes to a file is either completed or rejected because
+//! the file is locked.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 

@@ -1,4 +1,4 @@
-//! Properties of writing: with any options, packed and appended data is read back.
+//! Property tests of writing: with any options, packed and appended data can be read back.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::fs;

@@ -14,7 +14,7 @@ use crate::{Reader, UnpackOptions};
 /// A read of at least this many bytes is decoded on several threads.
 const PARALLEL: usize = 4 << 20;
 
-/// The minimum number of bytes to read through one buffer.
+/// The minimum size in bytes of the pieces in which data is read.
 const PIECE: usize = 1 << 20;
 
 /// Decodes data in Blosc blocks: a read decodes only the blocks that it overlaps. The last block of a read and its
@@ -28,7 +28,7 @@ pub(crate) struct Blocks<'r> {
 
 impl<'r> Blocks<'r> {
     pub(crate) fn new(file: &'r Reader) -> Self {
-        // If the first chunk cannot be read, the gap is irrelevant.
+        // If the first chunk cannot be read, the gap does not matter, because reading fails anyway.
         let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
         let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
         let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };
@@ -64,7 +64,8 @@ struct Cursor<'r> {
     file: &'r Reader,
     /// The index and the Blosc buffer of the chunk that was used last.
     chunk: Option<(usize, Bytes)>,
-    /// The range of the data that is at the beginning of `data`.
+    /// The position of the decoded block in the data of the file. Its bytes are at the beginning of
+    /// `data`.
     block: Range<u64>,
     data: Vec<u8>,
     scratch: Scratch,
@@ -76,7 +77,7 @@ impl<'r> Cursor<'r> {
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
     }
 
-    /// Fills `out` with the data at offset `at`.
+    /// Fills `out` with the data that begins at offset `at`.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
             return self.file.read_into(out, at, &UnpackOptions::new());

@@ -122,18 +122,18 @@ impl ArrayInfo {
         self.0.byte_size()
     }
 
-    /// Checks that data of `len` bytes is exactly this array.
+    /// Checks that the data of this array has exactly `len` bytes.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if the array has more or fewer bytes.
+    /// Fails with [`ErrorKind::ShapeMismatch`] if it has more or fewer.
     pub fn check_size(&self, len: u64) -> Result<()> {
         let (dtype, shape, byte_size) = (self.datatype(), self.shape(), self.byte_size());
         if byte_size == len {
             return Ok(());
         }
         let byte_size = count(byte_size, "byte");
-        Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, the data has {len}")))
+        Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, but the data has {len}")))
     }
 
     /// Checks that the data of another array can be appended to the data of this one, as further rows.
@@ -155,7 +155,7 @@ impl ArrayInfo {
     /// order.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
-        // With one dimension both orders are the same.
+        // With a single dimension, both orders are the same.
         let is_contiguous = rows.order() == Order::C || rows.shape().len() == 1;
         let is_alike = rows.datatype() == self.datatype() && row_shape(rows) == row_shape(self);
         if is_contiguous && is_alike && !rows.shape().is_empty() {
@@ -169,7 +169,7 @@ impl ArrayInfo {
     }
 }
 
-/// The beginning of a value, for messages.
+/// Returns the text of a value for messages, truncated if it is long.
 fn excerpt(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(40) {
@@ -213,7 +213,8 @@ mod tests {
 
     #[test]
     fn metadata_of_an_array_matches_the_original() {
-        // bloscpack 0.16: metadata of np.zeros((2, 3), dtype=[('a', 'S1'), ('b', '<f8', (2,))]).
+        // The metadata that bloscpack 0.16 writes for np.zeros((2, 3), dtype=[('a', 'S1'), ('b',
+        // '<f8', (2,))]).
         let dtype = Datatype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
         let info = ArrayInfo::new(dtype, vec![2, 3], Order::C).unwrap();
         assert_eq!(
@@ -295,7 +296,7 @@ mod tests {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();
-        assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, the data has 40");
+        assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, but the data has 40");
         let none = ArrayInfo::new(Datatype::parse("<f8").unwrap(), vec![u64::MAX, 0], Order::C);
         assert!(none.unwrap().check_size(0).is_ok());
     }

@@ -26,10 +26,11 @@ impl ArrayInfo {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotNumpy`] if the source is not a `.npy` file, with [`ErrorKind::ObjectDtype`] or
-    /// [`ErrorKind::InvalidDtype`] if its datatype is not supported, with [`ErrorKind::ShapeMismatch`] if its shape
-    /// is invalid, and with [`ErrorKind::Truncated`] if the data is too short. Fails with
-    /// [`ErrorKind::ShapeMismatch`] if there are bytes after the array, because they would be lost.
+    /// Fails with [`ErrorKind::NotNumpy`] if the source is not a `.npy` file, with
+    /// [`ErrorKind::ObjectDtype`] or [`ErrorKind::InvalidDtype`] if its datatype is not supported,
+    /// with [`ErrorKind::ShapeMismatch`] if its shape is invalid, and with [`ErrorKind::Truncated`]
+    /// if the data is too short. Also fails with [`ErrorKind::ShapeMismatch`] if there are bytes
+    /// after the array, because they would be lost.
     pub fn from_npy(source: &dyn ReadAt) -> Result<(Self, Range<u64>)> {
         let (header, start) = Header::read(source).map_err(header_error)?;
         let info = Self(header);
@@ -49,7 +50,8 @@ impl ArrayInfo {
     }
 }
 
-/// Distinguishes an invalid header from a failure of the source.
+/// Converts an error from reading a `.npy` header, distinguishing an invalid header from a failure
+/// of the source.
 fn header_error(error: binio::Error) -> Error {
     match error.kind() {
         binio::ErrorKind::Io(_)

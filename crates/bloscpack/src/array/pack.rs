@@ -10,7 +10,7 @@ use crate::array::{ArrayInfo, Datatype, Element, Order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
-/// The exponent of the largest power of two that a typesize can be.
+/// The base-2 logarithm of the largest power of two that can be a typesize.
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
@@ -40,7 +40,7 @@ impl WriteOptions {
     /// larger than a chunk can be.
     pub fn array(self, info: &ArrayInfo) -> Result<Self> {
         let refused = || {
-            let message = "not an object, so an array cannot be described in it".to_owned();
+            let message = "not an object, so it cannot describe an array".to_owned();
             Error::new(ErrorKind::InvalidOption { option: "metadata", message })
         };
         let mut metadata = info.to_json();
@@ -201,7 +201,7 @@ mod tests {
         let error = packed(&info("<i2", &[]), &WriteOptions::new().metadata(&json!([1])));
         assert_eq!(
             error.unwrap_err().to_string(),
-            "metadata: not an object, so an array cannot be described in it"
+            "metadata: not an object, so it cannot describe an array"
         );
     }
 

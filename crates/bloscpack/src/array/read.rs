@@ -10,7 +10,7 @@ use crate::array::blocks::Blocks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Reader, UnpackOptions};
 
-/// The maximum number of bytes in which a part of an array is written at a time.
+/// The maximum number of bytes that are written at a time when elements have to be reordered.
 const PIECE: u64 = 1 << 20;
 
 /// An array in a file, or a part of one.
@@ -58,7 +58,7 @@ impl Reader {
             let (dtype, shape, order) = (info.datatype(), info.shape().to_vec(), info.order());
             let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
             let limits = self.options().limits;
-            // Elements count as decoded data.
+            // The elements of an array are decoded data, so apply that limit to them.
             let limits = limits.max_alloc(limits.max_decoded);
             let view = array::Array::new(self, dtype.clone(), layout, limits)?;
             Ok(Array { view, info })
@@ -89,8 +89,8 @@ impl<'r> Array<'r> {
         self.info.order()
     }
 
-    /// Returns a part of the array, with one slice per dimension from the outermost. [`Slice`] describes what a slice
-    /// means. No element is read.
+    /// Returns a part of the array, with one slice per dimension from the outermost. See [`Slice`]
+    /// for the meaning of a slice. No element is read.
     ///
     /// # Errors
     ///
@@ -219,7 +219,7 @@ impl<'r> Array<'r> {
     pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
-            // The array is too large for this style; the file is not at fault.
+            // The array is too large for this style, which is not an error in the file.
             ErrorKind::ShapeMismatch(message) => {
                 ErrorKind::InvalidOption { option: "style", message: message.clone() }.into()
             }
@@ -227,8 +227,9 @@ impl<'r> Array<'r> {
         })
     }
 
-    /// Writes the elements as text for people. Of a large array, only the first and last elements of each dimension
-    /// are written, as [`Array::write_summary`](binio::array::Array::write_summary) does.
+    /// Writes the elements as text for human readers. Of a large array, only the first and last
+    /// elements of each dimension are written, as
+    /// [`Array::write_summary`](binio::array::Array::write_summary) does.
     ///
     /// # Errors
     ///
@@ -271,7 +272,8 @@ impl<'r> Array<'r> {
         })
     }
 
-    /// Reads the elements as an array of the `ndarray` crate, which has the order of the file in memory.
+    /// Reads the elements as an array of the `ndarray` crate, in the same memory order as in the
+    /// file.
     ///
     /// # Errors
     ///
@@ -281,7 +283,7 @@ impl<'r> Array<'r> {
         self.decoding().to_ndarray(self.order())
     }
 
-    /// Returns the array for a single read, which keeps the last decoded block.
+    /// Returns the array for a single read, with a cache for the last decoded block.
     fn decoding(&self) -> array::Array<Blocks<'_>> {
         self.view.clone().with_data(Blocks::new(self.view.data()))
     }
@@ -506,14 +508,14 @@ mod tests {
         let (error, diagnostics) = with(&metadata);
         assert_eq!(
             error.to_string(),
-            "shape: [3] of <u2 takes 6 bytes, the data has 8 at offset 32"
+            "shape: [3] of <u2 takes 6 bytes, but the data has 8 at offset 32"
         );
         assert_eq!(diagnostics, [Code::Array]);
         metadata["dtype"] = json!("|O");
         let (error, diagnostics) = with(&metadata);
         assert!(matches!(error.kind(), ErrorKind::ObjectDtype));
         assert_eq!(diagnostics, [Code::Array]);
-        // Metadata that does not describe an array says nothing about the data.
+        // Metadata that does not describe an array is not compared with the data.
         let (error, diagnostics) = with(&json!([1]));
         assert!(matches!(error.kind(), ErrorKind::NotNumpy(_)));
         assert_eq!(diagnostics, []);

@@ -52,12 +52,12 @@ impl Checksum {
         Self::Sha512,
     ];
 
-    /// Returns the number of the checksum in a file.
+    /// Returns the number that stands for the checksum in a file.
     pub fn id(self) -> u8 {
         self as u8
     }
 
-    /// Returns the checksum with a number in a file.
+    /// Returns the checksum that this number stands for in a file, if there is one.
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.get(usize::from(id)).copied()
     }
@@ -82,7 +82,7 @@ impl Checksum {
         self.algorithm().map_or("None", Algorithm::name)
     }
 
-    /// Returns the checksum with a name, regardless of case.
+    /// Returns the checksum with this name, regardless of case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|checksum| checksum.name().eq_ignore_ascii_case(name))
     }

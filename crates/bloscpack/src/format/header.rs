@@ -307,7 +307,7 @@ impl Header {
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             let chunks = binio::diagnostic::count(room, "chunk");
-            let message = format!("room for {chunks} without a table of offsets");
+            let message = format!("space for {chunks}, but there is no table of offsets");
             diagnostics.push(diagnostic::at(Code::RoomWithoutOffsets, 24, message));
             self.max_app_chunks = 0;
         }

@@ -24,12 +24,12 @@ pub struct ChunkEntry {
 }
 
 impl ChunkEntry {
-    /// Returns the offset of the data of the chunk in the data of the file.
+    /// Returns the offset of the chunk in the data of the file.
     pub fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
 
-    /// Returns the range of the data of the chunk in the data of the file.
+    /// Returns the range of the chunk in the data of the file.
     pub fn plain_range(&self) -> Range<u64> {
         self.plain_offset..self.plain_offset.saturating_add(u64::from(self.nbytes))
     }
@@ -49,12 +49,14 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of every chunk but the last one, which is not larger. Offsets are then computed.
+    /// The size of all chunks but the last one, if they are equal and the last one is not larger.
+    /// The chunk with a given byte is then computed instead of searched for.
     uniform: Option<u64>,
 }
 
 impl Layout {
-    /// Creates a layout from the chunks in the order of their data. Sets the offset of each in the data.
+    /// Creates a layout from the chunks in the order of their data. Computes the offset of each
+    /// chunk in the data.
     pub(crate) fn new(
         sections: Sections,
         data_end: u64,

@@ -9,7 +9,7 @@ pub(crate) fn buffer(data: &[u8]) -> Vec<u8> {
     compress(data, &CompressOptions::new(Compressor::Lz4).typesize(4)).unwrap()
 }
 
-/// A file for a test, which changes the relevant fields and then takes the bytes.
+/// A file for a test. The test changes the relevant fields, and then converts the file to bytes.
 #[derive(Clone)]
 pub(crate) struct TestFile {
     pub(crate) version: u8,

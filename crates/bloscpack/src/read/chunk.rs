@@ -137,7 +137,7 @@ pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>
     Buffer::parse(buffer).map_err(|error| corrupt(index, offset, buffer, error))
 }
 
-/// Returns an error of `binio` as that of chunk `index`, whose buffer is at `offset`.
+/// Converts an error of `binio` to an error about chunk `index`, whose buffer is at `offset`.
 pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Error) -> Error {
     let version = buffer.first().copied().unwrap_or_default();
     let reason = match reason.kind() {

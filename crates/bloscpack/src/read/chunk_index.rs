@@ -260,7 +260,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Returns the offset of the number of chunks in the header.
+/// Returns the offset of the field `nchunks` in the header.
 fn nchunks_offset(header: &Header) -> u64 {
     match header.version {
         Version::Unversioned => 4,

@@ -63,7 +63,7 @@ pub(crate) fn open(
         let nchunks = chunks.len() as u64;
         if chain.begins_chunk(nchunks, data_end)? {
             let chunks = count(nchunks, "chunk");
-            let message = format!("{chunks} in the header, and another follows the last");
+            let message = format!("the header states {chunks}, but another follows the last");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(data_end));
         }
         let bytes = count(source.len() - data_end, "byte");
@@ -147,7 +147,7 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with those of the chunks, which are the right ones.
+/// Compares the sizes in the header with those of the chunks, which take precedence.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],

@@ -50,8 +50,9 @@ impl RecoverOptions {
         /// Sets whether to continue after bad chunks. The later data then moves forward, unless
         /// [`fill_zeros`](Self::fill_zeros) is set.
         skip_bad: bool;
-        /// Sets whether to continue after bad chunks and replace each of them with zeros, as many as the chunk size in
-        /// the header. The table tells the number of bad chunks; if it does not, a single one is assumed.
+        /// Sets whether to continue after bad chunks and replace each of them with zeros, as many
+        /// as the chunk size in the header. The number of bad chunks is derived from the table; if
+        /// that is impossible, a single one is assumed.
         fill_zeros: bool;
     }
 
@@ -162,7 +163,7 @@ pub fn recover<W: Write + Seek>(
     Ok(report)
 }
 
-/// A part of the new file.
+/// A chunk that was kept, or chunks of zeros, in the new file.
 enum Piece {
     Kept(ChunkEntry),
     /// Chunks of zeros.
@@ -189,7 +190,8 @@ impl Piece {
     }
 }
 
-/// Returns the metadata section unchanged if its digest matches, even if the metadata has other errors.
+/// Returns the metadata section unchanged if its digest matches, even if the metadata has other
+/// errors. Otherwise, returns no bytes.
 fn section(
     source: &dyn ReadAt,
     range: &Range<u64>,

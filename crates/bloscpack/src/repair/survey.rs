@@ -1,7 +1,8 @@
 //! Finding the intact chunks of a damaged file, and the holes between them.
 //!
-//! The valid numbers of the header are trusted, and a table entry only if there is an intact chunk
-//! at its offset. If neither determines the offset of the next chunk, every byte is a candidate.
+//! Valid numbers in the header are trusted. An entry in the table is trusted only if there is an
+//! intact chunk at its offset. If neither determines the offset of the next chunk, every byte is a
+//! candidate.
 
 use std::ops::Range;
 
@@ -70,7 +71,8 @@ pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool)
     Ok(Survey { header, metadata, found, diagnostics })
 }
 
-/// Returns the parts before the chunks whose ends are known. The end of a table longer than the file is not.
+/// Returns the parts before the chunks, without the table if it is longer than the file. Returns
+/// `None` if the end of the metadata section is unknown.
 fn parts(
     source: &dyn ReadAt,
     header: &Header,
@@ -89,7 +91,8 @@ fn parts(
     }
 }
 
-/// Returns the header, and whether it is valid. If its numbers are wrong, it has only a version and a checksum.
+/// Returns the header, and whether it is valid. If its numbers are wrong, it has only a version, a
+/// checksum and a typesize.
 fn header(source: &dyn ReadAt, diagnostics: &mut Vec<Diagnostic>) -> Result<(Header, bool)> {
     let head = source.bytes_at(0, usize::try_from(source.len().min(32)).unwrap_or_default())?;
     if let Some(nchunks) = unversioned::claimed(&head) {
@@ -137,8 +140,9 @@ impl Search<'_> {
         self.reader.source.len()
     }
 
-    /// Reads chunk `index` at `offset`, if it is intact. The outer error is that of the source. A chunk above a limit
-    /// is not intact, because bytes that are not a chunk may claim any size.
+    /// Reads chunk `index` at `offset`, if it is intact. The outer error is an I/O error from the
+    /// source. A chunk above a limit is not intact, because bytes that are not a chunk may claim
+    /// any size.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
             Err(error) if error.is_io() => Err(error),
@@ -168,8 +172,9 @@ impl Search<'_> {
         Ok(chunk)
     }
 
-    /// Returns the offset of the first chunk, which is the end of the table. If there is no chunk, the table may be
-    /// shorter or longer than the header says.
+    /// Returns the offset of the first chunk, which should be the end of the table. If there is no
+    /// chunk, searches for the first one, because the table may be shorter or longer than the
+    /// header says.
     fn first(
         &mut self,
         start: Option<u64>,
@@ -244,7 +249,8 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if a chunk has the size of a chunk that others follow.
+    /// Returns `true` if another chunk may follow `found`: it is a chunk of the full size, or
+    /// nothing was found yet.
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
@@ -256,7 +262,7 @@ impl Search<'_> {
 
     /// Returns the next intact chunk after a bad one, and its index.
     fn next(&mut self, index: u64, position: u64) -> Result<Option<(u64, u64)>> {
-        // The length of a bad chunk may be right.
+        // The length of the bad chunk may be right, so try to find the next chunk at its end.
         if let Ok(bad) = self.reader.entry(index, position) {
             let end = self.reader.end(&bad);
             let is_last = end == self.file_len() && self.header.nchunks == Some(index + 1);

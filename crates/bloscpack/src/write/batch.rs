@@ -107,7 +107,7 @@ impl Filling {
 
     fn check(&self) -> Result<()> {
         if self.failed {
-            // A lost chunk is a hole in the data.
+            // Fail again, because the data of the lost chunk would be missing.
             return Err(io::Error::other("an earlier chunk could not be written").into());
         }
         Ok(())

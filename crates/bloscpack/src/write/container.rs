@@ -7,7 +7,7 @@
 //! | offsets, 8 bytes each | third, as -1, and again at the end |
 //! | each chunk: Blosc buffer, digest | in the order of the chunks, without gaps |
 //!
-//! A killed writer leaves a header, offsets of -1, and complete chunks, of which the last may be truncated.
+//! A killed writer leaves a header, offsets of -1, complete chunks, and perhaps a truncated one.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -50,7 +50,7 @@ impl<W: Write> ContainerWriter<W> {
         let position = header.offsets_len().checked_mul(8).and_then(|len| table.checked_add(len));
         let position = position.ok_or_else(|| ErrorKind::InvalidOption {
             option: "max_app_chunks",
-            message: format!("{}, which no file is long enough for", header.max_app_chunks),
+            message: format!("{}, but no file can be that long", header.max_app_chunks),
         })?;
         let unset = UNSET.repeat(8192);
         let mut missing = position - table;

@@ -92,7 +92,8 @@ impl WriteOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32;
-        /// Sets the size of the data of a chunk. If there is less data, it is a single chunk of its length.
+        /// Sets the chunk size. If there is less data than that, the file has a single chunk with
+        /// all of it.
         chunk_size: ChunkSize;
         /// Sets the checksum of the chunks.
         checksum: Checksum;
@@ -105,8 +106,8 @@ impl WriteOptions {
         metadata: &Value => Some(to_text(metadata).into());
         /// Sets how the metadata is stored.
         metadata_options: MetadataOptions;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1, only the caller's
-        /// thread does. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1,
+        /// only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
     }
 
@@ -136,7 +137,7 @@ impl WriteOptions {
         Ok((Recipe::new(compressor, level, shuffle, typesize, checksum)?, section))
     }
 
-    /// Returns the header for data that is divided in this way.
+    /// Returns the header for data with this division into chunks.
     pub(crate) fn header(&self, chunking: Chunking) -> Result<Header> {
         let has_room = self.offsets && self.version == Version::V3;
         let room = chunking.max_app_chunks(self.max_app_chunks);

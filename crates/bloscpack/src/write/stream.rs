@@ -70,7 +70,8 @@ impl<W: Write> StreamWriter<W> {
         Ok(Self { filling, container, knows_len: expected.is_some() })
     }
 
-    /// Writes everything that a reader, such as a pipe, returns. `progress` is called with the number of bytes read.
+    /// Reads a reader, such as a pipe, to its end, and writes the data. `progress` is called with
+    /// the number of bytes read.
     ///
     /// ```
     /// use bloscpack::{Reader, StreamWriter, WriteOptions};

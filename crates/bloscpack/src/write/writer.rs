@@ -11,7 +11,7 @@ use crate::write::container::ContainerWriter;
 
 /// The maximum number of stored bytes to keep in memory until the number of chunks is known.
 const MAX_KEPT: usize = 16 << 20;
-/// The minimum number of entries in a table of offsets if the number of chunks is unknown.
+/// The minimum number of spare entries in a table of offsets if the number of chunks is unknown.
 const MIN_ENTRIES: u64 = 1 << 16;
 
 /// Packs data that arrives piece by piece to a sink that can seek.
@@ -19,11 +19,13 @@ const MIN_ENTRIES: u64 = 1 << 16;
 /// Chunks are compressed on several threads while more data arrives. [`finish`](Self::finish) completes the file.
 /// Without it, [`recover`](crate::repair::recover) can still read the written chunks.
 ///
-/// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table of offsets must be
-/// chosen before the number of chunks is known. Up to 16 MiB of stored chunks are kept in memory, so that small files
-/// do not depend on the way of writing. After that, the table gets entries for ten times the chunks so far, and at
-/// least 65,536. When it is full, the next chunk fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no
-/// such limit without offsets, nor for [`pack_reader`](crate::pack_reader).
+/// For data of known length, use [`with_len`](Self::with_len). Otherwise, the length of the table
+/// of offsets must be chosen before the number of chunks is known. Up to 16 MiB of stored chunks
+/// are kept in memory, so that small files are the same as with a known length. After that, the
+/// table gets spare entries: ten times as many as there are chunks so far, unless
+/// [`max_app_chunks`](crate::WriteOptions::max_app_chunks) is set, but at least 65,536. When the
+/// table is full, the next chunk fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is
+/// no such limit without offsets, nor for [`pack_reader`](crate::pack_reader).
 ///
 /// ```
 /// use std::io::{Cursor, Write};
@@ -134,7 +136,8 @@ impl<W: Write + Seek> Output<W> {
         Ok(())
     }
 
-    /// Returns the header for an unknown number of chunks: its table is long, and the number is corrected at the end.
+    /// Returns the header for an unknown number of chunks. Its table is long, and the number of
+    /// chunks is corrected at the end.
     fn header_of_many(&self) -> Result<Header> {
         let options = &self.options;
         if options.version != Version::V3 {

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use crate::runner;
 
 #[test]
-fn corpus_files_read_as_recorded() {
-    // A valid file must give its data, even in strict reading unless it has a diagnostic.
+fn corpus_files_are_read_as_recorded() {
+    // The data of a valid file must be readable, even in strict mode unless the file has a
+    // diagnostic.
     run("golden.json", 109, |case| {
         let status = case["verify"].as_u64().unwrap_or(0);
         case["unpack"] = json!(["good"]);
@@ -23,7 +24,7 @@ fn corpus_files_read_as_recorded() {
 }
 
 #[test]
-fn hostile_corpus_files_read_as_recorded() {
+fn hostile_corpus_files_are_read_as_recorded() {
     run("hostile.json", 110, |case| {
         case["plain_sha256"] = case["good_sha256"].clone();
         if case["npy"] == "error" {

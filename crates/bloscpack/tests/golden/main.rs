@@ -1,5 +1,5 @@
-//! Golden files must read as recorded: our own files, the corpus if it is present, and the files
-//! that the Python reference has written for `cargo xtask interop`.
+//! Tests that reading golden files gives the recorded results: our own files, the corpus if it is
+//! present, and the files that the Python reference has written for `cargo xtask interop`.
 
 mod arrays;
 mod corpus;
@@ -10,13 +10,13 @@ mod ways;
 use std::path::Path;
 
 #[test]
-fn our_own_files_read_as_recorded() {
+fn our_own_files_are_read_as_recorded() {
     list(&testdata::path("bloscpack/expected.json"));
 }
 
 /// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
 #[test]
-fn files_of_the_python_reference_read_as_recorded() {
+fn files_of_the_python_reference_are_read_as_recorded() {
     if let Some(folder) = testdata::interop_folder() {
         list(&folder.join("theirs/expected.json"));
     }

@@ -1,4 +1,4 @@
-//! Rewriting a file or appending to it keeps the data.
+//! Checks that rewriting a file and appending to it keep the data.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! Files that were changed after packing, or not written in one go.
+//! Writing files that are changed after packing, or not written in one go.
 
 use std::fs;
 use std::io::{Cursor, Write};

@@ -1,9 +1,9 @@
-"""Has the Python reference read what the Rust test `interop` wrote, and compares with what the reference
-itself writes for the same options: `check.py DIRECTORY`.
+"""Checks that the Python reference can read the files that the Rust test `interop` has written, and compares them
+with the files that the reference itself writes with the same options: `check.py DIRECTORY`.
 
-The chunks must be the very bytes of the reference for blosclz, lz4, lz4hc and zlib, and without metadata
-the whole file; zstd and the zlib of the metadata are of other versions, and there it is the content that
-counts. Then the reference appends to our files."""
+With blosclz, lz4, lz4hc and zlib, the chunks must be identical to those of the reference, and without metadata
+the whole file must be. Other versions of zstd, and of the zlib that compresses the metadata, produce other bytes,
+so only the content is compared. Finally, the reference appends to our files."""
 
 import ast
 import io
@@ -25,7 +25,7 @@ SAME_BYTES = ("blosclz", "lz4", "lz4hc", "zlib")
 
 
 def packed(plain, facts):
-    """What the reference makes of the same data and options."""
+    """Returns the file that the reference writes with the same data and options."""
     args = BloscArgs(**{key: facts[key] for key in ("typesize", "clevel", "shuffle", "cname")})
     pack_args = BloscpackArgs(**{key: facts[key] for key in ("offsets", "checksum", "max_app_chunks")})
     metadata = facts["metadata"] if facts["has_metadata"] else None
@@ -48,7 +48,7 @@ def check_file(data, plain, facts):
 
 
 def append(data, plain, facts):
-    """The reference appends to our file."""
+    """Checks that the reference can append to our file."""
     if not facts["offsets"] or facts["max_app_chunks"] < 2 or not plain:
         return
     more = plain[: facts["chunk_size"] + 1]
@@ -59,14 +59,14 @@ def append(data, plain, facts):
 
 def check_stream(data, plain, _facts):
     decode = numcodecs.Blosc().decode
-    assert b"".join(bytes(decode(chunk)) for chunk, _ in layout.chunks(data)) == plain, "chunks hold something else"
+    assert b"".join(bytes(decode(chunk)) for chunk, _ in layout.chunks(data)) == plain, "the chunks contain other data"
 
 
 def check_appended(data, plain, facts):
     assert bloscpack.unpack_bytes_from_bytes(data)[0] == plain, "the reference reads something else"
     if facts["steps"] is None:
         return
-    # What the reference makes of the same file by the same appends.
+    # Let the reference make the same appends to the same file.
     file, at = io.BytesIO(pathlib.Path(facts["begin"]).read_bytes()), facts["steps"][0]
     for step in facts["steps"][1:]:
         file.seek(0)
@@ -99,7 +99,7 @@ def check_array(data, plain, facts):
     assert array.dtype == dtype and array.shape == tuple(facts["shape"]), f"{array.dtype} {array.shape}"
     assert array.tobytes(facts["order"]) == plain, "the reference reads other elements"
     if array.itemsize > 255 or facts["chunk_size"] % max(array.itemsize, 1):
-        return  # the reference refuses these
+        return  # The reference cannot write these.
     theirs = bloscpack.pack_ndarray_to_bytes(array, chunk_size=facts["chunk_size"])
     assert same_chunks(data, theirs), "chunks are not the reference's bytes"
     assert layout.metadata(data) == layout.metadata(theirs), "the metadata is not the reference's text"

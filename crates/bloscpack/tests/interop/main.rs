@@ -126,9 +126,9 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
 }
 
 /// Writes files that are appended to once or three times. With the defaults of the original
-/// program, the result must equal that of the original. With other options, which only we take from
-/// the file, and without offsets, which the original does not support, it must be able to read the
-/// result.
+/// program, the result must equal that of the original. With other options, which only our program
+/// takes from the file, and without offsets, to which the original cannot append, the original must
+/// be able to read the result.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");

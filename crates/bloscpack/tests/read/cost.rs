@@ -1,4 +1,4 @@
-//! The cost of reading: the bytes that are read and decoded.
+//! Tests of the cost of reading: the bytes that are read and decoded.
 
 use std::sync::{Arc, Mutex};
 
@@ -61,7 +61,7 @@ fn reading_a_range_reads_only_the_chunks_that_overlap_it() {
 }
 
 #[test]
-fn damaged_blocks_outside_the_range_do_not_matter() {
+fn a_range_is_read_despite_damaged_blocks_outside_it() {
     // The file has one chunk with several Blosc blocks. Without a checksum, only decoding can
     // detect damage.
     let data = super::data(1 << 20);

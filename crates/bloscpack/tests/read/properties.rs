@@ -1,4 +1,4 @@
-//! Properties of reading valid and damaged files.
+//! Property tests of reading valid and damaged files.
 
 use std::io::Cursor;
 

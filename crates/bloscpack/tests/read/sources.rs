@@ -1,4 +1,4 @@
-//! Reading the same file from every kind of source.
+//! Tests of reading the same file from every kind of source.
 
 use std::fs::File;
 use std::io::{self, Cursor};

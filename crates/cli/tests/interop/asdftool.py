@@ -1,5 +1,5 @@
-"""Runs `asdftool search` and `diff`, and `scibin asdf search` and `diff`, on the same files, and compares what
-they find: `asdftool.py DIRECTORY SCIBIN`. Where ours differs on purpose, the case says why."""
+"""Runs `search` and `diff` of `asdftool` and of `scibin asdf` on the same files, and compares the results:
+`asdftool.py DIRECTORY SCIBIN`. Each case in which our results differ on purpose states the reason."""
 
 import json
 import pathlib
@@ -24,7 +24,7 @@ TREE = {
 
 
 class Path:
-    """What `root['a'][0]` is, as a JSON Pointer."""
+    """Converts a Python expression such as `root['a'][0]` to a JSON Pointer."""
 
     def __init__(self, pointer=""):
         self.pointer = pointer
@@ -34,7 +34,7 @@ class Path:
 
 
 def of_python(path, key, kind, value):
-    """The nodes that asdftool shows: its command makes the same query."""
+    """Returns the pointers to the nodes that asdftool shows, using the same query as its command."""
     query = {}
     if key is not None:
         query["key"] = key
@@ -65,9 +65,9 @@ def searches():
         yield key, None, None, set()
     for kind in ("float", "str", "bool", "NoneType", "list", "dict", "complex", "numpy.ndarray"):
         yield None, kind, None, set()
-    # To Python a boolean is an integer.
+    # In Python, a boolean is an integer.
     yield None, "int", None, {"/on"}
-    # To Python 1 is True too.
+    # In Python, 1 equals True.
     yield None, None, "1", {"/on"}
     for value in ("7", "2.5", "7.0", "true", '"RZ"', "x[0-9]", "^y$", "no such value", "[7, 7.0]", '{"~": 1}'):
         yield None, None, value, {"/meta/deep/list/0", "/meta/time_start", "/odd~1key/~0"} if value == "true" else set()
@@ -82,7 +82,7 @@ def search(directory, scibin):
     count = 0
     for key, kind, value, apart in searches():
         theirs, ours = of_python(path, key, kind, value), of_ours(scibin, path, key, kind, value)
-        # What asdf itself adds, whose classes differ from version to version.
+        # Ignore the nodes that asdf itself adds, because their classes depend on its version.
         added = ("/asdf_library", "/history")
         theirs, ours = ({one for one in found if not one.startswith(added)} for found in (theirs, ours))
         if theirs - apart != ours - apart:
@@ -96,7 +96,7 @@ def changed(**change):
 
 
 def pairs():
-    """Name, second tree, and whether only ours finds the difference, with the reason."""
+    """Yields the name of a pair, the second tree, and, if only our program finds the difference, the reason."""
     meta = TREE["meta"]
     yield "nothing", changed(), None
     yield "a value", changed(gain=2.6), None

@@ -1,11 +1,11 @@
-"""Runs the same command lines with `blpk`, the original's program, and with `scibin blpk`, which takes its
-place, and compares: `blpk.py DIRECTORY SCIBIN`.
+"""Runs the same command lines with the original program `blpk` and with `scibin blpk`, and compares the results:
+`blpk.py DIRECTORY SCIBIN`.
 
-Each scenario begins with the same files in two empty folders. After every step both must have given the
-same status, have printed the same lines, ours the messages on standard error, and have the same files: plain
-ones byte for byte, packed ones with the same header fields, and each program unpacks what the other packed.
-Where the original ends with a traceback, ours prints a line of its own. Where ours differs on purpose, the
-step says how and why."""
+Each scenario begins with the same files in two folders. After each step, both programs must have returned the
+same status and printed the same lines, although ours prints messages on standard error. They must also have
+written the same files: plain files are compared byte by byte, packed files by the fields of their headers, and
+each program must be able to unpack the files of the other. If the original ends with a traceback, ours prints its
+own message. A step in which our program differs on purpose states the difference and the reason."""
 
 import concurrent.futures
 import json
@@ -28,8 +28,8 @@ WRONG_SIZES = ("0", "-1", "2G", "0.5B", "1k", "1KB", "", "nan", "nanK", "-1K", "
 
 
 class Differs(str):
-    """A step whose outcome is other on purpose, and why: `ours` is our status, `leaves` the files that the
-    original leaves behind or that come out otherwise; they are not compared."""
+    """A step whose outcome differs on purpose, with the reason. `ours` is our exit status. `leaves` lists files
+    that only the original leaves behind, or whose content differs; they are not compared."""
 
     def __new__(cls, line, why, ours=None, leaves=()):
         step = super().__new__(cls, line)
@@ -116,7 +116,7 @@ def prepare(folder):
 
 
 def change(folder, words):
-    """The steps that are no command of the program."""
+    """Runs a step that is not a command of the program."""
     path = folder / words[1]
     match words[0]:
         case "rm":
@@ -135,13 +135,13 @@ def run(program, folder, words):
     return subprocess.run([*program, *words], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
-# What depends on the bytes that zlib makes of metadata.
+# Lines that depend on the version of zlib, which compresses the metadata.
 ZLIB = re.compile("meta_codec|meta_comp_size|metadata of size|raw.metadata.header|metadata checksum|preallocated|compression requested")
 
 
 def printed(result):
-    """The lines on both outputs, sorted, without addresses in memory, the codec that only ours has, and what
-    depends on the version of zlib."""
+    """Returns the lines of standard output and standard error, sorted, without memory addresses, without the codec
+    that only one of the programs supports, and without lines that depend on the version of zlib."""
     lines = (result.stdout + result.stderr).splitlines()
     lines = (re.sub(r" at 0x[0-9a-f]+", "", line) for line in lines)
     lines = (line.replace("'snappy', ", "").replace("snappy, ", "") for line in lines)
@@ -149,8 +149,8 @@ def printed(result):
 
 
 def prints_alike(words, expected, found):
-    """Whether both print the same lines. With --debug, ours prints those of --verbose, which the original prints too,
-    and leaves out those about the original's own variables."""
+    """Returns whether both programs print the same lines. With --debug, our program prints only the lines of --verbose,
+    whereas the original adds lines about its own variables."""
     expected, found = printed(expected), printed(found)
     if {"-d", "--debug"} & set(words):
         return set(found) <= set(expected)
@@ -166,7 +166,7 @@ def is_packed(data):
 
 
 def compare(theirs, ours):
-    """What differs between the files of both folders."""
+    """Returns a description of the first difference between the files of both folders, or `None`."""
     theirs_files, ours_files = contents(theirs), contents(ours)
     if theirs_files.keys() != ours_files.keys():
         return f"files {sorted(theirs_files)}, ours {sorted(ours_files)}"
@@ -182,7 +182,7 @@ def compare(theirs, ours):
 
 
 def cross(theirs, ours, scibin, done):
-    """Each reads what the other packed."""
+    """Checks that each program reads the files that the other packed. Returns an error message or `None`."""
     for name, data in contents(theirs).items():
         other = (ours / name).read_bytes()
         if not is_packed(data) or (data, other) in done:
@@ -191,7 +191,7 @@ def cross(theirs, ours, scibin, done):
         try:
             expected = bloscpack.unpack_bytes_from_bytes(data)
         except Exception:
-            continue  # damaged on purpose
+            continue  # The file was damaged on purpose.
         if bloscpack.unpack_bytes_from_bytes(other) != expected:
             return f"{name}: the original reads other bytes or metadata from ours"
         target = ours.parent / "crossed"

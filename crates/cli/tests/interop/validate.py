@@ -1,6 +1,6 @@
 """Checks files against schemas with the Python reference and with `scibin asdf validate`, and compares the verdicts:
-`validate.py DIRECTORY SCIBIN`. The files: those of the run, those of a corpus if there is one, files with one fault
-each, the test files of the mission packages, and Roman data models with and without a fault."""
+`validate.py DIRECTORY SCIBIN`. The files are those in DIRECTORY, those of a corpus if there is one, files with one
+fault each, the test files of the mission packages, and Roman data models with and without a fault."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import warnings
 
-# The packages of missions are in a folder of their own, without most of their dependencies.
+# The packages of missions are in a separate folder, without most of their dependencies.
 MISSIONS = pathlib.Path(sys.prefix) / "missions"
 sys.path.append(str(MISSIONS))
 warnings.simplefilter("ignore")
@@ -32,7 +32,7 @@ NOT_IMPORTED = ["dkist", "sunpy"]
 
 ARRAY = "!core/ndarray-1.0.0 {source: 0, datatype: float32, byteorder: little, shape: [2]}"
 
-# What is wrong with each, or nothing: a line of the tree.
+# Lines for the tree, each of which is valid or has a single fault.
 TEXTS = [
     "x: 1",
     "asdf_library: !core/software-1.0.0 {name: a, version: '1'}",
@@ -104,7 +104,7 @@ def write_texts(folder):
 
 
 def write_roman_files(folder):
-    """Writes each Roman data model, and a copy with another telescope, which no schema allows."""
+    """Writes each Roman data model, and a copy with a telescope that no schema allows. Yields the paths."""
     folder.mkdir(exist_ok=True)
     for name in dir(datamodels):
         model = getattr(datamodels, name)
@@ -119,7 +119,7 @@ def write_roman_files(folder):
 
 
 def resources_that_are_not_imported():
-    """The schemas and manifests of packages that cannot be imported, by URI."""
+    """Returns the schemas and manifests of packages that cannot be imported, by URI."""
     paths = [path for name in NOT_IMPORTED for path in sorted((MISSIONS / name).glob("**/resources/**/*.yaml"))]
     texts = [path.read_bytes() for path in paths]
     return {yaml.safe_load(text)["id"]: text for text in texts}
@@ -129,7 +129,7 @@ RESOURCES = resources_that_are_not_imported()
 
 
 def python_verdict(path):
-    """Whether the reference finds a file valid; `None` if it cannot read it at all."""
+    """Returns whether the reference considers a file valid, or `None` if it cannot read the file, and the reason."""
     with asdf.config_context() as config:
         config.validate_on_read = True
         config.add_resource_mapping(RESOURCES)

@@ -8,9 +8,10 @@
 //! There is no gap between chunks, so the last one is rewritten with more data, and the table of offsets needs entries
 //! for the new ones. All numbers and offsets are those that the original program writes.
 //!
-//! There are two ways, and a kill does not damage the file in either. The *atomic* way writes a new file, to which the
-//! kernel copies the unchanged chunks, and renames it. The other way works *in place*, for files that are too large to
-//! copy, and keeps a [journal](crate::journal) of the bytes that it overwrites.
+//! There are two ways to append. In both, killing the process does not damage the file. The
+//! *atomic* way writes a new file, to which the kernel copies the unchanged chunks, and renames it.
+//! The other way works *in place*, for files too large to copy, and keeps a
+//! [journal](crate::journal) of the bytes that it overwrites.
 
 mod plan;
 mod write;
@@ -72,13 +73,14 @@ impl AppendOptions {
         shuffle: Shuffle => Some(shuffle);
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32 => Some(typesize);
-        /// Sets the size of the data of a chunk, for a file without data. Other files keep their chunk size.
+        /// Sets the chunk size of a file without data. Other files keep their chunk size.
         chunk_size: ChunkSize;
-        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1, only the caller's
-        /// thread does. Default: all.
+        /// Sets the maximum number of threads of the caller's `rayon` pool that compress. With 1,
+        /// only the caller's thread is used. Default: all.
         threads: usize => threads.max(1);
-        /// Sets whether the file is changed in place instead of being replaced, for files that are too large to copy. A
-        /// journal is next to the file until the change is complete, and readers see the old content. Default: no.
+        /// Sets whether the file is changed in place instead of being replaced, for files too large
+        /// to copy. Until the change is complete, a journal is next to the file, and readers see
+        /// the old content. Default: no.
         in_place: bool;
         /// Sets whether the table of offsets and the metadata section are made longer if they are full. This moves all
         /// chunks, so the change is atomic.
@@ -86,8 +88,8 @@ impl AppendOptions {
         /// Sets whether to append to the first dimension of a numpy array, which updates the shape in the metadata.
         /// Otherwise, appending to an array fails, because its shape would no longer match the data.
         axis0: bool;
-        /// Sets whether to append to a file whose header does not state the number or the size of its chunks (-1). The
-        /// header then gets the numbers found.
+        /// Sets whether to append to a file whose header does not state the number or the size of
+        /// its chunks (-1). The header then states the values that were found.
         scan: bool;
         /// Sets the limits for reading the file. Default: those of [`OpenOptions`].
         limits: Limits => Some(limits);
@@ -136,8 +138,9 @@ pub struct Appended {
     pub rolled_back: bool,
 }
 
-/// Appends the data of a source to a file. New chunks have the size of the existing ones. If the file has a single
-/// chunk, because it was made from less data than a chunk, its size becomes that of all chunks.
+/// Appends the data of a source to a file. New chunks have the size of the existing ones. If the
+/// file has a single chunk because its data was shorter than the chunk size, this small size is
+/// used for all new chunks.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, append};
@@ -201,11 +204,13 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Same as [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked) if the file is
-    /// being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it has a diagnostic worse than a
-    /// note, with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal belongs to another file, with
-    /// [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is older than version 2, and if the digest of its last
-    /// chunk does not match. [`recover`](crate::repair::recover) makes a damaged file good again.
+    /// Same as [`OpenOptions::from_source`]. Also fails with [`Locked`](crate::ErrorKind::Locked)
+    /// if the file is being changed elsewhere, with [`Damaged`](crate::ErrorKind::Damaged) if it
+    /// has a diagnostic worse than a note, with
+    /// [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if its journal belongs to another file,
+    /// with [`NotInVersion`](crate::ErrorKind::NotInVersion) if it is older than version 2, and if
+    /// the digest of its last chunk does not match. [`recover`](crate::repair::recover) salvages a
+    /// valid file from a damaged one.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
         let rolled_back = lock.roll_back()?;
@@ -231,16 +236,18 @@ impl Appender {
     ///
     /// # Errors
     ///
-    /// Nothing is written in these cases: fails with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the
-    /// table of offsets or the metadata section is full and the file may not [grow](AppendOptions::grow); with
-    /// [`InvalidOption`](crate::ErrorKind::InvalidOption) if an option is out of range, if the header does not state
-    /// the number of chunks and [`scan`](AppendOptions::scan) is unset, or if the file contains an array and
-    /// [`axis0`](AppendOptions::axis0) is unset; with [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data
-    /// is not whole rows of the array; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks
-    /// differ in size.
+    /// Fails before anything is written, with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace)
+    /// if the table of offsets or the metadata section is full and the file may not
+    /// [grow](AppendOptions::grow); with [`InvalidOption`](crate::ErrorKind::InvalidOption) if an
+    /// option is out of range, if the header does not state the number of chunks and
+    /// [`scan`](AppendOptions::scan) is unset, or if the file contains an array and
+    /// [`axis0`](AppendOptions::axis0) is unset; with
+    /// [`ShapeMismatch`](crate::ErrorKind::ShapeMismatch) if the data is not whole rows of the
+    /// array; with [`SizeMismatch`](crate::ErrorKind::SizeMismatch) if the existing chunks differ
+    /// in size.
     ///
-    /// Also fails if reading the source or writing the file fails; the file is then unchanged, or is rolled back when
-    /// it is opened next.
+    /// Also fails if reading the source or writing the file fails; the file is then unchanged, or
+    /// is rolled back when it is next opened for writing.
     pub fn append(self, source: &dyn ReadAt, progress: Option<Progress<'_>>) -> Result<Appended> {
         let Self { lock, reader, options, metadata, rolled_back } = &self;
         let recipe = plan::recipe(reader, options)?;

@@ -15,7 +15,7 @@ use crate::write::chunk_encoder::Recipe;
 use crate::write::options::{COMPRESSOR, TYPESIZE};
 use crate::{ChunkSize, Compressor, Reader, Shuffle};
 
-/// The changed file.
+/// The content of the file after appending.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The header of the changed file.
@@ -32,7 +32,8 @@ pub(super) struct Plan {
     pub(super) moves_chunks: bool,
 }
 
-/// Fails for a file to which nothing may be appended.
+/// Fails if nothing may be appended to the file: it is too old or damaged, or its last chunk does
+/// not match its digest.
 pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {
@@ -44,13 +45,14 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
             .at(diagnostic.place.offset.unwrap_or_default()));
     }
     if let Some(last) = reader.chunks().len().checked_sub(1) {
-        // Check the digest of the chunk.
+        // Read the chunk to check its digest.
         reader.chunk_bytes(last)?;
     }
     Ok(())
 }
 
-/// Returns how to store chunks: like the last chunk that is not empty, unless the options say otherwise.
+/// Returns the parameters for storing chunks: those of the last chunk that is not empty, unless
+/// options override them.
 pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
     let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
     let mut typesize = match reader.header().typesize {
@@ -75,7 +77,7 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
 }
 
 impl Plan {
-    /// Plans to append `len` bytes, at least one.
+    /// Plans to append `len` bytes, which must not be 0.
     pub(super) fn new(
         reader: &Reader,
         len: u64,
@@ -145,7 +147,8 @@ fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
     }
 }
 
-/// Returns the size of all chunks but the last one, which is not larger.
+/// Returns the size of all chunks but the last one. Fails if they differ in size, or if the last
+/// one is larger.
 fn chunk_size_of(reader: &Reader) -> Result<u32> {
     let stated = reader.header().chunk_size.filter(|&size| size > 0);
     let found = reader.chunks().first().map_or(0, |chunk| chunk.nbytes);
@@ -173,7 +176,8 @@ fn section_of_array(
         return Ok(None);
     }
     if !options.axis0 {
-        let message = "the file contains a numpy array, whose shape would become wrong".to_owned();
+        let message = "the file contains a numpy array, whose shape would no longer match the data"
+            .to_owned();
         return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
     }
     let mut value = metadata.exact_json()?;

@@ -76,7 +76,8 @@ impl Job<'_> {
         Ok(change.commit()?)
     }
 
-    /// Returns the range of the table entries that change: those of the new chunks, or all of them if none was set.
+    /// Returns the range of the table entries that change: those of the new chunks, or all of them
+    /// if none was set before.
     fn entries(&self, table: u64) -> Range<u64> {
         let is_set = self.reader.diagnostics().iter().all(|found| found.code != Code::OffsetsUnset);
         let first = if is_set { self.plan.kept as u64 } else { 0 };
@@ -111,7 +112,7 @@ impl Job<'_> {
         Ok(file.set_len(position)?)
     }
 
-    /// Passes the new chunks and the one that is filled up to `put`, in order.
+    /// Passes the chunk that is filled up and the new chunks to `put`, in order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
         // The data of the chunk that is filled up precedes that of the source.

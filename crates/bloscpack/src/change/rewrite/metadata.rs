@@ -41,8 +41,8 @@ impl MetadataEdit {
     }
 }
 
-/// Replaces the metadata of a file with a JSON value, which is compressed if that makes it smaller. Rolls back an
-/// interrupted change in place first.
+/// Replaces the metadata of a file with a JSON value, which is compressed unless that makes it
+/// larger. Rolls back an interrupted change in place first.
 ///
 /// ```
 /// use bloscpack::change::{MetadataEdit, set_metadata};
@@ -93,7 +93,8 @@ pub(crate) fn set_metadata_locked(
     }
 }
 
-/// Returns a section with the same length as the old one.
+/// Returns a new metadata section with the same length as the old one. Fails if the metadata does
+/// not fit.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,
@@ -114,7 +115,7 @@ pub(crate) fn section_in_place(
     section(&text, &MetadataOptions { checksum, max_size, ..MetadataOptions::default() })
 }
 
-/// Overwrites the old section.
+/// Overwrites the old section in place, using a journal.
 pub(super) fn replace(storage: &mut dyn Storage, reader: &Reader, section: &[u8]) -> Result<()> {
     let Some(place) = reader.layout().metadata() else { return Ok(()) };
     if reader.section()? == section {

@@ -28,7 +28,7 @@ use crate::{Checksum, OpenOptions, Reader, Shuffle};
 pub use metadata::{MetadataEdit, set_metadata};
 pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
-/// Options for rewriting a file. Everything else is kept.
+/// Options for rewriting a file. Everything that they do not change is kept.
 ///
 /// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none unless one is set.
 ///
@@ -179,7 +179,7 @@ fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Resu
     plan.finish(container)?.commit().map_err(Error::of_output)
 }
 
-/// The changed file.
+/// The content of the new file.
 struct Plan<'a> {
     old: &'a Reader,
     header: Header,

@@ -31,7 +31,7 @@ const MAX_TEXT: u64 = 16 << 20;
 pub struct MetadataOptions {
     /// The checksum of the payload. Default: adler32.
     pub checksum: Checksum,
-    /// Whether to compress the text with zlib, if that makes it smaller. Default: yes.
+    /// Whether to compress the text with zlib, unless that makes it larger. Default: yes.
     pub compress: bool,
     /// The compression level, 0 to 9. Default: 6.
     pub level: u8,
@@ -55,7 +55,7 @@ impl MetadataOptions {
     binio::setters! {
         /// Sets the checksum of the payload.
         checksum: Checksum;
-        /// Sets whether to compress the text with zlib, if that makes it smaller.
+        /// Sets whether to compress the text with zlib, unless that makes it larger.
         compress: bool;
         /// Sets the compression level, 0 to 9.
         level: u8;
@@ -127,7 +127,7 @@ pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>>
 }
 
 impl MetaHeader {
-    /// Returns a section with another text, which keeps the other fields of this header.
+    /// Returns a section with this text and these options. All other fields of the header are kept.
     pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
         if options.level > 9 {
             let message = format!("{}, expected 0 to 9", options.level);
@@ -140,7 +140,7 @@ impl MetaHeader {
             ErrorKind::Limit { what, limit: MAX_TEXT, requested }
         })?;
         let compressed = if options.compress { compress(text, options.level)? } else { Vec::new() };
-        // A compressed text that is not smaller is kept.
+        // Prefer the compressed text if both have the same length.
         let (codec, payload) = if options.compress && compressed.len() <= text.len() {
             (CODEC_ZLIB, &compressed[..])
         } else {

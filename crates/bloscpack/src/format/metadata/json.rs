@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Watching<'_> {
     }
 }
 
-/// Returns the first integer of a valid text that fits into neither `i64` nor `u64`.
+/// Returns the first integer in a valid text that fits into neither `i64` nor `u64`.
 fn big_integer(text: &[u8]) -> Option<String> {
     let mut rest = text;
     while let Some(start) = rest.iter().position(|byte| matches!(byte, b'-' | b'0'..=b'9' | b'"')) {
@@ -107,13 +107,13 @@ fn big_integer(text: &[u8]) -> Option<String> {
     None
 }
 
-/// Returns the end of the number that begins here.
+/// Returns the length of the number at the beginning of `text`.
 fn end_of_number(text: &[u8]) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     text.iter().position(|byte| !is_part(byte)).unwrap_or(text.len())
 }
 
-/// Returns the end of the string that begins here.
+/// Returns the length of the string at the beginning of `text`, including its quotes.
 fn end_of_string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(&byte) = text.get(at) {

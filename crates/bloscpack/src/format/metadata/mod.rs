@@ -96,7 +96,8 @@ impl MetaHeader {
         Ok(header)
     }
 
-    /// Returns the name of the codec, `None` or `zlib`, or nothing for an unknown codec.
+    /// Returns the name of the codec: `"None"` for no compression, or `"zlib"`. Returns `None` if
+    /// the codec is unknown.
     pub fn codec_name(&self) -> Option<&'static str> {
         match self.codec {
             CODEC_NONE => Some("None"),
@@ -293,8 +294,8 @@ fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()>
     })
 }
 
-/// Inflates a payload to `meta_size` bytes. Stops one byte later, so that a payload that inflates to gigabytes costs no
-/// more than it announces.
+/// Inflates a payload, which should have `meta_size` bytes. Stops one byte after them, so that a
+/// payload that inflates to gigabytes costs no more than it announces.
 fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     let expected = u64::from(meta_size);
     let cap = expected.min(max_size);
