@@ -51,7 +51,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
 
 const EXIT_STATUS: &[&str] = &[
     "0  success",
-    "1  the data is bad, or a check or comparison found something",
+    "1  the data is bad, a check failed, or a comparison found differences",
     "2  error: a file cannot be opened or written, or an option is invalid",
 ];
 

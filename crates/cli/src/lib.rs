@@ -35,7 +35,7 @@ use probe::Format;
 enum Verdict {
     /// The command succeeded.
     Fine,
-    /// A check found something, or the data is bad.
+    /// A check failed, a comparison found differences, or the data is bad.
     Found,
     /// The command failed, for example because a file could not be opened or an option was wrong.
     Failed,
@@ -50,7 +50,7 @@ impl From<Verdict> for ExitCode {
 /// Runs the program with the arguments of the process. When called as `blpk`, it accepts the
 /// arguments of that program.
 ///
-/// The exit status is 0 on success, 1 if a check found something or the data is bad, and 2 after any other
+/// The exit status is 0 on success, 1 if a check failed or the data is bad, and 2 after any other
 /// error, which is printed on standard error.
 pub fn main() -> ExitCode {
     interrupt::remove_temporaries_on_signals();

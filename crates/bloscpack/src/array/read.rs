@@ -171,7 +171,7 @@ impl<'r> Array<'r> {
         self.decoding().read()
     }
 
-    /// Reads the elements in C order into a slice, whose length must be their number.
+    /// Reads the elements in C order into a slice, whose length must be the number of elements.
     ///
     /// # Errors
     ///

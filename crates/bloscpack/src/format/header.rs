@@ -264,7 +264,7 @@ impl Header {
                 if nchunks.checked_add(room).is_none_or(|sum| i64::try_from(sum).is_err()) =>
             {
                 let chunks = binio::diagnostic::count(nchunks, "chunk");
-                let message = format!("{room}, which with {chunks} is above 2^63 - 1");
+                let message = format!("{room}, but the sum of it and {chunks} exceeds 2^63 - 1");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {

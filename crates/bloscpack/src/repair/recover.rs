@@ -47,8 +47,8 @@ impl RecoverOptions {
     }
 
     binio::setters! {
-        /// Sets whether to continue after bad chunks. The later data then moves forward, unless
-        /// [`fill_zeros`](Self::fill_zeros) is set.
+        /// Sets whether to continue after bad chunks. The data after them then moves forward,
+        /// unless [`fill_zeros`](Self::fill_zeros) is set.
         skip_bad: bool;
         /// Sets whether to continue after bad chunks and replace each of them with zeros, as many
         /// as the chunk size in the header. The number of bad chunks is derived from the table; if

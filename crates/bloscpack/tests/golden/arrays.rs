@@ -1,4 +1,4 @@
-//! Comparing arrays with their recorded properties, in every way of reading them.
+//! Checks that every way of reading an array gives the recorded properties.
 
 use std::io::Cursor;
 

@@ -119,7 +119,8 @@ pub(crate) enum BloscpackCommand {
 }
 
 impl BloscpackCommand {
-    /// Returns `true` if the command has no result that could be JSON.
+    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }

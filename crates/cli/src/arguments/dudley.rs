@@ -118,7 +118,8 @@ pub(crate) enum DudleyCommand {
 }
 
 impl DudleyCommand {
-    /// Returns `true` if the command has no result that could be JSON.
+    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(
             self,
@@ -190,7 +191,7 @@ pub(crate) struct Resolve {
     /// Also list the members of structs
     #[arg(long)]
     pub(crate) members: bool,
-    /// List at most this many members, since nested types may have far too many
+    /// List at most this many members, because nested types can have a huge number of them
     #[arg(long, value_name = "N", default_value_t = 250_000, requires = "members")]
     pub(crate) max_members: u64,
     #[command(flatten)]

@@ -53,7 +53,7 @@ pub(crate) enum FluxCommand {
         "scibin flux verify archive.json -C folder",
     ]))]
     Verify(Verify),
-    /// Compare two archives, or with -C an archive and files
+    /// Compare two archives, or an archive with the files in a directory (-C)
     #[command(after_long_help = examples(&[
         "scibin flux diff old.json new.json",
         "scibin flux diff archive.json -C folder",
@@ -111,13 +111,14 @@ pub(crate) enum FluxCommand {
 }
 
 impl FluxCommand {
-    /// Returns `true` if the command has no result that could be JSON.
+    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))
     }
 }
 
-/// An archive: a file, standard input, or an archive that a broker has stored.
+/// Options for reading an archive from the state of a broker.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct State {
     /// Read the archive from the state directory of a broker that is not running, or from a file of
@@ -179,7 +180,7 @@ pub(crate) struct Chunking {
     /// Size up to which the content of a file is kept in the archive [default: 1K]
     #[arg(long, value_name = "SIZE")]
     pub(crate) small_file_threshold: Option<Size>,
-    /// Hash that names the blobs [default: sha1]
+    /// Hash in the names of the blobs [default: sha1]
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) hash: Option<HashType>,
 }
@@ -485,7 +486,7 @@ pub(crate) struct Convert {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The container [default: array; dict if the input is an array]
+    /// The form of the archive [default: array; dict if the input is an array]
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) to: Option<Form>,
     /// Write each member on its own line

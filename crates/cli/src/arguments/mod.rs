@@ -46,7 +46,8 @@ impl Arguments {
 }
 
 impl Command {
-    /// Returns `true` if the command has no result that could be JSON.
+    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// format.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
             Self::Asdf(all) => all.command.is_without_json(),

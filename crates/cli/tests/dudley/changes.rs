@@ -213,7 +213,7 @@ fn unknown_parameters_and_paths_are_rejected_without_changing_files() {
 }
 
 #[test]
-fn errors_in_a_layout_are_shown_with_its_lines() {
+fn errors_in_a_layout_are_shown_with_the_lines_that_contain_them() {
     let folder = Folder::new();
     folder.write("run.bdud", native());
     folder.write("again.dud", "x = i4");

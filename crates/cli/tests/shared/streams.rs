@@ -1,4 +1,4 @@
-//! Standard input and output, as "-" and by device names.
+//! Tests of standard input and output, given as "-" or by device names.
 
 use std::process::{Command, Output, Stdio};
 use std::thread;

@@ -31,8 +31,7 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
             .map_err(|error| Failure::asdf(path, error))?;
         check_datatype(&array, &named.pointer, request.standard)
             .map_err(|error| Failure::asdf(path, error))?;
-        // If no tree is given, always create missing parents: there are no nodes for which a
-        // pointer could be mistyped.
+        // If no tree is given, always create missing parents, because the tree is empty.
         if request.tree.is_some() && !request.parents {
             tree.check_parent(&named.pointer)
                 .map_err(|error| change::missing_parent(&request.file, &error))?;

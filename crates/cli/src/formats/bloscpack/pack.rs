@@ -93,7 +93,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), true) => {
             output.remark(
-                &"the length of standard input is unknown and standard output cannot seek, so the \
+                &"standard input has no known length and standard output is not seekable, so the \
                   original program will treat the packed file as empty",
             );
             let body = |out: &mut dyn Write| {
