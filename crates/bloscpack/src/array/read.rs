@@ -100,8 +100,8 @@ impl<'r> Array<'r> {
         self.part(self.view.slice(slices)?)
     }
 
-    /// Returns a range of rows, which is a part of the first dimension. Unlike a slice, the range must be within the
-    /// array.
+    /// Returns a range of rows, that is, of the first dimension. Unlike a slice, the range must be
+    /// within the array.
     ///
     /// ```
     /// # use std::io::Cursor;

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::header::MAX_NBYTES;
 
-/// The requested size of the data of a chunk. Default: 1 MiB.
+/// The requested size of a chunk before compression. Default: 1 MiB.
 ///
 /// As text, a size is a number followed by one of the upper-case units `B K M G T`, which are powers of 1024. Fractions
 /// are rounded down to whole bytes, a number without a unit is in bytes, and `max` is the largest possible size.
@@ -134,9 +134,9 @@ fn parse_size(text: &str) -> Option<u64> {
 pub struct Chunking {
     /// The number of chunks, at least 1, because empty data is an empty chunk.
     pub nchunks: u64,
-    /// The length of the data of each chunk but the last one, in bytes.
+    /// The length of each chunk but the last one before compression, in bytes.
     pub chunk_size: u32,
-    /// The length of the data of the last chunk in bytes.
+    /// The length of the last chunk before compression, in bytes.
     pub last_chunk: u32,
 }
 

@@ -37,7 +37,7 @@ use crate::{Checksum, Strictness};
 
 const MAGIC: &[u8; 4] = b"blpk";
 
-/// The maximum length of the data of a Blosc buffer in bytes.
+/// The maximum length of the data in a Blosc buffer, in bytes.
 pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
 
 /// Length of a header of version 1 in bytes.
@@ -104,9 +104,10 @@ pub struct Header {
     pub checksum: Checksum,
     /// The size of an element in bytes. It is advisory, because each chunk states its own.
     pub typesize: u8,
-    /// The length of the data of each chunk but the last one, in bytes; `None` if unknown or not uniform.
+    /// The length of each chunk but the last one before compression, in bytes; `None` if unknown or
+    /// not uniform.
     pub chunk_size: Option<u32>,
-    /// The length of the data of the last chunk in bytes; `None` if unknown.
+    /// The length of the last chunk before compression, in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
     /// The number of chunks; `None` if unknown, so that the chunks extend to the end of the file.
     pub nchunks: Option<u64>,

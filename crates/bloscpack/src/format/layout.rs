@@ -16,7 +16,7 @@ use std::ops::Range;
 pub struct ChunkEntry {
     /// The offset of the Blosc buffer in the file.
     pub offset: u64,
-    /// The length of the data of the chunk in bytes.
+    /// The length of the chunk before compression, in bytes.
     pub nbytes: u32,
     /// The length of the Blosc buffer in bytes. The digest follows it.
     pub ctbytes: u32,

@@ -62,7 +62,7 @@ pub struct Reader {
     verified: Vec<AtomicU64>,
 }
 
-/// A part of the data of a chunk, which is not empty.
+/// A nonempty part of the data of a chunk.
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// The index of the chunk.

@@ -181,7 +181,7 @@ impl Piece {
         }
     }
 
-    /// Returns the length of the data of each chunk in bytes.
+    /// Returns the length of each chunk before compression, in bytes.
     fn size(&self) -> u32 {
         match self {
             Self::Kept(chunk) => chunk.nbytes,

@@ -427,7 +427,7 @@ pub(crate) struct Convert {
     /// Version of the standard, which selects the versions of tags [default: that of the file]
     #[arg(long, value_name = "VERSION")]
     pub(crate) standard: Option<Version>,
-    /// Store arrays with fewer elements inline in the tree
+    /// Store arrays with fewer than N elements inline in the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
     /// Add this many spaces after the tree, so that it can grow later

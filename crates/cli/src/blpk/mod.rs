@@ -140,7 +140,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Prints a line with `--verbose` or `--debug`.
+    /// Prints a line if `--verbose` or `--debug` is given.
     fn verbose(&self, line: &impl fmt::Display) {
         if self.is_verbose() {
             self.output.say(line);

@@ -136,7 +136,7 @@ pub(super) fn pretty(bytes: u64) -> String {
     const UNITS: [(&str, u32); 5] = [("T", 40), ("G", 30), ("M", 20), ("K", 10), ("B", 0)];
     let unit = UNITS.into_iter().find(|&(_, shift)| bytes >> shift > 0);
     let Some((unit, shift)) = unit else { return "0B".to_owned() };
-    #[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
+    #[allow(clippy::cast_precision_loss, reason = "only two decimals are printed")]
     let value = bytes as f64 / (1_u64 << shift) as f64;
     format!("{:?}{unit}", (value * 100.0).round() / 100.0)
 }

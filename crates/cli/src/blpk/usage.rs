@@ -188,7 +188,8 @@ impl Subcommand {
     }
 }
 
-/// Returns the name of the command in the arguments, and the index of the command.
+/// Returns the name of the command in the arguments, and the index of the command in
+/// [`SUBCOMMANDS`].
 fn named() -> Option<(&'static str, usize)> {
     let words = || std::env::args_os().skip(1);
     let find = |name: &&'static str| words().position(|word| word == OsStr::new(name));
@@ -224,7 +225,7 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
             print(&help)
         }
         ErrorKind::DisplayVersion => print(&format!(
-            // The release that has these options.
+            // The release of the original program with these options.
             "bloscpack: '0.16.0' python-blosc: 'scibin {0}' blosc: 'scibin {0}'\n",
             env!("CARGO_PKG_VERSION")
         )),

@@ -1,4 +1,4 @@
-//! Outputs of commands: either a file that appears when it is complete, or a stream.
+//! Outputs of commands: either a file that appears only when it is complete, or a stream.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -181,7 +181,7 @@ pub(crate) fn write_file<T, E>(
     Ok(value)
 }
 
-/// Returns `true` if a path means standard input or output.
+/// Returns `true` if a path stands for standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
 }

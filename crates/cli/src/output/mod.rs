@@ -252,7 +252,7 @@ pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Formats a size in bytes for people: `1.5 MiB`.
+/// Formats a size in bytes for human readers, such as `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {

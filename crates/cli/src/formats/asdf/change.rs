@@ -48,7 +48,7 @@ pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
 }
 
 /// Returns the new key: the destination itself or, if it is a pointer, its last part. Fails if the
-/// pointer leads into another mapping than the entry is in.
+/// pointer does not lead into the mapping that contains the entry.
 fn new_key<'d>(entry: &str, destination: &'d str) -> Result<Cow<'d, str>, String> {
     let Some((parent, key)) = destination.rsplit_once('/').filter(|_| destination.starts_with('/'))
     else {
@@ -161,7 +161,7 @@ pub(super) fn change(
     Ok(Verdict::Fine)
 }
 
-/// Reports what was done, unless standard output contains the file itself.
+/// Reports how much was written and how, unless standard output contains the file itself.
 pub(super) fn report(
     path: &Path,
     target: &Path,

@@ -92,8 +92,8 @@ fn options(reading: &Reading) -> OpenOptions {
     OpenOptions::new().strictness(strictness).external(external).max_files(reading.others.max_files)
 }
 
-/// Returns the failure for an error about the node at a pointer. Unless the error already names the
-/// pointer, the message contains it as typed.
+/// Returns the failure for an error about the node at a pointer. The message contains the pointer
+/// as typed, unless the error already names it.
 fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
     let is_named = pointer.is_empty()
         || error.pointer().is_some_and(|named| named.starts_with(pointer))
@@ -158,7 +158,8 @@ fn lock(target: &Path, writing: &Writing) -> Result<Option<FileLock>, Failure> {
     output_file::lock(target, writing.force && !writing.dry_run)
 }
 
-/// Reports what was written, unless standard output contains the file itself.
+/// Reports the size of the written file and the number of blocks, unless standard output contains
+/// the file itself.
 fn report(
     report: &WriteReport,
     source: Option<&Path>,

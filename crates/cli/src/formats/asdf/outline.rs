@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// Returns the level of the last line, counted from 1.
+    /// Returns the level of the line that was returned last, counted from 1.
     fn depth(&self) -> usize {
         self.stack.len()
     }
@@ -230,7 +230,8 @@ impl<'a> Walk<'a> {
         self.stack.extend(children(line.node, &prefix, self.only_content));
     }
 
-    /// Leaves the container of the last line. Returns the number of its children before and after that line.
+    /// Leaves the container of the line that was returned last. Returns the number of its children
+    /// before and after that line.
     fn skip_siblings(&mut self) -> (usize, usize) {
         self.stack.pop().map_or((0, 0), |children| (children.shown - 1, children.left))
     }

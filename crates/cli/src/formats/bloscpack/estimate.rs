@@ -16,7 +16,7 @@ use crate::arguments::bloscpack::{Estimate, Threads};
 use crate::failure::Failure;
 use crate::output::{Output, print_json, size, table};
 
-/// The size of the sample in bytes.
+/// The intended size of the sample in bytes.
 const SAMPLE: u64 = 8 << 20;
 
 /// The result of packing the sample with one codec and one shuffle.

@@ -117,7 +117,7 @@ fn spool(mut reader: impl Read, path: &Path) -> Result<FileSource, Failure> {
     spooled.map_err(|error| Failure::io(path, error))
 }
 
-/// Returns `true` if a source begins like a `.npy` file.
+/// Returns `true` if a source begins with the signature of a `.npy` file.
 fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
@@ -147,7 +147,7 @@ fn remark_damage(path: &Path, file: &Reader, output: Output) {
     }
 }
 
-/// Prints a remark about each number in the metadata that is printed rounded.
+/// Prints a remark about each number in the metadata that is rounded when it is printed.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
     for diagnostic in
         file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)

@@ -135,7 +135,7 @@ impl Input {
         Self::of_file(plain_source(path)?, is_npy && !command.raw, command, options)
     }
 
-    /// Opens a pipe of bytes, or of a `.npy` file, which is recognised by its first bytes.
+    /// Opens a pipe with plain bytes or a `.npy` file, which is recognised by its first bytes.
     fn of_pipe(
         mut pipe: impl Read + 'static,
         command: &Pack,

@@ -116,7 +116,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     Ok(())
 }
 
-/// Prints a row for each file.
+/// A writer that prints a row for each file.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,

@@ -67,7 +67,7 @@ fn file(path: &Path) -> io::Result<fs::File> {
 /// Reads the bytes of a layout, or of standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // Read more bytes than a layout can have, so that endless input is also rejected.
+    // Allow more bytes than a layout can have, so that endless input is rejected as too long.
     let limit = 1 << 31;
     let read = file(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, error))?;

@@ -23,7 +23,7 @@ const MAX_LEN: usize = 1 << 27;
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let mut options = judging(&command.judging)?;
     if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
-        // A file that ends before its data is an error, because data is missing.
+        // Reject a file that ends before its data, because data is missing.
         options = options.deny(Code::PastEnd);
     }
     let layout = parse(&command.layout, &options)?;
@@ -94,7 +94,7 @@ fn resolve_to<'a>(
     Ok(verdict)
 }
 
-/// Prints rows, as a JSON array or as a table.
+/// A writer that prints rows as a JSON array or as a table.
 struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,

@@ -19,7 +19,7 @@ use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, count, print_json, size};
 
-/// The total size of holes, in bytes, above which a remark says that they were written as zeros.
+/// The minimum total size of holes, in bytes, for a remark that they were written as zeros.
 const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {

@@ -1,4 +1,4 @@
-//! `scibin flux verify`: checks the archive against RFC 37, its blobs, and files.
+//! `scibin flux verify`: checks that an archive follows RFC 37, and checks its blobs and files.
 
 use std::io;
 

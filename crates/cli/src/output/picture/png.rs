@@ -1,4 +1,4 @@
-//! PNG files.
+//! Writing PNG files.
 
 use std::io::{self, Write};
 
