@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn first_failed_job_determines_the_error_after_earlier_results_are_taken() {
+    fn the_first_failed_job_determines_the_error_after_earlier_results_are_taken() {
         for threads in [1, 2, 5] {
             let mut taken = 0;
             let work = |(): &mut (), job: usize, (): &mut ()| {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn error_while_taking_results_stops_the_workers() {
+    fn an_error_while_taking_results_stops_the_workers() {
         for threads in [1, 2, 5] {
             let worked = AtomicUsize::new(0);
             let work = |(): &mut (), _: usize, (): &mut ()| {
@@ -323,7 +323,7 @@ mod tests {
 
     #[cfg(feature = "rayon")]
     #[test]
-    fn all_jobs_run_on_threads_of_the_callers_pool() {
+    fn all_jobs_run_on_threads_of_the_current_pool() {
         for size in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(size)
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn panic_in_a_worker_or_while_taking_results_leaves_no_thread_waiting() {
+    fn a_panic_in_a_worker_or_while_taking_results_leaves_no_thread_waiting() {
         let panics = |in_work: bool| {
             std::panic::catch_unwind(|| {
                 let work = |(): &mut (), job: usize, (): &mut ()| {

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn intact_file_verifies_and_progress_adds_up_to_its_length() {
+    fn an_intact_file_is_verified_and_the_progress_adds_up_to_its_length() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_that_prevents_opening_is_a_diagnostic_unless_it_is_in_the_header() {
+    fn damage_that_prevents_opening_is_reported_as_a_diagnostic_unless_it_is_in_the_header() {
         let good = file();
         let cut = TestFile { chunks: good.chunks[..2].to_vec(), ..good.clone() };
         let mut corrupt = good.clone();

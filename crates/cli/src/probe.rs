@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn format_is_detected_from_the_content() {
+    fn the_format_is_detected_from_the_content() {
         assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
         assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
         assert_eq!(of_head(b" \n[]"), Some(Format::Flux));

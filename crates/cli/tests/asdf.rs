@@ -250,7 +250,7 @@ fn every_command_reports_missing_external_files_on_one_line() {
 }
 
 #[test]
-fn bad_data_exits_with_status_1_in_every_asdf_command() {
+fn every_asdf_command_exits_with_status_1_if_the_data_is_bad() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);
@@ -539,7 +539,7 @@ fn errors_contain_the_pointer_and_suggest_a_similar_key() {
 }
 
 #[test]
-fn diagnostics_contain_the_pointer_of_their_node() {
+fn diagnostics_contain_the_pointer_to_their_node() {
     let folder = tree_file("x:\n  y: {k: 1, k: 2}\n");
     let value = json_of(&folder.run(&["info", "--json", "a.asdf"]));
     let found = &value["diagnostics"][0];

@@ -452,7 +452,7 @@ fn changing_a_pipe_is_rejected_without_waiting() {
 }
 
 #[test]
-fn history_prints_entries_and_software_and_adds_an_entry() {
+fn history_prints_entries_and_software_and_can_add_an_entry() {
     let folder = folder();
     folder.done(&["asdf", "history", "a.asdf", "--add", "Flat-fielded"]);
     folder.done(&["asdf", "history", "a.asdf", "--add", "Calibrated: twice"]);

@@ -161,7 +161,7 @@ fn new_applies_compression_alignment_and_standard() {
 }
 
 #[test]
-fn an_invalid_tree_is_bad_data_with_its_position() {
+fn an_invalid_tree_is_reported_as_bad_data_with_its_position() {
     let folder = Folder::new();
     folder.write("tree.yaml", "a: 1\nb: [1, {\n");
     let output = folder.run(&["asdf", "new", "a.asdf", "--tree", "tree.yaml"]);
@@ -484,7 +484,7 @@ fn every_writing_command_keeps_unrelated_scalars_unchanged() {
 }
 
 #[test]
-fn copies_keep_tags_that_their_standard_lacks_but_float16_requires_a_newer_standard() {
+fn copies_keep_tags_that_their_standard_does_not_define_but_reject_float16_in_an_old_standard() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.2.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     let external =

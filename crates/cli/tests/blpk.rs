@@ -103,7 +103,7 @@ fn files_with_every_option_are_packed_and_unpacked() {
 }
 
 #[test]
-fn invalid_values_exit_with_status_1_and_invalid_usage_with_status_2() {
+fn invalid_values_cause_status_1_and_invalid_usage_causes_status_2() {
     let folder = folder();
     folder.write("bad.json", "{nope");
     for (arguments, expected) in [

@@ -101,7 +101,7 @@ fn verify_json_contains_the_problem_and_its_offset() {
 }
 
 #[test]
-fn verify_json_contains_the_pointer_of_a_bad_node() {
+fn verify_json_contains_the_pointer_to_a_bad_node() {
     let folder = tempfile::tempdir().unwrap();
     let file = written(folder.path(), "a: [1, {b/c: !core/complex-1.0.0 foo}]", 0, b"");
     let value = json_of(&scibin(&["verify", "--json", &file]));
@@ -217,7 +217,7 @@ fn external_files_are_read_only_if_the_policy_allows() {
 }
 
 #[test]
-fn invalid_arguments_exit_with_status_2() {
+fn invalid_arguments_cause_status_2() {
     assert_eq!(status(&scibin(&["asdf", "nonsense"])), 2);
     assert_eq!(status(&scibin::<&str>(&[])), 2);
     assert_eq!(status(&scibin(&["--help"])), 0);

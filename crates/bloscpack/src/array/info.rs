@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_of_an_array_matches_the_original() {
+    fn the_metadata_of_an_array_matches_the_original() {
         // The metadata that bloscpack 0.16 writes for np.zeros((2, 3), dtype=[('a', 'S1'), ('b',
         // '<f8', (2,))]).
         let dtype = Datatype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();

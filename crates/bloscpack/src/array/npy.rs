@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_npy_headers_are_rejected_with_the_reason() {
+    fn invalid_npy_headers_are_rejected_with_a_reason() {
         assert!(matches!(fails("{}"), ErrorKind::NotNumpy(_)));
         let with = |descr, shape| {
             fails(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"))

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn typesize_is_the_element_size_or_a_power_of_two_that_divides_it() {
+    fn the_typesize_is_the_element_size_or_a_power_of_two_that_divides_it() {
         for (dtype, typesize) in [
             ("|V0", 1),
             ("<i8", 8),

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn axes_of_a_field_follow_those_of_the_array() {
+    fn the_axes_of_a_field_follow_those_of_the_array() {
         let dtype = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('d', '<u2')])]";
         let info = info(dtype, &[2], Order::F);
         let reader = open(&file(&info, &(0..16).collect::<Vec<_>>(), 7));

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_size_is_rounded_down_to_whole_items() {
+    fn the_chunk_size_is_rounded_down_to_whole_items() {
         let whole = |size, itemsize| ChunkSize::Bytes(size).whole_items(itemsize);
         assert_eq!(whole(1 << 20, 8).unwrap(), ChunkSize::Bytes(1 << 20));
         assert_eq!(whole(1 << 20, 12).unwrap(), ChunkSize::Bytes(1_048_572));

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_header_is_parsed_and_encoded() {
+    fn a_header_of_version_3_is_parsed_and_encoded() {
         let (header, diagnostics) = parse(&v3(), Strictness::Strict).unwrap();
         assert_eq!(
             header,
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_header_has_16_bytes() {
+    fn a_header_of_version_1_has_16_bytes() {
         let mut bytes = *b"blpk\x01\0\0\0\x05\0\0\0\0\0\0\0";
         let (header, _) = parse(&bytes, Strictness::Strict).unwrap();
         assert_eq!((header.version, header.nchunks, header.len()), (Version::V1, Some(5), 16));

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_is_found_by_a_position_in_its_data() {
+    fn a_chunk_is_found_by_a_position_in_its_data() {
         for sizes in [
             &[][..],
             &[0],
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_tail_begins_after_the_last_chunk() {
+    fn the_stale_tail_begins_after_the_last_chunk() {
         assert_eq!(layout(&[1]).stale_tail(), 100..107);
     }
 }

@@ -123,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn table_with_only_minus_one_is_unset() {
+    fn a_table_that_contains_only_minus_one_is_unset() {
         assert_eq!(read(&[-1, -1, -1], 2).entries, Entries::Unset);
     }
 
     #[test]
-    fn first_impossible_table_entry_is_reported() {
+    fn the_first_impossible_table_entry_is_reported() {
         for value in [-1, -2, 0, 99, 200, i64::MAX, i64::MIN] {
             let table = read(&[100, value, -1], 3);
             assert_eq!(table.entries, Entries::Broken { index: 1, value });
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn first_spare_entry_with_an_offset_is_reported() {
+    fn the_first_spare_entry_with_an_offset_is_reported() {
         assert_eq!(read(&[100, -1, 7, 8], 1).spare, Some((2, 7)));
     }
 

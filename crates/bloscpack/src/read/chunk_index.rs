@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn file_with_unset_offsets_is_read_in_sequence() {
+    fn a_file_with_unset_offsets_is_read_in_sequence() {
         let mut file = file();
         file.offsets = Some(vec![-1; 4]);
         for reader in [lenient(&file).unwrap(), strict(&file).unwrap()] {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_otherwise() {
+    fn a_wrong_offset_is_an_error_in_strict_reading_and_a_diagnostic_otherwise() {
         let start = i64::try_from(file().chunk_start(1)).unwrap();
         for (index, value) in [
             (0, -1),
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn ambiguous_order_is_rejected_until_the_caller_chooses_one() {
+    fn an_ambiguous_order_is_rejected_until_the_caller_chooses_one() {
         let mut file = file();
         file.offsets.as_mut().unwrap().swap(0, 1);
         for refused in [lenient(&file), strict(&file)] {
@@ -390,14 +390,14 @@ mod tests {
     }
 
     #[test]
-    fn spare_offset_with_a_value_is_a_diagnostic() {
+    fn a_spare_offset_with_a_value_is_a_diagnostic() {
         let reader = strict(&with_offset(3, 7)).unwrap();
         assert_eq!(codes(&reader), [Code::SpareOffset]);
         assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));
     }
 
     #[test]
-    fn first_byte_of_a_chunk_distinguishes_blosc2_from_corruption() {
+    fn the_first_byte_of_a_chunk_distinguishes_blosc2_from_corruption() {
         for (version, is_blosc2) in [(3, true), (5, true), (1, false), (72, false), (255, false)] {
             let mut file = file();
             file.chunks[1][0] = version;
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn corrupt_chunk_is_reported_with_its_offset_in_the_file() {
+    fn a_corrupt_chunk_is_reported_with_its_offset_in_the_file() {
         let mut file = file();
         file.chunks[1][2] |= 0x08;
         let error = lenient(&file).unwrap_err();

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_valid_file_are_found_without_diagnostics() {
+    fn the_parts_of_a_valid_file_are_found_without_diagnostics() {
         let file = file();
         let (opened, diagnostics) = open_as(&file, Strictness::Strict).unwrap();
         assert_eq!(diagnostics, []);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_tail_is_a_note_in_strict_and_lenient_reading() {
+    fn a_stale_tail_is_a_note_in_strict_and_lenient_reading() {
         let mut file = file();
         let end = file.bytes().len() as u64;
         file.tail = b"left by an append".to_vec();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn unexpected_empty_chunk_is_an_error() {
+    fn an_unexpected_empty_chunk_is_an_error() {
         let mut file = TestFile::of(&[&[1; 100], &[], &[3; 40]]);
         let error = open_as(&file, Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SizeMismatch { .. }), "{error}");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_of_unknown_number_are_read_to_the_end_of_the_file() {
+    fn an_unknown_number_of_chunks_is_read_to_the_end_of_the_file() {
         let mut file = TestFile { nchunks: -1, ..file().without_offsets() };
         let (opened, codes) = lenient(&file);
         assert_eq!((sizes(&opened), codes), (vec![100, 100, 40], vec![Code::UnknownCount]));
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn number_of_chunks_is_limited_by_max_items() {
+    fn the_number_of_chunks_is_limited_by_max_items() {
         let options = OpenOptions::new().limits(binio::Limits::default().max_items(2));
         for file in [file(), TestFile { nchunks: -1, ..file().without_offsets() }] {
             let error = open(&file.bytes(), &options, &mut Vec::new()).unwrap_err();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn file_shortened_before_the_end_of_its_last_digest_is_truncated() {
+    fn a_file_that_ends_before_the_end_of_its_last_digest_is_truncated() {
         for checksum in [Checksum::Adler32, Checksum::Sha512] {
             let mut file = TestFile { checksum, ..file() };
             file.chunks = [[1_u8; 100], [2; 100]].iter().map(|data| file.chunk(data)).collect();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn table_of_version_2_has_no_spare_entries() {
+    fn a_table_of_version_2_has_no_spare_entries() {
         let mut file = TestFile { version: 2, max_app_chunks: 0, ..file() };
         file.offsets = Some(vec![0; 3]);
         file.set_offsets();

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn unversioned_file_is_recognised_whatever_its_fifth_byte() {
+    fn an_unversioned_file_is_recognised_whatever_its_fifth_byte_is() {
         for count in [1, 2, 3, 4, 300] {
             let chunks: Vec<&[u8]> = vec![b"data of a chunk"; count];
             let bytes = file(u32::try_from(count).unwrap(), &chunks);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn file_with_a_different_number_of_chunks_is_not_unversioned() {
+    fn a_file_with_a_different_number_of_chunks_is_not_unversioned() {
         let chunks: [&[u8]; 3] = [b"one", b"two", b"three"];
         for nchunks in [0, 2, 4, u32::MAX] {
             assert_eq!(found(&file(nchunks, &chunks)), None, "{nchunks}");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn file_shorter_than_a_blosc_header_is_not_unversioned() {
+    fn a_file_shorter_than_a_blosc_header_is_not_unversioned() {
         let bytes = file(1, &[b"data"]);
         for len in 0..24 {
             assert_eq!(found(&bytes[..len]), None);

@@ -318,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn intact_file_is_recovered_completely() {
+    fn an_intact_file_is_recovered_completely() {
         let (data, report) = recovered(&file().bytes(), &RecoverOptions::new());
         assert_eq!(data, data_of(&[0, 1, 2, 3]));
         assert_eq!((report.kept, report.lost.len(), report.diagnostics), (4, 0, vec![]));
     }
 
     #[test]
-    fn complete_chunks_of_a_killed_writer_are_recovered() {
+    fn the_complete_chunks_of_a_killed_writer_are_recovered() {
         let mut file = file();
         file.offsets = Some(vec![-1; 5]);
         let bytes = file.bytes();
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn appended_chunks_of_a_killed_append_are_recovered() {
+    fn the_chunks_of_a_killed_append_are_recovered() {
         // The header has three chunks with a short last one, but that one was filled up and another
         // added.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_chunk_ends_recovery_unless_it_is_skipped_or_replaced_with_zeros() {
+    fn a_bad_chunk_ends_the_recovery_unless_it_is_skipped_or_replaced_with_zeros() {
         let mut file = file();
         file.chunks[1][30] ^= 1;
         let bytes = file.bytes();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_section_is_kept_unchanged_unless_its_digest_is_wrong() {
+    fn the_metadata_section_is_kept_unchanged_unless_its_digest_is_wrong() {
         let text = b"[1,NaN]";
         let mut section = b"JSON\0\0\0\0\0\x01\0\x06".to_vec();
         section.extend([7_u32.to_le_bytes(), 20_u32.to_le_bytes(), 7_u32.to_le_bytes()].concat());

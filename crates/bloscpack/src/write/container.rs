@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_section_is_written_between_header_and_offsets() {
+    fn the_metadata_section_is_written_between_the_header_and_the_offsets() {
         let mut writer =
             ContainerWriter::new(Cursor::new(Vec::new()), header(1, 0), b"section").unwrap();
         writer.put(b"chunk").unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn header_is_corrected_if_there_are_fewer_chunks_than_expected() {
+    fn the_header_is_corrected_if_there_are_fewer_chunks_than_expected() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(5, 0), &[]).unwrap();
         writer.put(b"chunk").unwrap();
         let file = writer.finish(Some(7), Some(7)).unwrap().into_inner();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn table_longer_than_any_file_is_rejected() {
+    fn a_table_longer_than_any_file_is_rejected() {
         let header = header(1, i64::MAX.unsigned_abs() - 1);
         let error = ContainerWriter::new(Cursor::new(Vec::new()), header, &[]).unwrap_err();
         assert!(error.to_string().starts_with("max_app_chunks: "), "{error}");

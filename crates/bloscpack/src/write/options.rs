@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn default_options_match_the_original() {
+    fn the_default_options_match_the_original() {
         let options = WriteOptions::new();
         let (recipe, section) = options.check().unwrap();
         assert_eq!(recipe.checksum, Checksum::Adler32);
@@ -231,7 +231,7 @@ mod tests {
 
     #[cfg(not(feature = "c-blosc"))]
     #[test]
-    fn compressor_missing_from_the_build_is_rejected() {
+    fn a_compressor_missing_from_the_build_is_rejected() {
         let error = refused(&WriteOptions::new().compressor(Compressor::Blosclz));
         assert!(error.to_string().starts_with("compressor: "), "{error}");
     }

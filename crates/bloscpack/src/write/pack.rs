@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn packing_progress_adds_up_to_the_data_length() {
+    fn the_progress_of_packing_adds_up_to_the_length_of_the_data() {
         let done = AtomicU64::new(0);
         let progress = |bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_states_an_unknown_number_of_chunks() {
+    fn a_stream_states_an_unknown_number_of_chunks() {
         let mut writer = StreamWriter::new(Vec::new(), &options()).unwrap();
         writer.write_all(&data(2500)).unwrap();
         let stream = writer.finish().unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_reader_leaves_no_file() {
+    fn a_failing_reader_leaves_no_file() {
         struct Broken;
         impl Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

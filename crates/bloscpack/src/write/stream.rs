@@ -158,7 +158,7 @@ mod tests {
     use crate::{ChunkSize, ErrorKind, pack_to_vec};
 
     #[test]
-    fn stream_of_known_length_produces_the_same_file_as_packing_without_offsets() {
+    fn a_stream_of_known_length_is_the_same_file_as_one_packed_without_offsets() {
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100));
         for len in [0, 1, 100, 250] {
             let data = vec![7; len];
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn streaming_a_reader_or_source_produces_the_same_file_as_writing_pieces() {
+    fn streaming_a_reader_or_a_source_produces_the_same_file_as_writing_pieces() {
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100_000));
         let data: Vec<u8> = (0..2_500_000_u32).map(|n| (n / 3).to_le_bytes()[0]).collect();
         let len = data.len() as u64;
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_with_another_length_than_announced_is_rejected() {
+    fn a_stream_whose_length_differs_from_the_announced_one_is_rejected() {
         let options = WriteOptions::new();
         let mut writer = StreamWriter::with_len(Vec::new(), &options, 3).unwrap();
         assert!(writer.write_all(b"four").is_err());

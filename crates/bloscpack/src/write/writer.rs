@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_another_length_than_announced_fails() {
+    fn writing_more_or_less_than_the_announced_length_fails() {
         let mut writer = Writer::with_len(sink(), &options(), 10).unwrap();
         writer.write_all(&[1; 9]).unwrap();
         let error = Error::from(writer.write_all(&[1; 2]).unwrap_err());

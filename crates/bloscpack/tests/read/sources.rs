@@ -123,7 +123,7 @@ fn a_remote_file_is_verified_and_recovered_although_reads_fail_in_the_meantime()
 }
 
 #[test]
-fn a_failing_source_is_an_io_error_and_not_damage() {
+fn a_failing_source_is_an_io_error_but_not_damage() {
     // Everything but the last chunk is available.
     let bytes = Bytes::from(bytes());
     let window = Arc::new(Window::new(bytes.len() as u64));
@@ -145,7 +145,7 @@ fn a_failing_source_is_an_io_error_and_not_damage() {
 }
 
 #[test]
-fn failure_to_write_is_an_output_error() {
+fn a_failure_to_write_is_an_output_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     std::fs::write(&path, "").unwrap();

@@ -388,7 +388,7 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input; with --statedir, this is another path
+    /// The archive, or "-" for standard input; with --statedir, the first path
     pub(crate) archive: PathBuf,
     /// Paths of files, or patterns; a directory selects the files below it
     #[arg(value_name = "PATH", required_unless_present = "statedir")]

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_align_their_columns() {
+    fn the_columns_of_tables_are_aligned() {
         let rows =
             [vec!["a".to_owned(), "size".to_owned()], vec!["long".to_owned(), "7".to_owned()]];
         assert_eq!(table(&rows, &[false, true]), "a     size\nlong     7\n");

@@ -27,7 +27,7 @@ fn folder() -> (Folder, Vec<usize>, usize) {
 }
 
 #[test]
-fn complete_repair_exits_with_status_0() {
+fn a_complete_repair_exits_with_status_0() {
     let (folder, _, index) = folder();
     let good = folder.read("a.asdf");
     folder.write("bad.asdf", [&good[..index], b"rubbish"].concat());
@@ -49,7 +49,7 @@ fn complete_repair_exits_with_status_0() {
 }
 
 #[test]
-fn repair_with_losses_reports_them_and_exits_with_status_1() {
+fn a_repair_with_losses_reports_them_and_exits_with_status_1() {
     let (folder, blocks, _) = folder();
     let mut bytes = folder.read("a.asdf");
     bytes[blocks[0]] = b'x';

@@ -98,7 +98,7 @@ fn invalid_npy_files_are_rejected() {
 }
 
 #[test]
-fn unpacking_bad_data_exits_with_status_1_and_leaves_no_file() {
+fn unpacking_bad_data_causes_status_1_and_leaves_no_file() {
     let folder = packed();
     let mut bytes = folder.read("a.blp");
     let last = bytes.len() - 10;
@@ -120,7 +120,7 @@ fn unpacking_bad_data_exits_with_status_1_and_leaves_no_file() {
 }
 
 #[test]
-fn digests_are_not_checked_with_no_verify() {
+fn digests_are_not_checked_if_no_verify_is_set() {
     let folder = Folder::new();
     folder.write("a", "stored as it is");
     folder.done(&["bloscpack", "pack", "a"]);
@@ -150,7 +150,7 @@ fn strict_reading_rejects_problems_that_lenient_reading_only_reports() {
 }
 
 #[test]
-fn ambiguous_chunk_order_must_be_chosen_with_an_option() {
+fn an_ambiguous_chunk_order_must_be_resolved_with_an_option() {
     let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
     let case = cases.iter().find(|case| case.ours.get("order_file_sha256").is_some()).unwrap();
     let path = case.file.to_str().unwrap();
@@ -222,7 +222,7 @@ fn chunks_beyond_the_number_in_the_header_are_reported_as_damage() {
 }
 
 #[test]
-fn an_array_that_contradicts_the_data_exits_with_status_1() {
+fn an_array_that_contradicts_the_data_causes_status_1() {
     let folder = Folder::new();
     folder.write("x.npy", npy());
     folder.done(&["bloscpack", "pack", "x.npy"]);

@@ -154,7 +154,7 @@ fn tree_shows_comments_on_the_summary_and_repeated_elements() {
 }
 
 #[test]
-fn closed_pipe_is_not_a_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let folder = Folder::new();
     folder.write("many.dud", format!("l [f8[3]] l{}\n", " %0".repeat(100_000)));
     for arguments in [
@@ -179,7 +179,7 @@ fn closed_pipe_is_not_a_failure() {
 }
 
 #[test]
-fn dudley_failures_exit_with_status_2() {
+fn failures_of_dudley_commands_cause_status_2() {
     let folder = folder();
     folder.write("run.bd", 3_i64.to_le_bytes());
     for arguments in [

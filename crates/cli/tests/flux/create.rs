@@ -261,7 +261,7 @@ fn large_holes_that_are_written_as_zeros_are_reported() {
 }
 
 #[test]
-fn a_file_that_changes_while_being_archived_gives_status_1() {
+fn a_file_that_changes_while_it_is_archived_causes_status_1() {
     let folder = Folder::new();
     folder.write("f", bytes(24 << 20));
     let file = fs::File::options().write(true).open(folder.path("f")).unwrap();

@@ -228,7 +228,7 @@ fn commands_that_rewrite_the_same_archive_run_one_at_a_time() {
 }
 
 #[test]
-fn concurrent_appends_to_an_archive_are_both_kept() {
+fn two_concurrent_appends_to_an_archive_are_both_kept() {
     let folder = Folder::new();
     for name in ["x", "y"] {
         folder.write(name, bytes(200_000));

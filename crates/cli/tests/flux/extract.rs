@@ -28,7 +28,7 @@ fn extract_restores_the_archived_tree() {
 }
 
 #[test]
-fn options_of_extract_take_effect() {
+fn the_options_of_extract_take_effect() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {

@@ -132,7 +132,7 @@ fn verify_detects_errors_in_the_archive_its_blobs_and_files() {
 }
 
 #[test]
-fn differences_between_archives_exit_with_status_1() {
+fn differences_between_archives_cause_status_1() {
     let folder = stored();
     let same = folder.done(&["flux", "diff", "a.json", "b.json"]);
     assert_eq!(stdout(&same), "");

@@ -286,7 +286,7 @@ esac
 "#;
 
 #[test]
-fn put_stores_an_archive_and_its_blobs_in_flux() {
+fn put_stores_an_archive_and_its_blobs_in_a_flux_instance() {
     let folder = stored();
     for name in ["bin", "keys", "store"] {
         mkdir(&folder, name);

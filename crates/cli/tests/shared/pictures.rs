@@ -110,7 +110,7 @@ fn arrays_of_every_format_have_pictures() {
 }
 
 #[test]
-fn arrays_without_a_picture_are_rejected_with_the_reason() {
+fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
     let folder = Folder::new();
     let refused = |datatype: &str, shape: &[u64], bytes: &[u8], option: &[&str]| {
         put(&folder, datatype, shape, bytes);
@@ -168,7 +168,7 @@ fn a_preview_of_a_large_array_omits_rows_and_columns() {
 }
 
 #[test]
-fn a_preview_of_one_dimension_is_a_curve_with_its_statistics() {
+fn the_preview_of_a_one_dimensional_array_is_a_curve_with_statistics() {
     let folder = Folder::new();
     let values = (0..16).map(f64::from).chain([f64::NAN]).flat_map(f64::to_le_bytes);
     put(&folder, "<f8", &[17], &values.collect::<Vec<u8>>());

@@ -101,7 +101,7 @@ fn run(folder: &Folder, command: &str, file: &str) -> (i32, String) {
 }
 
 #[test]
-fn bad_data_exits_with_status_1() {
+fn bad_data_causes_status_1() {
     let mut others = Vec::new();
     for (extension, commands) in COMMANDS {
         for command in *commands {
@@ -115,7 +115,7 @@ fn bad_data_exits_with_status_1() {
 }
 
 #[test]
-fn a_comparison_with_an_unreadable_file_exits_with_status_2() {
+fn a_comparison_with_an_unreadable_file_causes_status_2() {
     for (extension, commands) in COMPARISONS {
         for command in *commands {
             let (status, said) = run(&files(), command, &format!("bad.{extension}"));
@@ -127,7 +127,7 @@ fn a_comparison_with_an_unreadable_file_exits_with_status_2() {
 }
 
 #[test]
-fn a_missing_file_exits_with_status_2() {
+fn a_missing_file_causes_status_2() {
     let all = COMMANDS.iter().chain(COMPARISONS).flat_map(|(_, commands)| *commands).chain(OTHERS);
     for command in all {
         let folder = files();
@@ -139,7 +139,7 @@ fn a_missing_file_exits_with_status_2() {
 }
 
 #[test]
-fn an_unknown_option_exits_with_status_2() {
+fn an_unknown_option_causes_status_2() {
     let folder = files();
     for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
         for command in *commands {

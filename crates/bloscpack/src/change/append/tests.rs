@@ -100,7 +100,7 @@ fn appending_produces_the_same_file_as_packing_all_data_together() {
 }
 
 #[test]
-fn appending_reports_chunks_length_and_settings() {
+fn appending_reports_the_chunks_the_length_and_the_settings() {
     let packing = packing().compressor(Compressor::Zlib).shuffle(Shuffle::Bit).typesize(4);
     for options in both() {
         let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
@@ -141,7 +141,7 @@ fn appending_no_bytes_leaves_the_file_unchanged() {
 }
 
 #[test]
-fn stale_tail_is_removed_by_appending() {
+fn appending_removes_a_stale_tail() {
     for options in both() {
         let mut file = pack_to_vec(&data(1500), &packing()).unwrap();
         file.extend([7; 5000]);
@@ -152,7 +152,7 @@ fn stale_tail_is_removed_by_appending() {
 }
 
 #[test]
-fn full_offset_table_is_reported_with_both_numbers_and_can_grow() {
+fn a_full_offset_table_is_reported_with_both_numbers_and_can_grow() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().max_app_chunks(2)).unwrap();
         let folder = Folder::with(&file);
@@ -169,7 +169,7 @@ fn full_offset_table_is_reported_with_both_numbers_and_can_grow() {
 }
 
 #[test]
-fn version_2_has_no_spare_offsets_and_its_table_grows_as_needed() {
+fn a_file_of_version_2_has_no_spare_offsets_and_its_table_grows_as_needed() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().version(Version::V2)).unwrap();
         let folder = Folder::with(&file);
@@ -191,7 +191,7 @@ fn appending_to_version_1_is_rejected() {
 }
 
 #[test]
-fn stream_is_appended_to_only_if_scanning_is_requested() {
+fn a_stream_is_appended_to_only_if_scanning_is_requested() {
     for options in both() {
         let mut writer = StreamWriter::new(Vec::new(), &packing()).unwrap();
         std::io::Write::write_all(&mut writer, &data(2500)).unwrap();
@@ -206,7 +206,7 @@ fn stream_is_appended_to_only_if_scanning_is_requested() {
 }
 
 #[test]
-fn damaged_file_is_rejected_and_left_unchanged() {
+fn a_damaged_file_is_rejected_and_left_unchanged() {
     let whole = pack_to_vec(&data(2500), &packing()).unwrap();
     let last_digest = whole.len() - 1;
     let table = 32 + 8;
@@ -231,7 +231,7 @@ fn appending_to_chunks_of_different_sizes_is_rejected() {
 }
 
 #[test]
-fn unset_offsets_are_filled_in_by_appending() {
+fn appending_fills_in_unset_offsets() {
     for options in both() {
         let mut file = crate::format::test_file::TestFile::of(&[&[1; 100], &[3; 40]]);
         file.offsets = Some(vec![-1; 5]);
@@ -253,7 +253,7 @@ fn array(shape: &[u64], order: &str, room: Option<u32>) -> Vec<u8> {
 }
 
 #[test]
-fn array_gets_more_rows_only_if_axis0_is_set() {
+fn an_array_gets_more_rows_only_if_axis0_is_set() {
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
         let error = folder.append(&[0; 12], &options).unwrap_err();
@@ -273,7 +273,7 @@ fn array_gets_more_rows_only_if_axis0_is_set() {
 }
 
 #[test]
-fn array_without_contiguous_rows_is_rejected() {
+fn an_array_without_contiguous_rows_is_rejected() {
     let options = AppendOptions::new().axis0(true);
     for (shape, order) in [(&[10, 10][..], "F"), (&[], "C"), (&[5, 0], "C")] {
         let error =
@@ -286,7 +286,7 @@ fn array_without_contiguous_rows_is_rejected() {
 }
 
 #[test]
-fn shape_too_long_for_the_metadata_section_is_rejected_unless_the_section_may_grow() {
+fn a_shape_too_long_for_the_metadata_section_is_rejected_unless_the_section_may_grow() {
     for options in both() {
         let text = r#"{"dtype":"'<i4'","shape":[9],"order":"C","container":"numpy"}"#;
         let folder = Folder::with(&array(&[9], "C", Some(u32::try_from(text.len()).unwrap())));
@@ -358,7 +358,7 @@ fn new_metadata_too_long_for_its_section_is_rejected_unless_it_may_grow() {
 }
 
 #[test]
-fn new_metadata_of_an_array_must_describe_the_file_after_appending() {
+fn new_metadata_must_describe_the_array_after_appending() {
     let of = |rows: u64| json!({"dtype": "'<i4'", "shape": [rows, 3], "order": "C", "container": "numpy"});
     for options in both() {
         let folder = Folder::with(&array(&[200, 3], "C", None));
@@ -404,7 +404,7 @@ fn append_on(tape: &mut MemoryStorage, len: usize) -> Result<()> {
 }
 
 #[test]
-fn power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
+fn a_power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
     for (old, len) in cases() {
         let mut tape = MemoryStorage::new(&old);
         append_on(&mut tape, len).unwrap();
@@ -428,7 +428,7 @@ fn power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
 }
 
 #[test]
-fn rollback_interrupted_by_a_power_failure_can_be_repeated() {
+fn a_rollback_interrupted_by_a_power_failure_can_be_repeated() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
@@ -444,7 +444,7 @@ fn rollback_interrupted_by_a_power_failure_can_be_repeated() {
 }
 
 #[test]
-fn failure_of_any_in_place_operation_is_rolled_back() {
+fn a_failure_of_any_in_place_operation_is_rolled_back() {
     for (old, len) in cases() {
         let mut whole = MemoryStorage::new(&old);
         append_on(&mut whole, len).unwrap();
@@ -471,7 +471,7 @@ fn failure_of_any_in_place_operation_is_rolled_back() {
 }
 
 #[test]
-fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
+fn an_interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
@@ -499,7 +499,7 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
 }
 
 #[test]
-fn journal_of_another_file_is_not_applied() {
+fn the_journal_of_another_file_is_not_applied() {
     let (old, len) = cases().remove(0);
     let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
@@ -518,7 +518,7 @@ fn journal_of_another_file_is_not_applied() {
 }
 
 #[test]
-fn failure_of_any_operation_while_writing_a_new_file_is_reported() {
+fn a_failure_of_any_operation_while_writing_a_new_file_is_reported() {
     let (old, len) = cases().remove(0);
     let reader = Reader::from_bytes(old.clone()).unwrap();
     let plan = Plan::new(&reader, len as u64, &in_place(), None).unwrap();

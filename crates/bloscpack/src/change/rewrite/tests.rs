@@ -71,7 +71,7 @@ fn rewriting_between_files_gives_the_same_result_as_in_memory() {
 }
 
 #[test]
-fn file_that_exceeds_the_limits_of_a_change_is_left_unchanged() {
+fn a_file_that_exceeds_the_limits_of_a_change_is_left_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
     let file = pack_to_vec(&data(2500), &packing().metadata(&json!(1))).unwrap();
@@ -157,7 +157,7 @@ fn rewriting_a_damaged_chunk_fails() {
 }
 
 #[test]
-fn metadata_section_can_be_enlarged_without_changing_the_metadata() {
+fn the_metadata_section_can_be_enlarged_without_changing_the_metadata() {
     let old = open(pack_to_vec(&data(2500), &packing().metadata(&json!({"a": 1}))).unwrap());
     let options = MetadataOptions { max_size: Some(5000), ..MetadataOptions::default() };
     let new = rewritten(&old, &RewriteOptions::new().metadata_options(options));
@@ -243,7 +243,7 @@ fn unreadable_metadata_can_be_replaced() {
 }
 
 #[test]
-fn power_failure_while_replacing_metadata_leaves_the_old_or_the_new_value() {
+fn a_power_failure_while_replacing_metadata_leaves_the_old_or_the_new_value() {
     use binio::write::MemoryStorage;
     use binio::write::fault::Fault;
     use binio::write::journal::undo;

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_text_matches_that_of_python() {
+    fn the_metadata_text_matches_that_of_python() {
         // The expected text was printed by json.dumps(value, separators=(",", ":")).
         assert_eq!(
             text(
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn uncompressed_section_matches_the_original() {
+    fn an_uncompressed_section_matches_the_original() {
         // The expected section was written by the original program with meta_codec "None".
         let options = MetadataOptions { compress: false, ..MetadataOptions::default() };
         let section = section(br#"{"a":1}"#, &options).unwrap();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_must_fit_max_size() {
+    fn the_payload_must_fit_into_max_size() {
         let options = MetadataOptions { max_size: Some(3), ..MetadataOptions::default() };
         assert_eq!(section(b"[1]", &options).unwrap().len(), 32 + 3 + 4);
         let error = section(b"[11]", &options).unwrap_err();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_level_and_length_of_metadata_are_limited() {
+    fn the_compression_level_and_the_length_of_metadata_are_limited() {
         let options = MetadataOptions { level: 10, ..MetadataOptions::default() };
         let error = section(b"[1]", &options).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "meta_level", .. }));
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_metadata_header_is_parsed_with_every_checksum() {
+    fn an_encoded_metadata_header_is_parsed_with_every_checksum() {
         for checksum in Checksum::ALL {
             let options = MetadataOptions { checksum, ..MetadataOptions::default() };
             let section = section(br#"{"key":"value"}"#, &options).unwrap();

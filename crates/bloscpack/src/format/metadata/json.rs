@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn last_of_two_equal_keys_applies_and_the_key_is_reported() {
+    fn the_last_of_two_equal_keys_applies_and_the_key_is_reported() {
         let parsed = parse(br#"[{"a":1,"b":2},{"a":1,"a":2}]"#).unwrap();
         assert_eq!(parsed.value, json!([{"a": 1, "b": 2}, {"a": 2}]));
         assert_eq!(parsed.duplicate_key.as_deref(), Some("a"));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_of_json_is_limited() {
+    fn the_nesting_of_json_is_limited() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(nested(100).as_bytes()).is_ok());
         assert!(parse(nested(100_000).as_bytes()).is_err());

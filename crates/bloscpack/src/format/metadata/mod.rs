@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_text_and_header_fields_are_read() {
+    fn the_metadata_text_and_the_header_fields_are_read() {
         let section = section(br#"{"a":1}"#);
         let metadata = read(&section).unwrap();
         let header = metadata.header();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_covers_only_the_payload_and_follows_the_padding() {
+    fn the_digest_covers_only_the_payload_and_follows_the_padding() {
         let mut bytes = section(b"[1]");
         bytes[40] = b' ';
         assert!(read(&bytes).is_ok(), "bytes of the room are not covered");
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn section_with_an_unknown_end_is_reported_at_the_invalid_field() {
+    fn a_section_with_an_unknown_end_is_reported_at_the_invalid_field() {
         let mut bytes = section(b"[1]");
         bytes[9] = 9;
         let error = read(&bytes).unwrap_err();
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn zlib_payload_is_inflated() {
+    fn a_zlib_payload_is_inflated() {
         let text = format!("[{}]", "1,".repeat(100) + "1");
         let payload = zlib(text.as_bytes());
         let mut bytes = section(&payload);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn decompression_bomb_is_inflated_to_one_byte_beyond_its_stated_length() {
+    fn a_decompression_bomb_is_inflated_to_one_byte_beyond_its_stated_length() {
         let bomb = zlib(&vec![b' '; 10 << 20]);
         let text = inflate(&bomb, 20, 1 << 20).unwrap();
         assert_eq!(text.len(), 21);
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn text_shorter_than_the_header_states_is_an_error() {
+    fn a_text_shorter_than_the_header_states_is_an_error() {
         let mut bytes = section(b"[1]");
         bytes[12] = 4;
         let error = read(&bytes).unwrap_err();
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn undefined_codec_and_level_are_errors() {
+    fn an_undefined_codec_or_level_is_an_error() {
         let mut bytes = section(b"[1]");
         bytes[10] = 2;
         let error = read(&bytes).unwrap_err();
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_another_serializer_is_available_but_not_parsed_as_json() {
+    fn the_text_of_another_serializer_is_available_but_not_parsed_as_json() {
         let mut bytes = section(b"[1]");
         bytes[..8].copy_from_slice(b"MSGPACK\0");
         let metadata = read(&bytes).unwrap();
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_metadata_header_is_an_error_at_its_offset() {
+    fn a_truncated_metadata_header_is_an_error_at_its_offset() {
         let error = MetaHeader::parse(&section(b"[1]")[..31], 32).unwrap_err();
         assert_eq!(error.offset(), Some(56));
     }
