@@ -243,7 +243,7 @@ pub enum MetadataError {
     #[error("zlib: {0}")]
     Zlib(String),
     /// The text does not have the length stated in the header of the section.
-    #[error("{}, the header says {expected}", count(*found, "byte"))]
+    #[error("{}, but the header states {expected}", count(*found, "byte"))]
     Size {
         /// The length stated in the header (`meta_size`).
         expected: u64,

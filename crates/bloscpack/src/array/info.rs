@@ -40,7 +40,7 @@ fn bad_shape(message: impl Into<String>) -> Error {
 }
 
 impl ArrayInfo {
-    /// Describes an array.
+    /// Creates the description of an array.
     ///
     /// # Errors
     ///
@@ -50,7 +50,8 @@ impl ArrayInfo {
         Ok(Self(Header::new(dtype, order, shape)?))
     }
 
-    /// Reads the description of an array from the metadata of a file, in the form of any release.
+    /// Reads the description of an array from the metadata of a file, as written by any release of
+    /// the original program.
     ///
     /// # Errors
     ///

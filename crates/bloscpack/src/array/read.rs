@@ -1,4 +1,4 @@
-//! Arrays: their shape and type, their parts, and reading their elements.
+//! Reading arrays: their shape and type, their parts, and their elements.
 
 use std::io::Write;
 use std::ops::Range;

@@ -179,8 +179,8 @@ impl Chunking {
     }
 }
 
-/// Returns the chunk sizes for a header: the size of all chunks but the last one, if they have the same size and the
-/// last one is not larger, and the size of the last one.
+/// Returns the sizes for a header. The first is the size of all chunks but the last one, or `None`
+/// if they differ or the last one is larger. The second is the size of the last chunk.
 pub(crate) fn sizes_of(
     mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
 ) -> (Option<u32>, Option<u32>) {

@@ -323,8 +323,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotInVersion`] if the version is older or does not support the metadata or the spare
-    /// offsets, and with [`ErrorKind::InvalidHeader`] if a number is out of range or contradicts another.
+    /// Fails with [`ErrorKind::NotInVersion`] if the version is older than 2, or does not support
+    /// the metadata or the spare offsets, and with [`ErrorKind::InvalidHeader`] if a number is out
+    /// of range or contradicts another.
     pub fn encode(&self) -> Result<[u8; 32]> {
         let what = "writing is not supported";
         let version = match self.version {

@@ -50,7 +50,7 @@ pub struct Layout {
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
     /// The size of all chunks but the last one, if they are equal and the last one is not larger.
-    /// The chunk with a given byte is then computed instead of searched for.
+    /// The index of the chunk at a position is then computed instead of searched for.
     uniform: Option<u64>,
 }
 

@@ -45,7 +45,7 @@ impl Table {
         entries.checked_mul(ENTRY)
     }
 
-    /// Returns the offset of an entry of a table at offset `start`.
+    /// Returns the offset of an entry in a table that begins at `start`.
     pub(crate) fn entry(start: u64, index: u64) -> u64 {
         start.saturating_add(index.saturating_mul(ENTRY))
     }

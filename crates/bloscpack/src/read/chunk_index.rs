@@ -1,8 +1,9 @@
 //! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets agrees with this, or is unset, the chunks are read in the order of the file. Otherwise
-//! either the table is wrong, or the chunks are in another order; tools then differ on the content of the file, and
-//! nobody can tell which one is right.
+//! If the table of offsets describes the chunks in the order of the file, or is unset, they are
+//! read in this order. Otherwise either the table is wrong, or the chunks are in another order;
+//! tools then disagree about the content of the file, and it is impossible to tell which of them is
+//! right.
 
 use std::fmt;
 use std::ops::Range;

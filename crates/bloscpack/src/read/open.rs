@@ -170,11 +170,11 @@ fn check_sizes(
         }
         let more = match others {
             0 => String::new(),
-            _ => format!(", further chunks with another size: {others}"),
+            _ => format!("; other chunks that differ: {others}"),
         };
         let message =
             format!("{field} is {expected}, but chunk {index} has {}{more}", chunk.nbytes);
-        // Tools silently skip an empty chunk, so that data would be missing.
+        // Reject an empty chunk: tools skip it silently, so data would be missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }
@@ -255,11 +255,7 @@ mod tests {
     #[test]
     fn chunk_sizes_take_precedence_over_those_in_the_header() {
         for (chunk_size, last_chunk, message) in [
-            (
-                101,
-                40,
-                "chunk_size is 101, but chunk 0 has 100, further chunks with another size: 1",
-            ),
+            (101, 40, "chunk_size is 101, but chunk 0 has 100; other chunks that differ: 1"),
             (100, 0, "last_chunk is 0, but chunk 2 has 40"),
         ] {
             let file = TestFile { chunk_size, last_chunk, ..file() };

@@ -50,8 +50,8 @@ impl RecoverOptions {
         /// Sets whether to continue after bad chunks. The data after them then moves forward,
         /// unless [`fill_zeros`](Self::fill_zeros) is set.
         skip_bad: bool;
-        /// Sets whether to continue after bad chunks and replace each of them with zeros, as many
-        /// as the chunk size in the header. The number of bad chunks is derived from the table; if
+        /// Sets whether to continue after bad chunks and replace each of them with as many zeros as
+        /// the chunk size in the header. The number of bad chunks is derived from the table; if
         /// that is impossible, a single one is assumed.
         fill_zeros: bool;
     }
@@ -348,7 +348,7 @@ mod tests {
         // added.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
         let mut bytes = file.bytes();
-        // Another chunk in the table leaves one spare entry fewer.
+        // An additional chunk in the table leaves one spare entry fewer.
         bytes[24] = 2;
         let (data, report) = recovered(&bytes, &RecoverOptions::new());
         assert_eq!((data, report.kept), (data_of(&[0, 1, 2, 3]), 4));

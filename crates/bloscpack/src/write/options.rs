@@ -11,7 +11,7 @@ use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize};
 
-/// The default of the original program, if this build has it.
+/// The default compressor: that of the original program, if this build has it, or else lz4.
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
@@ -151,7 +151,8 @@ impl WriteOptions {
         })
     }
 
-    /// Returns the header for data of unknown length, without offsets and numbers of chunks.
+    /// Returns the header for data of unknown length. It states no number of chunks, and there are
+    /// no offsets.
     pub(crate) fn stream_header(&self) -> Result<Header> {
         Ok(Header {
             version: self.version,

@@ -147,8 +147,8 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Reads a reader, such as a pipe, to its end, and packs the data to a file, which appears under
-/// its name when it is complete. `progress` is called with the number of bytes read.
+/// Packs all data from a reader, such as a pipe, to a file, which appears under its name when it is
+/// complete. `progress` is called with the number of bytes read.
 ///
 /// The length of the table of offsets is known only at the end. Therefore the chunks are first
 /// written to a temporary file, and then copied after the table, within the kernel if the system
@@ -208,7 +208,7 @@ fn commit(file: AtomicFile) -> Result<()> {
     file.commit().map_err(Error::of_output)
 }
 
-/// Reads `reader` to its end, and passes the data to `take` in pieces.
+/// Passes all data from `reader` to `take`, in pieces.
 pub(crate) fn read_pieces(
     reader: &mut dyn Read,
     mut take: impl FnMut(&[u8]) -> Result<()>,

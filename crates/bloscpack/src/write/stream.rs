@@ -70,8 +70,8 @@ impl<W: Write> StreamWriter<W> {
         Ok(Self { filling, container, knows_len: expected.is_some() })
     }
 
-    /// Reads a reader, such as a pipe, to its end, and writes the data. `progress` is called with
-    /// the number of bytes read.
+    /// Writes all data from a reader, such as a pipe. `progress` is called with the number of bytes
+    /// read.
     ///
     /// ```
     /// use bloscpack::{Reader, StreamWriter, WriteOptions};

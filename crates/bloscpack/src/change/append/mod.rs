@@ -171,7 +171,8 @@ pub fn append(
 /// A file that is open for appending. Its structure and the digest of its last chunk are valid.
 ///
 /// The file is locked while it is open: opening it again with this crate to change it fails with
-/// [`Locked`](crate::ErrorKind::Locked). On systems other than Unix, nobody else may change the file.
+/// [`Locked`](crate::ErrorKind::Locked). Systems other than Unix have no such lock, so make sure
+/// that nobody else changes the file.
 ///
 /// ```
 /// use bloscpack::change::{AppendOptions, Appender};

@@ -205,8 +205,8 @@ fn section_of_array(
     }
 }
 
-/// Returns the section of new metadata, and whether it is longer than the old one. If the metadata describes an array,
-/// it must be the array of the changed file.
+/// Returns a section with new metadata, and whether it is longer than the old one. If the metadata
+/// describes an array, it must be the array of the changed file.
 fn other_section(
     reader: &Reader,
     len: u64,

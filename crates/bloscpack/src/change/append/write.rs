@@ -16,7 +16,7 @@ use crate::write::container::{ContainerWriter, copy};
 use crate::write::pack::store_chunks;
 use crate::{Progress, Reader};
 
-/// An append to be written.
+/// A planned append, with everything needed to write it.
 pub(super) struct Job<'a> {
     pub(super) reader: &'a Reader,
     pub(super) plan: &'a Plan,

@@ -82,7 +82,7 @@ impl MetaHeader {
     }
 }
 
-/// Returns the text of a value.
+/// Returns a value as JSON text.
 pub(crate) fn to_text(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
     let written = value.serialize(&mut Serializer::with_formatter(&mut text, Ascii));
