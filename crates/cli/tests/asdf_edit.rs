@@ -150,7 +150,7 @@ fn import_adds_and_replaces_arrays() {
 }
 
 #[test]
-fn editing_to_an_output_leaves_the_file_unchanged() {
+fn editing_with_an_output_file_leaves_the_original_unchanged() {
     let folder = folder();
     let before = folder.read("a.asdf");
     folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3", "-o", "b.asdf"]);
@@ -472,7 +472,7 @@ fn history_prints_entries_and_software_and_can_add_an_entry() {
 }
 
 #[test]
-fn history_adds_entries_to_existing_ones_and_in_files_of_old_standards() {
+fn history_can_add_entries_to_existing_ones_and_to_files_of_old_standards() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

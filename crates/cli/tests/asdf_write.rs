@@ -258,7 +258,7 @@ fn convert_moves_small_arrays_inline_and_pads_the_tree() {
 }
 
 #[test]
-fn copying_a_damaged_block_is_bad_data_and_writes_nothing() {
+fn copying_a_damaged_block_reports_bad_data_and_writes_nothing() {
     let folder = folder();
     let mut bytes = folder.read("a.asdf");
     let at = bytes.windows(4).rposition(|four| four == b"\xd3BLK").expect("a block");

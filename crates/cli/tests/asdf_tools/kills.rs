@@ -38,7 +38,7 @@ fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
         look();
         let mut child = start(folder, command);
         thread::sleep(time * moment / (MOMENTS - 1));
-        // The child may have ended.
+        // Killing fails if the child has already ended.
         let _ = child.kill();
         child.wait().expect("the program");
     }

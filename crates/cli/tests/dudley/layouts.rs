@@ -229,7 +229,7 @@ fn errors_contain_the_file_name_in_every_dudley_command() {
 }
 
 #[test]
-fn diff_reports_changes_and_the_readability_of_old_files() {
+fn diff_reports_changes_and_whether_old_files_remain_readable() {
     let folder = folder();
     folder.write("more.dud", LAYOUT.to_owned() + "new = i8\n");
     let output = folder.run(&["dudley", "diff", "run.dud", "more.dud"]);
@@ -265,7 +265,7 @@ fn diff_prints_a_parameter_of_the_summary_once() {
 }
 
 #[test]
-fn a_layout_with_errors_is_bad_data_in_every_command() {
+fn every_command_reports_a_layout_with_errors_as_bad_data() {
     let folder = folder();
     folder.write("bad.dud", "x = f9\n");
     for arguments in [

@@ -364,7 +364,7 @@ fn long_runs_of_zeros_are_extracted_as_holes() {
 }
 
 #[test]
-fn truncated_json_is_bad_data_in_every_command() {
+fn every_command_reports_truncated_json_as_bad_data() {
     let folder = archived();
     let whole = folder.read("a.json");
     folder.write("cut.json", &whole[..whole.len() / 2]);

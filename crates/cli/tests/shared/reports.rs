@@ -1,4 +1,4 @@
-//! Reports on files with `--json` have the same form for all commands and formats.
+//! Tests that reports on files with `--json` have the same form for all commands and formats.
 
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
     let target = match &command.output {
         Some(target) => target.clone(),
         None if is_standard(path) => {
-            return Err(Failure::other("--output", "needed for a layout from standard input"));
+            return Err(Failure::other("--output", "required for a layout from standard input"));
         }
         None => path.with_extension("dudx"),
     };
