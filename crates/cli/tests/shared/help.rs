@@ -17,7 +17,7 @@ fn help_has_examples_and_exit_statuses() {
 }
 
 #[test]
-fn help_of_shared_commands_mentions_the_format() {
+fn help_of_a_format_mentions_no_other_format() {
     let help = stdout(&scibin(&["asdf", "get", "--help"]));
     assert!(!help.contains("Bloscpack") && !help.contains("archive"), "{help}");
     let help = stdout(&scibin(&["bloscpack", "get", "--help"]));
