@@ -1,21 +1,22 @@
-"""Times ours beside tar and beside Python's json, base64 and hashlib on the same files in one run, in turns,
+"""Compares our program with tar and with Python's json, base64 and hashlib on the same files, in a single run,
 and prints ratios:
 
     side_by_side.py DIRECTORY OURS [--quick]
 
-DIRECTORY holds the data, made on first use; what is written goes to memory where there is room, so that no
-disk is timed. OURS is the program `flux_tasks`. Every measurement is a process of its own, timed from start
-to end but for those of hashing; the sides take turns, so that a machine that slows down slows all. Times are
-medians in seconds. `x1` is ours on one thread, `x2` on two.
+DIRECTORY contains the data, which is created by the first run. Output is written to memory if there is enough
+space, so that the disk is not measured. OURS is the program `flux_tasks`. Every measurement runs a process of its
+own, and except for hashing, the time includes starting and ending it. The programs take turns, so that a machine
+that slows down affects all of them. Times are medians in seconds. `x1` is our program on one thread, and `x2` on
+two threads.
 
-`tar` is our time against that of tar, with two threads as a user has it: below 1 we are faster. `python` is
-the time of Python against ours: above 1 we are faster. Python writes and reads the same archives, and checks
-digests as we do.
+`tar` is our time on two threads divided by the time of tar, so below 1 we are faster. `python` is the time of
+Python divided by ours, so above 1 we are faster. Python writes and reads the same archives, and verifies digests
+as we do.
 
-Memory is the largest resident set. A large archive is mapped, and a map is the system's cache, which it takes
-back when somebody wants the room: there the same task runs once more in a control group that may have as much
-as the floor says, cache and all, if such a group can be made (by root), and counts by ending well. Else memory
-counts that is no map of a file.
+Memory is the peak resident set size. A large archive is mapped, and the resident set includes its pages, which
+the system can reclaim from its cache. For such an archive, the task therefore runs again in a control group whose
+memory, including the cache, is limited to the floor, and must succeed. If no control group can be created, which
+requires root, only memory other than mapped files is compared with the floor.
 """
 
 import base64
@@ -32,10 +33,10 @@ import tempfile
 import time
 
 MIB = 1 << 20
-# How much longer than tar extraction may take; the part of the hash's speed that creation has to have; what
-# a second thread has to gain; memory in MiB beside a blob a thread.
+# The floors: the maximum time of extraction relative to tar, the minimum speed of creation relative to hashing
+# alone, the minimum speed-up from a second thread, and the maximum memory in MiB, plus one blob per thread.
 TAR, HASH, SCALING, MEMORY = 1.3, 0.9, 1.5, 64
-# What of the files is text: the rest is bytes that do not compress.
+# A description of each tree. Files that are not text contain incompressible bytes.
 TREES = {
     "small": "3000 files of 14 MiB in all, a third text",
     "medium": "200 files of 1 MiB, a third text",
@@ -57,7 +58,7 @@ def content(generator, size, text):
 
 
 def make(directory, quick):
-    """The trees, in a fixed order of random numbers."""
+    """Creates the trees that do not exist yet, always with the same random content."""
     directory, quick = pathlib.Path(directory), quick == "quick"
     generator = random.Random(1)
     small = 300 if quick else 3000
@@ -89,7 +90,7 @@ def make(directory, quick):
 
 
 def make_large(path, size):
-    """A file for the peaks of memory, no two blobs alike."""
+    """Creates a file for measuring peak memory, in which no two blobs are equal."""
     part = random.Random(2).randbytes(MIB)
     with open(path, "wb") as file:
         for n in range(int(size) // MIB):
@@ -97,7 +98,7 @@ def make_large(path, size):
             file.write(part[8:])
 
 
-# The reference: what flux does in C, in Python.
+# The reference: the same work as flux does in C, written in Python.
 
 
 def python_create(source, target, store):
@@ -154,7 +155,7 @@ def python_extract(source, target, store):
         os.utime(path, (entry["mtime"], entry["mtime"]))
 
 
-# The driver. It holds nothing large: a process begins with the peak memory of the one that starts it.
+# The driver. It keeps nothing large in memory, because a process inherits the peak memory of its parent.
 
 
 def task(*words):
@@ -162,7 +163,7 @@ def task(*words):
 
 
 class Group:
-    """A control group of limited memory, cache included."""
+    """A control group with limited memory, including the cache."""
 
     def __init__(self, limit):
         versions = {"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"}
@@ -170,7 +171,7 @@ class Group:
             self.path = pathlib.Path(parent, f"flux-archive-{os.getpid()}")
             try:
                 self.path.mkdir()
-                # In a control group the file is there; elsewhere nothing must be made.
+                # The file exists only in a control group. Do not create it anywhere else.
                 with open(self.path / name, "r+") as file:
                     file.write(str(limit))
                 return
@@ -189,8 +190,8 @@ class Group:
 
 
 def measure(command, threads=2, join=None):
-    """Seconds by the clock and of processors, peak memory, and what the program says of itself. `join` is called
-    in the new process before the program."""
+    """Runs a command, and returns its wall-clock and CPU time in seconds, its peak memory, and the JSON that it
+    prints. `join` is called in the new process before the program starts."""
     environment = os.environ | {"RAYON_NUM_THREADS": str(threads)}
     begin = time.perf_counter()
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=join)
@@ -205,7 +206,7 @@ def measure(command, threads=2, join=None):
 
 
 def room(directory, size):
-    """Where to write: in memory, if there is so much room."""
+    """Creates a temporary directory, in memory if `size` bytes are free there, or else in `directory`."""
     memory = pathlib.Path("/dev/shm")
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < size:
         memory = directory
@@ -219,14 +220,15 @@ class Bench:
         self.missed = []
 
     def fresh(self, name):
-        """An empty directory to write to."""
+        """Returns the path of an empty directory to write to."""
         path = self.targets / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir()
         return path
 
     def turns(self, sides, rounds):
-        """Each side `rounds` times, in turns: a side is a function that prepares and gives command and threads."""
+        """Runs each side `rounds` times, taking turns, and returns the medians. A side is a function that prepares
+        a run, and returns the command and the number of threads."""
         runs = {side: [] for side in sides}
         for _ in range(1 if self.quick else rounds):
             for side, prepare in sides.items():
@@ -290,8 +292,8 @@ class Bench:
                 path.unlink()
 
     def hashing(self):
-        """Creating, but for storing, beside the hash alone over the same bytes: in memory, and as the floor has
-        it in files, since a file is to be read whoever hashes it."""
+        """Compares creating an archive without storing blobs to only hashing the same bytes, in memory and in files.
+        The floor applies to hashing files, because creating an archive has to read the files as well."""
         print(f"\nhashing by sha1, MiB/s, the fastest of several\n{'':<28}{'memory':>8}{'files':>8}{'x1':>8}{'x2':>8}  {'part':>6}{'gain':>8}  floor")
         for name in ("large", "medium"):
             tree = self.directory / name
@@ -308,7 +310,7 @@ class Bench:
             print(f"{name:<28}{speeds}  {part:>6.2f}{gain:>8.2f}  {', '.join(filter(None, verdicts))}", flush=True)
 
     def memory(self):
-        """A file of 4 GiB, on the disk: in all there are 12."""
+        """Measures peak memory with a file of 4 GiB on disk. In total, this needs 12 GiB of disk space."""
         size = (64 if self.quick else 4096) * MIB
         work = self.directory / "memory"
         shutil.rmtree(work, ignore_errors=True)
@@ -324,22 +326,22 @@ class Bench:
                 peak, anonymous = run["peak"] / MIB, run["own"]["anonymous"] / MIB
                 label, held = f"{what}, {name}", peak <= bound
                 if (what, store) == ("extract", "-"):
-                    # The archive is a map of so many bytes.
+                    # The peak includes the mapped archive, so check it in another way.
                     held = anonymous <= bound and self.fits(words, bound * MIB)
                 print(f"{label:<28}{peak:>8.1f}{anonymous:>10.1f}  {self.verdict(label, f'<= {bound}', held)}", flush=True)
             shutil.rmtree(work / "out")
         shutil.rmtree(work)
 
     def fits(self, words, limit):
-        """Does the extraction end in so little memory, the system's cache of archive and file included?"""
+        """Returns True if the extraction succeeds in `limit` bytes of memory, including the cache."""
         group = Group(limit)
         if group.path is None:
-            print("no control group can be made: memory but maps counts")
+            print("no control group can be created, so only memory other than mapped files is checked")
             return True
         archive, out = words
         shutil.rmtree(out)
         out.mkdir()
-        # What is in the cache already counts for the group that brought it there.
+        # Drop the archive from the cache, because cached pages count for the group that read them first.
         with open(archive, "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,8 +1,8 @@
 //! Makes backups of a directory: `backup save DIRECTORY BACKUP` and `backup restore BACKUP DIRECTORY`.
 //!
-//! Each `save` adds an archive to the directory BACKUP. The content of larger files is in a store of blobs that all
-//! archives share, so that files which did not change, or occur twice, take space only once. `save` prints the
-//! differences from the previous archive, `restore` extracts the last one.
+//! Each `save` adds an archive to the directory BACKUP. The content of larger files is in a store of blobs shared by
+//! all archives, so files that did not change, or that occur twice, take up space only once. `save` prints the
+//! differences from the previous archive, and `restore` extracts the newest one.
 
 #[cfg(not(unix))]
 fn main() {
@@ -38,7 +38,7 @@ mod unix {
         let archives = archives(backup)?;
         let new = backup.join(format!("{:06}.json", archives.len()));
 
-        // The archive appears when it is complete, and after its blobs.
+        // The archive gets its name only when it is complete and all its blobs are stored.
         let mut writer = Writer::new(BufWriter::new(AtomicFile::create(&new)?), Form::Array);
         let report = Creator::new(directory)?
             .store(&store)
@@ -80,7 +80,7 @@ mod unix {
         Ok(archives)
     }
 
-    /// Fails if a file could not be saved or restored; the others were.
+    /// Fails if some files could not be saved or restored. All other files have been.
     fn check(failures: &[Failure]) -> Result<()> {
         for failure in failures {
             eprintln!("{failure}");

@@ -1,12 +1,13 @@
-//! Does one task of the side-by-side benchmark. Prints its time in seconds and its peak anonymous
-//! memory, which excludes mapped files, as JSON. `cargo xtask bench flux-archive` calls it:
+//! Runs one task of the side-by-side benchmark, and prints its time in seconds and its peak
+//! anonymous memory, which excludes mapped files, as JSON. `cargo xtask bench flux-archive` calls
+//! this program:
 //!
 //! ```text
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store
 //! flux_tasks extract ARCHIVE DIRECTORY STORE
 //! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
-//! flux_tasks sha1 DIRECTORY - -                 the hash alone, over the same bytes in memory
-//! flux_tasks read_sha1 DIRECTORY - -            the same over the files, read into one buffer
+//! flux_tasks sha1 DIRECTORY - -                 compute only the hash, of the same bytes in memory
+//! flux_tasks read_sha1 DIRECTORY - -            like sha1, but read the files into one buffer
 //! ```
 
 use std::fs::{self, File};
@@ -23,7 +24,7 @@ use flux_archive::{BlobRef, Form, HashType, OpenOptions, Writer};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Size of a blob in bytes.
+/// The maximum size of a blob in bytes.
 const CHUNK: usize = 1 << 20;
 
 /// A store that computes the names of blobs without storing them.
@@ -77,7 +78,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Does a task, and returns its time in seconds.
+/// Runs a task, and returns the time that it took in seconds.
 fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
     match task {
         "create" if store == "-" => timed(|| create(source, target, None)),
@@ -108,7 +109,8 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             for entry in fs::read_dir(source)? {
                 let (file, mut offset) = (File::open(entry?.path())?, 0);
                 loop {
-                    // Unless the file changes, this fills the chunk except at the end of the file.
+                    // This fills every chunk except the last one, unless the file changes in the
+                    // meantime.
                     let read = file.read_at(&mut chunk, offset)?;
                     if read == 0 {
                         break;
@@ -142,7 +144,7 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
 }
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
-    // Map the archive, as the command line does with large archives.
+    // Map the archive, as the command line does for large archives.
     let options = OpenOptions::new();
     #[cfg(feature = "mmap")]
     let options = options.mmap(true);
@@ -152,7 +154,7 @@ fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
     if report.failures.is_empty() { Ok(()) } else { Err("not all entries were extracted".into()) }
 }
 
-/// Returns the value of a line of `/proc/self/status` in bytes.
+/// Returns the value of a field of `/proc/self/status` in bytes.
 fn status(line: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let rest = text.lines().find_map(|found| found.strip_prefix(line))?;

@@ -1,7 +1,7 @@
-//! Deviations of an archive from RFC 37: their code, severity, message and place.
+//! Deviations of an archive from RFC 37. Each has a code, a severity, a message and a place.
 //!
-//! The severity of a code follows from the text of RFC 37. How a reader treats it depends on the
-//! [`Profile`](crate::Profile), which may accept what RFC 37 does not allow.
+//! The severity of a code follows from the text of RFC 37. How a reader treats the code depends on
+//! the [`Profile`](crate::Profile), which may accept deviations that RFC 37 forbids.
 
 use serde::{Serialize, Serializer};
 
@@ -14,7 +14,7 @@ pub use binio::diagnostic::{Place, Severity};
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
-    /// The kinds of diagnostics. Names and numbers are stable.
+    /// The kinds of diagnostics. Their names and numbers are stable.
     pub enum Code {
         /// The document is not JSON.
         NotJson = "R100": Error;
@@ -26,7 +26,7 @@ binio::codes! {
         PathType = "R103": Error;
         /// `mode` is missing or not a 32-bit integer.
         ModeType = "R104": Error;
-        /// An entry of a dict has a `path`, which overrides the key.
+        /// An entry in a dict has a member `path`, which overrides the key.
         PathInDict = "R105": Error;
         /// A JSON key occurs twice; the last one is used.
         DuplicateKey = "R106": Error;
@@ -40,7 +40,8 @@ binio::codes! {
         UntidyPath = "R111": Error;
         /// The path begins with `/`, which is removed.
         AbsolutePath = "R112": Error;
-        /// An entry is below a file or symbolic link of the archive, or is a directory with the path of one.
+        /// An entry is below a file or symbolic link of the archive, or a directory has the same path as a file or
+        /// link.
         BelowNoDirectory = "R113": Error;
         /// `mode` is not the mode of a regular file, directory or symbolic link.
         FileType = "R120": Error;
@@ -48,9 +49,9 @@ binio::codes! {
         SizeMissing = "R130": Error;
         /// `size` is smaller than the data.
         SizeBelowData = "R131": Error;
-        /// `size` is larger than the data, which zeros follow.
+        /// `size` is larger than the data, so zeros follow the data.
         SizeAboveData = "R132": Error;
-        /// `size` is negative, not an integer, or longer than 63 bits.
+        /// `size` is negative, not an integer, or does not fit into 63 bits.
         SizeType = "R133": Error;
         /// The entry has a `size`, `encoding` or `data` that is meaningless for its type.
         NeedlessMember = "R134": Error;
@@ -58,7 +59,8 @@ binio::codes! {
         Encoding = "R140": Error;
         /// The entry has an `encoding` but no `data`.
         DataMissing = "R141": Error;
-        /// `data` has the wrong JSON type for the encoding, or is a string that is not Unicode.
+        /// `data` has the wrong JSON type for the encoding, or is a string with an unpaired
+        /// surrogate.
         DataType = "R142": Error;
         /// The text contains a NUL, so that Flux cannot read the archive.
         TextWithNul = "R143": Warning;
@@ -66,7 +68,8 @@ binio::codes! {
         UntidyBase64 = "R144": Error;
         /// The data is not base64.
         Base64 = "R145": Error;
-        /// A region is not offset, size and blobref, or ends after the file.
+        /// A region does not consist of offset, size and blobref, or ends after the end of the
+        /// file.
         Region = "R150": Error;
         /// Regions are out of order, overlap, have length 0, or have extra members.
         UntidyRegions = "R151": Error;
@@ -82,9 +85,9 @@ binio::codes! {
         BlobLength = "R156": Error;
         /// The digest of a blob does not match its blobref.
         BlobDigest = "R157": Error;
-        /// A blob is named by a hash that the caller does not accept.
+        /// A blobref uses a hash that the caller does not allow.
         HashRefused = "R158": Error;
-        /// The target of a symbolic link is missing, empty or not a string.
+        /// The target of a symbolic link is missing, empty or not a string, or contains a NUL.
         LinkTarget = "R160": Error;
         /// The entry is in the dialect before RFC 37.
         OldDialect = "R170": Error;

@@ -1,4 +1,4 @@
-//! Errors, with the offset in the document where they occurred.
+//! Errors, with the offset in the document at which they occurred.
 
 use std::fmt;
 use std::io;
@@ -12,11 +12,11 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::json::JsonError;
 use crate::model::{BlobRef, HashType};
 
-/// The result of a function of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 binio::error_type! {
-    /// An error: what went wrong, and at which byte of the document.
+    /// An error, with its kind and the offset in the document at which it occurred.
     pub struct Error(ErrorKind);
 }
 
@@ -30,10 +30,10 @@ pub enum ErrorKind {
     /// The document is not JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// The profile does not accept the archive, for these reasons.
+    /// The profile does not accept the archive. The diagnostics are the reasons.
     #[error("{}", Summary(.0))]
     Refused(Vec<Diagnostic>),
-    /// RFC 37 has no form for an entry to be written.
+    /// An entry cannot be written, because RFC 37 has no form for it.
     #[error("{path}: {code} {message}")]
     NotWritable {
         /// The rule of RFC 37 that the entry violates.
@@ -43,10 +43,10 @@ pub enum ErrorKind {
         /// How the entry violates the rule.
         message: String,
     },
-    /// The document has no value at a JSON Pointer.
+    /// The document has no value at a JSON pointer.
     #[error("JSON pointer {pointer:?}: {message}")]
     Pointer {
-        /// The pointer.
+        /// The pointer given by the caller.
         pointer: String,
         /// The part of the pointer that does not exist.
         message: String,
@@ -57,14 +57,14 @@ pub enum ErrorKind {
         /// The type of the existing file.
         found: &'static str,
     },
-    /// A blob is missing, or is not the one named in the archive.
+    /// A blob is missing, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// The kind of the error: the blob is missing, or has another length or digest.
+        /// Whether the blob is missing, or has a wrong length or digest.
         code: Code,
-        /// The blob.
+        /// The name of the blob.
         blobref: BlobRef,
-        /// The expected and the actual value.
+        /// A description of the error, with the expected and the actual value.
         message: String,
     },
     /// A store failed.
@@ -73,31 +73,31 @@ pub enum ErrorKind {
     /// A key in the state of a broker cannot be read.
     #[error(transparent)]
     Kvs(#[from] KvsError),
-    /// The caller does not allow the target of a symbolic link.
+    /// The caller does not allow symbolic links with this target.
     #[error("the link target {target:?} leads out of the tree")]
     LinkTarget {
-        /// The target.
+        /// The target that is not allowed.
         target: String,
     },
     /// The caller does not allow this hash algorithm for blobs.
     #[error("the blobs are named by {found}, which is not allowed")]
     HashRefused {
-        /// The hash.
+        /// The hash that is not allowed.
         found: HashType,
     },
     /// A limit was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
-        /// The limited quantity.
+        /// The quantity that is limited.
         what: &'static str,
-        /// The limit.
+        /// The maximum value.
         limit: u64,
         /// The value that the archive requires.
         requested: u64,
     },
 }
 
-/// Displays the first diagnostic and the number of further ones.
+/// Displays the first diagnostic and the number of the others.
 struct Summary<'a>(&'a [Diagnostic]);
 
 impl fmt::Display for Summary<'_> {
@@ -148,7 +148,8 @@ impl From<JsonError> for Error {
 }
 
 impl Error {
-    /// Returns the reasons why the profile does not accept the archive, if that is the error.
+    /// Returns the reasons why the profile does not accept the archive, or an empty slice for any
+    /// other error.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         match self.kind() {
             ErrorKind::Refused(diagnostics) => diagnostics,
@@ -157,13 +158,14 @@ impl Error {
     }
 }
 
-/// An entry that failed, and the error. A failure does not stop the other entries.
+/// An entry that could not be processed, and the error. By default, the other entries are still
+/// processed.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// The path of the entry.
     pub path: String,
-    /// The error, which is the `message` in JSON.
+    /// The error. In JSON, this is the member `message`.
     #[serde(rename = "message", serialize_with = "as_message")]
     pub error: Error,
 }
@@ -173,7 +175,7 @@ fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Failure {
-    /// Creates the failure of an entry.
+    /// Creates a failure from the path of an entry and the error.
     pub fn new(path: impl Into<String>, error: Error) -> Self {
         Self { path: path.into(), error }
     }
@@ -182,7 +184,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error.kind() {
-            // These messages begin with the path.
+            // This message already begins with the path.
             ErrorKind::NotWritable { .. } => self.error.fmt(f),
             _ => write!(f, "{}: {}", self.path.escape_debug(), self.error),
         }
@@ -192,14 +194,14 @@ impl fmt::Display for Failure {
 /// The maximum size of a blob that a store accepts or returns: 1 GiB, as in Flux.
 pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 
-/// The error of a store.
+/// An error of a store.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The store does not have the blob.
     #[error("the blob is not in the store")]
     NotFound,
-    /// The bytes stored under the name cannot be the blob.
+    /// The stored bytes are not the blob with this name.
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
     /// The blob is larger than [`MAX_BLOB_SIZE`].
@@ -208,16 +210,16 @@ pub enum StoreError {
         /// The size of the blob in bytes.
         size: u64,
     },
-    /// The blob does not have the expected length.
+    /// The blob does not have the requested length.
     #[error("the blob has {}", count(*found, "byte"))]
     Length {
         /// The size of the blob in bytes.
         found: u64,
     },
-    /// The file or directory is not a store, or is damaged.
+    /// The file or directory is not a store, or the store is damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// This build cannot read the store.
+    /// This build does not support this kind of store.
     #[error("{store} needs the feature \"{feature}\"")]
     NoFeature {
         /// The kind of the store.
@@ -225,7 +227,7 @@ pub enum StoreError {
         /// The crate feature that enables this kind of store.
         feature: &'static str,
     },
-    /// The system or the database failed.
+    /// The operating system or the database reported an error.
     #[error("{0}")]
     Io(Arc<io::Error>),
 }
@@ -250,12 +252,12 @@ impl StoreError {
         if found == expected { Ok(()) } else { Err(Self::Length { found }) }
     }
 
-    /// Fails if a blob is larger than any store of Flux accepts.
+    /// Fails if a blob is larger than [`MAX_BLOB_SIZE`].
     pub(crate) fn check_size(size: u64) -> Result<(), Self> {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
     }
 
-    /// Reserves memory for `additional` bytes of blobs.
+    /// Reserves memory for `additional` bytes, and fails if there is not enough.
     pub(crate) fn reserve(out: &mut Vec<u8>, additional: u64) -> Result<(), Self> {
         if usize::try_from(additional).is_ok_and(|len| out.try_reserve(len).is_ok()) {
             return Ok(());
@@ -264,49 +266,49 @@ impl StoreError {
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 
-    /// Returns `true` if the bytes of the store are at fault.
+    /// Returns `true` if the store contains wrong bytes, as opposed to a failure of the system.
     pub fn is_bad_data(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Damaged(_))
     }
 }
 
-/// The error from reading a key.
+/// An error from reading the keys of a broker.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KvsError {
     /// The directory is not a state directory.
     #[error("expected content.sqlite or content.files, found neither")]
     NoState,
-    /// No checkpoint was ever written.
+    /// The store has no valid checkpoint.
     #[error("the store has no checkpoint, so the root of the keys is unknown")]
     NoCheckpoint,
     /// The key does not exist.
     #[error("{0}: no such key")]
     NotFound(String),
-    /// The key has another type.
+    /// The key does not have the expected type.
     #[error("{key}: expected {expected}")]
     Type {
-        /// The key.
+        /// The key that was requested.
         key: String,
-        /// The expected type.
+        /// The type that was expected.
         expected: &'static str,
     },
-    /// The object of the key is malformed.
+    /// The object of the key, or an object on the path to it, is malformed.
     #[error("{key}: {message}")]
     Invalid {
-        /// The key.
+        /// The key that was requested.
         key: String,
-        /// The error in the object.
+        /// A description of the error in the object.
         message: String,
     },
     /// A blob on the path to the key cannot be read.
     #[error("{key}: blob {blobref}: {error}")]
     Blob {
-        /// The key.
+        /// The key that was requested.
         key: String,
-        /// The blob.
+        /// The name of the blob.
         blobref: BlobRef,
-        /// The error of the store.
+        /// The error from reading the blob.
         error: StoreError,
     },
     /// The store failed.
@@ -315,7 +317,8 @@ pub enum KvsError {
 }
 
 impl KvsError {
-    /// Returns `true` if the bytes of the state are at fault.
+    /// Returns `true` if the stored keys are invalid or damaged, as opposed to a failure of the
+    /// system.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

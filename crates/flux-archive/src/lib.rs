@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// Implements `Debug` with only some of the fields, for types whose other fields cannot be shown.
+/// Implements `Debug` for a type by showing only some fields, because the others do not implement
+/// `Debug`.
 macro_rules! partial_debug {
     ($($Type:ident: $($field:ident),*;)+) => {$(
         impl std::fmt::Debug for $Type<'_> {

@@ -1,17 +1,17 @@
-//! Running work on the threads of the caller's `rayon` pool, or on one thread without the feature
-//! `rayon`.
+//! Running work in the caller's `rayon` pool, or on a single thread without the feature `rayon`.
 
-/// A function that is called with the number of bytes processed since the last call, on any thread.
+/// A progress function, which is called on any thread with the number of bytes processed since the
+/// last call.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Reports processed bytes to the caller, if there is a progress function.
+/// Calls the progress function, if there is one, with a number of processed bytes.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);
     }
 }
 
-/// Returns the number of threads.
+/// Returns the number of threads in the pool, or 1 without the feature `rayon`.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
@@ -31,8 +31,9 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` with every item, and with a state that each thread keeps between items. Returns the
-/// results in the order of the items. After an error, no further items are started.
+/// Calls `each` with every item, and with a state that is reused for other items on the same
+/// thread. Returns the results in the order of the items. After an error, no further items are
+/// started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

@@ -17,7 +17,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::model::FileType;
 
-/// Opens a directory for looking up names, without the permission to list it.
+/// Flags to open a directory only for looking up names, which does not require permission to list
+/// it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LOOK_UP: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -88,7 +89,7 @@ impl Found {
         seconds
     }
 
-    /// Returns values that change whenever the content changes.
+    /// Returns values that change whenever the content of the file changes.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -166,7 +167,7 @@ impl Dir {
         Ok(target.into_bytes())
     }
 
-    /// Creates a file that gets its final name later. Its mode is `mode` without the bits of the
+    /// Creates a file that gets its final name later. Its mode is `mode` without the bits in the
     /// umask.
     pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<Temporary> {
         let mode = Mode::from_raw_mode(raw(mode));
@@ -186,15 +187,15 @@ impl Dir {
         Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Creates a file without a name, which vanishes unless it gets one. Returns `None` if the
-    /// system cannot do this.
+    /// Creates a file without a name, which is deleted on drop unless it gets a name. Returns
+    /// `None` if the system does not support unnamed files.
     #[cfg(target_os = "linux")]
     fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
         use std::sync::LazyLock;
 
         use rustix::io::Errno;
 
-        // Linking an unnamed file needs `/proc/self/fd`.
+        // An unnamed file is linked through `/proc/self/fd`.
         static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
 
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -215,7 +216,7 @@ impl Dir {
         Ok(None)
     }
 
-    /// Links an unnamed file to a name. Fails if the name exists.
+    /// Gives a name to an unnamed file. Fails if the name exists.
     fn link_unnamed(&self, temporary: &Temporary, name: &str) -> io::Result<()> {
         let path = format!("/proc/self/fd/{}", temporary.file()?.as_raw_fd());
         let flags = AtFlags::SYMLINK_FOLLOW;
@@ -282,7 +283,7 @@ impl Dir {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let name = format!(".flux-{}-{count}.tmp", process::id());
             let (dir, remove) = (self.clone(), name.clone());
-            // A failure to remove the file cannot be reported.
+            // Ignore errors, because there is no way to report them.
             let remove = move || drop(dir.remove(&remove));
             match TemporaryFile::create(remove, || make(&name)) {
                 Ok((made, registered)) => return Ok((made, (name, registered))),
@@ -304,8 +305,8 @@ impl Dir {
     }
 }
 
-/// A file or link without its final name. A file has no name at all if the system supports this,
-/// and otherwise a temporary one. It is removed on drop.
+/// A file or link that does not have its final name yet. A file has no name at all if the system
+/// supports this, or else a temporary name. The file or link is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: Option<File>,
@@ -358,8 +359,8 @@ fn raw(mode: u32) -> rustix::fs::RawMode {
 }
 
 /// Returns the start and the end of the next extent of data at or after `position`, as reported by
-/// the file system, or `None` after the last extent. If the file system does not support this, the
-/// file has no holes.
+/// the file system, or `None` after the last extent. If the file system does not support holes, the
+/// whole file is one extent.
 pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {

@@ -1,4 +1,4 @@
-//! Creating archives from files on disk, extracting them, and comparing them with files. On Unix only.
+//! Creating archives from files on disk, extracting archives, and comparing them with files. Available on Unix only.
 
 mod create;
 pub(crate) mod dir;

@@ -1,8 +1,8 @@
-//! Blobs that are parts of ordinary files.
+//! A store whose blobs are parts of ordinary files.
 //!
-//! The files from which an archive was created contain its blobs, and the archive has their
-//! offsets, so nothing needs to be stored twice. The files may change, so the caller must verify
-//! each blob, as with every store.
+//! The files from which an archive was created contain its blobs, and the archive contains their
+//! offsets, so the blobs need not be stored again. As with every store, the caller must verify each
+//! blob, because the files may have changed.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::model::{Archive, ArchivePath, BlobRef, Content};
 use crate::store::BlobStore;
 
-/// The files from which an archive was created, as a store of its blobs.
+/// A store that reads the blobs of an archive from the files from which the archive was created.
 ///
 /// ```
 /// use flux_archive::disk::{Creator, RegionStore};
@@ -46,14 +46,15 @@ pub struct RegionStore {
 
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Index into the files.
+    /// The index of the file in `files`.
     file: usize,
     offset: u64,
     size: u64,
 }
 
 impl RegionStore {
-    /// Finds the blobs of an archive in the files below a directory: those from which the archive was created.
+    /// Opens the directory from which an archive was created as a store of its blobs. A file is opened only when one of
+    /// its blobs is read.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl RegionStore {
         let path = self.files.get(place.file).ok_or(StoreError::NotFound)?;
         let parent = Walk::new(self.root.clone()).parent(path)?;
         let file = parent.open_file(name_of(path))?;
-        // Check the size of the archive against the file before memory is allocated.
+        // Check the size given by the archive against the file before allocating memory.
         let end = place.offset.saturating_add(place.size);
         let len = usize::try_from(place.size).ok().filter(|_| {
             file.metadata().is_ok_and(|metadata| metadata.is_file() && end <= metadata.len())

@@ -1,21 +1,23 @@
-//! Following the paths of an archive by descriptor, from one directory to the next.
+//! Opening the directories of an archive one after another, by file descriptor.
 
 use std::io;
 
 use super::dir::Dir;
 use crate::model::ArchivePath;
 
-/// The number of levels whose descriptors a [`Walk`] keeps. Deeper directories are opened again.
+/// The number of levels whose descriptors a [`Walk`] keeps. Deeper directories are opened again for
+/// each use.
 const KEPT_LEVELS: usize = 32;
 
-/// Opens directories below a root one after another, and keeps the directories above the last one
-/// open.
+/// Opens directories below a root one after another. Keeps the last directory and its parents open,
+/// so that a directory nearby is opened quickly.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
-    /// The directories above the last one, at most [`KEPT_LEVELS`].
+    /// The names and descriptors on the path of the last directory, for at most [`KEPT_LEVELS`]
+    /// levels.
     kept: Vec<(Box<str>, Dir)>,
-    /// The last directory, if it is deeper.
+    /// The path and descriptor of the last directory deeper than [`KEPT_LEVELS`].
     deep: Option<(Box<str>, Dir)>,
 }
 
@@ -30,8 +32,8 @@ impl Walk {
         self.directory(path.ancestors().next(), &mut |_, _, _| Ok(()))
     }
 
-    /// Opens a directory below the root, or the root. Calls `before` with the parent, name and path of each
-    /// directory before it is opened; `before` may create it.
+    /// Opens a directory below the root, or the root for `None`. Before each directory on the path is opened, calls
+    /// `before` with its parent, name and path; `before` may create the directory.
     pub(crate) fn directory(
         &mut self,
         path: Option<&str>,
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_opens_directories_at_every_depth_and_in_any_order() {
+    fn a_walk_opens_directories_at_any_depth_in_any_order() {
         let folder = tempfile::tempdir().unwrap();
         let deep = vec!["d"; 60].join("/");
         fs::create_dir_all(folder.path().join(&deep)).unwrap();
@@ -103,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_does_not_follow_links() {
+    fn a_walk_does_not_follow_links() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("real/sub")).unwrap();
         symlink("real", folder.path().join("link")).unwrap();
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_replaced_by_a_link_is_not_followed_by_a_walk() {
+    fn a_walk_does_not_follow_a_link_that_replaced_a_directory() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("a/b")).unwrap();
         fs::create_dir(folder.path().join("elsewhere")).unwrap();
@@ -124,7 +126,7 @@ mod tests {
         let held = walk.parent(&path("a/b/f")).unwrap();
         fs::rename(folder.path().join("a/b"), folder.path().join("moved")).unwrap();
         symlink("../elsewhere", folder.path().join("a/b")).unwrap();
-        // The open directory is still the same, but opening its path again fails.
+        // The directory that is already open can still be used, but opening its path again fails.
         held.make_dir("made", 0o700).unwrap();
         assert!(folder.path().join("moved/made").is_dir());
         assert!(Walk::new(Dir::open(folder.path()).unwrap()).parent(&path("a/b/f")).is_err());

@@ -1,4 +1,4 @@
-//! Adding and removing entries. All other entries are copied unchanged.
+//! Adding and removing entries. The remaining entries are copied unchanged.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -9,10 +9,10 @@ use crate::model::{ArchivePath, Entry, FileType};
 use crate::parse::{OpenOptions, Tree};
 use crate::write::Writer;
 
-/// Writes an archive without some of its entries, and returns their number.
+/// Writes an archive without some of its entries, and returns the number of removed entries.
 ///
-/// `unwanted` is called with paths as written in the document, so it can even remove entries that no profile
-/// accepts.
+/// `unwanted` is called with each path as written in the document, so even entries that no profile accepts can be
+/// removed.
 ///
 /// ```
 /// use flux_archive::edit::delete;
@@ -50,8 +50,8 @@ pub fn delete<W: Write>(
     Ok(deleted)
 }
 
-/// Writes the entries of an archive and then those of another archive. An entry of the addition replaces the entry
-/// with the same path. Returns the number of replaced entries.
+/// Writes the entries of an archive, followed by those of another archive. An added entry replaces an existing one with
+/// the same path. Returns the number of replaced entries.
 ///
 /// ```
 /// use flux_archive::edit::append;
@@ -68,7 +68,7 @@ pub fn delete<W: Write>(
 /// # Errors
 ///
 /// Same as [`OpenOptions::parse`] for both documents. Also fails with [`ErrorKind::NotWritable`] if an entry would be
-/// below a file or link, or if only one of two entries with the same path is a directory. In these cases nothing is
+/// below a file or link, or if only one of two entries with the same path is a directory. In these cases, nothing is
 /// written. Also fails if the writer fails.
 pub fn append<W: Write>(
     document: &[u8],

@@ -1,4 +1,4 @@
-//! Converting an archive to another form. Entries are copied unchanged.
+//! Converting an archive to another form, without changing its entries.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::parse::OpenOptions;
 use crate::write::Writer;
 
-/// Writes an archive in the form of the writer. Of several entries with the same path, the last one is written.
+/// Writes an archive in the form of the writer. If several entries have the same path, only the last one is written.
 /// Returns the diagnostics that the profile reports.
 ///
 /// ```
@@ -23,7 +23,8 @@ use crate::write::Writer;
 ///
 /// # Errors
 ///
-/// Same as [`OpenOptions::parse`], before anything is written. Also fails if the writer fails.
+/// Same as [`OpenOptions::parse`]. In these cases, nothing is written. Also fails if the writer
+/// fails.
 pub fn convert<W: Write>(
     document: &[u8],
     options: &OpenOptions,

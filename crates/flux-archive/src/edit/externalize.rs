@@ -10,7 +10,7 @@ use crate::parse::OpenOptions;
 use crate::store::{BlobStoreMut, Chunking, MAX_BLOB_SIZE};
 use crate::write::Writer;
 
-/// Moves the content of files from archives to a store. JSON content and small files stay in the archive.
+/// Moves the content of files from an archive to a store. JSON content and small files are kept in the archive.
 ///
 /// ```
 /// use flux_archive::store::{Chunking, MemoryStore};
@@ -35,26 +35,26 @@ pub struct Externalizer<'s> {
 partial_debug! { Externalizer: chunking; }
 
 impl<'s> Externalizer<'s> {
-    /// Creates an externalizer that writes to a store.
+    /// Creates an externalizer that writes blobs to a store.
     pub fn new(store: &'s dyn BlobStoreMut) -> Self {
         Self { store, chunking: Chunking::default(), progress: None }
     }
 
     binio::setters! {
-        /// Sets which files become blobs, and how they are divided.
+        /// Sets which files are stored as blobs, and how they are divided.
         chunking: Chunking;
 
-        /// Reports progress in bytes of files.
+        /// Reports progress as a number of bytes stored.
         progress: Progress<'s> => Some(progress);
     }
 
-    /// Writes an archive with blobs instead of content. A file that the store does not accept is in the report and is
-    /// copied unchanged.
+    /// Stores the content of an archive as blobs, and writes an archive that refers to them. A file that the store does
+    /// not accept is reported and copied unchanged.
     ///
     /// # Errors
     ///
-    /// Same as [`OpenOptions::parse`], before anything is written. Also fails with [`ErrorKind::Store`] if the store
-    /// cannot be written, and if the writer fails.
+    /// Same as [`OpenOptions::parse`]. In these cases, nothing is written. Also fails with [`ErrorKind::Store`] if the
+    /// store is damaged or cannot be written, and if the writer fails.
     pub fn run<W: Write>(
         &self,
         document: &[u8],
@@ -77,7 +77,7 @@ impl<'s> Externalizer<'s> {
                     writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
                     Ok(Outcome::Moved)
                 }
-                // The error is about the store, not about the file.
+                // The store failed, so the other files would fail as well.
                 Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
                     Err(ErrorKind::Store(error).into())
                 }
@@ -87,7 +87,7 @@ impl<'s> Externalizer<'s> {
     }
 }
 
-/// Divides content into blobs and stores them, several at a time in parallel.
+/// Divides content into blobs, and stores several of them in parallel.
 struct Chunker<'c> {
     options: &'c Externalizer<'c>,
     chunk_size: usize,

@@ -8,12 +8,12 @@ use crate::model::Profile;
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// Writes an archive in which everything is repaired that has exactly one correct form, and returns the number of
-/// changed entries.
+/// Writes an archive with every entry repaired that has exactly one correct form, and returns the number of changed or
+/// removed entries.
 ///
 /// This repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and needless
-/// sizes, text with a NUL, untidy base64, blobrefs in upper case, regions that are out of order but do not overlap,
-/// and, with [`Profile::Legacy`], the old dialect. Everything else is copied.
+/// sizes, text with a NUL, untidy base64, blobrefs in upper case, and regions that are out of order but do not overlap.
+/// With [`Profile::Legacy`], it also converts entries in the old dialect. All other entries are copied unchanged.
 ///
 /// ```
 /// use flux_archive::edit::fix;
@@ -41,7 +41,7 @@ pub fn fix<W: Write>(
     if raw_entries.form().is_none() {
         options.parse(document)?;
     }
-    // An entry that cannot be read does not replace another one.
+    // An entry that cannot be read must not replace another one.
     let superseded = superseded(document, options, &mut |raw| {
         let mut report = Report::new(options.profile, &options.limits, &pointer);
         decode(raw, options.profile, &options.limits, &mut report)

@@ -11,9 +11,9 @@ use crate::store::BlobStore;
 use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
-/// Writes an archive with the content of its blobs, so that no store is needed to read it. Every blob is verified.
-/// Holes become zeros, because only blobs can have holes between them. A file whose blobs cannot be read is in the
-/// report and is copied unchanged.
+/// Writes an archive that contains the content of its blobs, so that it can be read without a store. Every blob is
+/// verified. Holes become zeros unless the whole file is a hole, because text and base64 cannot represent holes. A file
+/// whose blobs cannot be read is reported and copied unchanged.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};
@@ -38,7 +38,7 @@ use binio::check_limit;
 /// # Errors
 ///
 /// Same as [`OpenOptions::parse`]. Also fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if the files exceed
-/// [`Limits::max_materialized_bytes`](crate::Limits::max_materialized_bytes). In these cases nothing is written. Also
+/// [`Limits::max_materialized_bytes`](crate::Limits::max_materialized_bytes). In these cases, nothing is written. Also
 /// fails if the writer fails.
 pub fn pack<W: Write>(
     document: &[u8],
@@ -58,7 +58,8 @@ pub fn pack<W: Write>(
             writer.entry(&with_content(entry, Content::Empty))?;
             return Ok(Outcome::Moved);
         }
-        // Read all blobs before writing anything, so that missing ones are found in time.
+        // Read all blobs of the file before writing anything, because a file that is partly written
+        // cannot be undone.
         let encoding = match encoding_of(entry, store, progress) {
             Ok(encoding) => encoding,
             Err(error) => return Ok(Outcome::Failed(error)),

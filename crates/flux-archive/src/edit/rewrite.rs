@@ -1,4 +1,4 @@
-//! Rewriting entries whose content moves, and copying all others.
+//! Rewriting the entries whose content is moved, and copying all others.
 
 use std::io::Write;
 
@@ -9,29 +9,29 @@ use crate::model::{Content, Entry, Profile};
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// The result of moving content.
+/// The result of moving content between an archive and a store.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct MoveReport {
     /// The number of files whose content was moved.
     pub files: u64,
-    /// The size of these files in bytes.
+    /// The total size of these files in bytes.
     pub bytes: u64,
-    /// The files whose content could not be read or stored. They are copied unchanged.
+    /// The files whose content could not be read or stored. Their entries are copied unchanged.
     pub failures: Vec<Failure>,
 }
 
 /// The result of processing an entry.
 pub(super) enum Outcome {
-    /// Nothing happened: copy the entry.
+    /// The content is not to be moved: copy the entry.
     Stays,
-    /// The entry was written with its content moved.
+    /// The content was moved, and the entry was written.
     Moved,
-    /// The content could not be moved. Nothing of the entry was written.
+    /// The content could not be moved, and nothing was written: copy the entry.
     Failed(Error),
 }
 
-/// Rewrites or copies each entry.
+/// Calls `change` with each entry, which may write it in another form. Copies the other entries.
 pub(super) fn rewrite<W: Write>(
     document: &[u8],
     options: &OpenOptions,

@@ -1,4 +1,4 @@
-//! Finding the entries that a later one replaces.
+//! Finding entries that are replaced by later ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,8 +8,8 @@ use crate::model::{ArchivePath, FileType, Form, Mode};
 use crate::parse::{OpenOptions, RawEntry};
 
 impl OpenOptions {
-    /// Returns the indices of the entries that a later entry replaces, because it has the same key or the same path.
-    /// A file or link replaces a file or link, a directory replaces a directory.
+    /// Returns the indices of the entries that are replaced by a later entry with the same key or path. A file or link
+    /// with the same path replaces a file or link, and a directory replaces a directory.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -28,7 +28,8 @@ impl OpenOptions {
     }
 }
 
-/// Like [`OpenOptions::superseded`], but only a `sound` entry replaces another one with its path.
+/// Like [`OpenOptions::superseded`], but only an entry for which `sound` returns `true` replaces an
+/// earlier one with the same path.
 pub(super) fn superseded(
     document: &[u8],
     options: &OpenOptions,
@@ -55,7 +56,8 @@ pub(super) fn superseded(
     Ok(replaced)
 }
 
-/// Returns the normalised path, followed by `/` for a directory.
+/// Returns the normalised path, followed by `/` for a directory, or `None` if the path or mode is
+/// invalid.
 fn place(raw: &RawEntry<'_>) -> Option<String> {
     let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
     let (path, _) = ArchivePath::normalise(&raw.path()?.decode()).ok()?;

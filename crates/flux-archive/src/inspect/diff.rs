@@ -1,4 +1,4 @@
-//! Comparing two archives without a store, if that is possible.
+//! Comparing two archives, without a store if possible.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::model::{Archive, Content, Entry, FileType, Region};
 use crate::store::BlobStore;
 
-/// If more zeros than this follow the data of a file, its blobs are not compared.
+/// The maximum number of zeros to append to data in order to compare it with a blob.
 const MAX_ZEROS: u64 = 1 << 20;
 
-/// A path at which two archives differ, and the differences.
+/// A path at which two archives differ, and how they differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The path.
+    /// The path at which the entries differ.
     pub path: String,
     /// The differences, at least one.
     pub changes: Vec<Change>,
@@ -30,13 +30,13 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A difference of the second archive from the first.
+/// A difference between the entries of two archives, or between an entry and a file on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// Only the second has the path.
+    /// Only the second archive has the path.
     Added,
-    /// Only the first has the path.
+    /// Only the first archive has the path, or the file does not exist on disk.
     Removed,
     /// The types differ.
     Type(FileType, FileType),
@@ -44,7 +44,7 @@ pub enum Change {
     OtherType,
     /// The permissions differ.
     Permissions(u32, u32),
-    /// The times of modification differ.
+    /// The modification times differ.
     Mtime(Option<i64>, Option<i64>),
     /// The sizes in bytes differ.
     Size(u64, u64),
@@ -52,7 +52,7 @@ pub enum Change {
     Target(String, String),
     /// The sizes are equal, but the content differs.
     Content,
-    /// The sizes are equal, but the content can be compared only with a store, because the blobs have different
+    /// The sizes are equal, but the content can be compared only with a store, usually because the blobs have different
     /// boundaries or hashes.
     ContentUnknown,
 }
@@ -81,7 +81,7 @@ impl Serialize for Change {
     }
 }
 
-/// Returns the paths at which two archives differ, sorted. The encoding of content and `ctime` are ignored.
+/// Returns the paths at which two archives differ, sorted. Ignores `ctime`, and the encoding of content.
 ///
 /// ```
 /// use flux_archive::inspect::{Change, diff};
@@ -118,7 +118,7 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     if a.file_type() != b.file_type() {
         return vec![Change::Type(a.file_type(), b.file_type())];
     }
-    // The permissions of a link have no meaning; some programs write 0120000.
+    // The permissions of a link have no meaning: Flux writes 0777, but other programs write 0.
     let (from, to) = (a.mode().permissions(), b.mode().permissions());
     if from != to && a.file_type() != FileType::Symlink {
         changes.push(Change::Permissions(from, to));
@@ -143,8 +143,8 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     changes
 }
 
-/// Returns `true` if two regular files have the same content, with their blobs from a store. This decides a
-/// [`Change::ContentUnknown`] of [`diff`].
+/// Returns `true` if two regular files have the same content, reading blobs from a store. Call this for files that
+/// [`diff`] reports as [`Change::ContentUnknown`].
 ///
 /// ```
 /// use flux_archive::inspect::same_content;
@@ -178,11 +178,11 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
     Ok(same)
 }
 
-/// Returns `true` if two files of the same size have the same content, or `None` if this can be
-/// decided only with a store.
+/// Returns `true` if two files of the same size have the same content, or `None` if they can be
+/// compared only with a store.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
-        // This is right even if regions overlap.
+        // Equal regions mean equal content, even if they overlap.
         (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
@@ -205,7 +205,7 @@ fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
     }
 }
 
-/// Returns the regions in order, without empty ones, or `None` if they overlap.
+/// Returns the regions sorted by offset, without empty ones, or `None` if they overlap.
 fn sorted(regions: &[Region]) -> Option<Vec<Region>> {
     let mut regions: Vec<_> = regions.iter().copied().filter(|region| region.size > 0).collect();
     regions.sort_by_key(|region| region.offset);
@@ -219,8 +219,8 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Returns `true` if the regions are the blobs of the data, with zeros between them, or `None` if a
-/// blob would need more than [`MAX_ZEROS`].
+/// Returns `true` if data, with zeros after it, equals blobs with zeros between them. Returns
+/// `None` if comparing a blob would require more than [`MAX_ZEROS`].
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {

@@ -10,10 +10,10 @@ use crate::parse::RawEntry;
 /// The line that Flux prints for an entry without a path or a mode.
 pub const INVALID_ENTRY: &str = "invalid fileref";
 
-/// A line of the long list: type, permissions, size and path.
+/// A line of the long listing: type, permissions, size and path.
 ///
-/// The line shows the members as written, so that an archive can be listed even if it cannot be extracted. The path is
-/// printed unchanged: escape it before printing to a terminal.
+/// A line created by [`LongLine::of`] shows the members as written, so that an archive can be listed even if it cannot
+/// be extracted. The path is not escaped, so escape the line before printing it to a terminal.
 ///
 /// ```
 /// use flux_archive::inspect::LongLine;
@@ -36,7 +36,8 @@ pub struct LongLine<'a> {
 }
 
 impl<'a> LongLine<'a> {
-    /// Creates the line of an entry as written in the document. Returns `None` if it has no path or mode.
+    /// Creates a line from an entry as written in the document. Returns `None` if the path or mode is missing, or if a
+    /// number is invalid.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
         let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
         let size = raw.get("size").map_or(Some(0), |size| integer(&size))?;
@@ -52,7 +53,8 @@ impl<'a> LongLine<'a> {
 }
 
 impl<'a> From<&'a Entry<'_>> for LongLine<'a> {
-    /// Creates the line of an entry. Its size is the member `size`: 0 for JSON content.
+    /// Creates a line from a parsed entry. The size is that of the member `size`, or 0 if it is
+    /// missing, as for JSON content.
     fn from(entry: &'a Entry<'_>) -> Self {
         Self {
             letter: entry.file_type().letter(),
@@ -70,8 +72,8 @@ impl fmt::Display for LongLine<'_> {
     }
 }
 
-/// Truncates a line to `columns` characters, the last of which is then a `+`. Flux uses 119 for `list` and 79 for
-/// `extract`.
+/// Truncates a line that is longer than `columns` characters, and ends it with a `+`. Flux truncates to 119 columns for
+/// `list` and 79 for `extract`.
 ///
 /// ```
 /// assert_eq!(flux_archive::inspect::cut_line("abcdef", 6), "abcdef");

@@ -1,4 +1,4 @@
-//! Inspecting archives: reading files at any position, lists, comparison and verification.
+//! Inspecting archives: reading files at any position, listing, comparing and verifying.
 
 mod diff;
 mod list;

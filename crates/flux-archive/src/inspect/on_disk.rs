@@ -13,7 +13,7 @@ use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStore, MemoryStore};
 
-/// The files with which an archive is compared.
+/// The directory with which an archive is compared, and the properties to compare.
 #[derive(Clone, Debug)]
 pub(crate) struct OnDisk {
     root: Dir,
@@ -22,8 +22,8 @@ pub(crate) struct OnDisk {
 }
 
 impl VerifyOptions<'_> {
-    /// Compares the archive with the files below a directory. Links are never followed. Files that are not in the
-    /// archive are ignored.
+    /// Sets the directory whose files are compared with the archive. Links are never followed. Files that are not in
+    /// the archive are ignored.
     ///
     /// ```
     /// use flux_archive::inspect::{Change, VerifyOptions};
@@ -47,14 +47,16 @@ impl VerifyOptions<'_> {
         Ok(self)
     }
 
-    /// Sets whether permissions of files on disk are compared, except those of links. Default: yes.
+    /// Sets whether permissions are compared with those of files on disk, except for links. Call
+    /// this after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn permissions(mut self, permissions: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.permissions = permissions);
         self
     }
 
-    /// Sets whether modification times of files on disk are compared, if the archive has them. Default: yes.
+    /// Sets whether modification times are compared with those of files on disk, if the archive has them. Call this
+    /// after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.times = times);
@@ -63,7 +65,8 @@ impl VerifyOptions<'_> {
 }
 
 impl OnDisk {
-    /// Returns the paths at which the files differ, in the order of the archive, and those that could not be compared.
+    /// Returns the paths at which files differ from the archive, in the order of the archive, and the paths that could
+    /// not be compared.
     pub(crate) fn compare(
         &self,
         archive: &Archive<'_>,

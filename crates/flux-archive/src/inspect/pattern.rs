@@ -3,18 +3,18 @@
 //! | pattern | matches |
 //! |---|---|
 //! | `*` | any characters, including `/` and a leading dot |
-//! | `?` | any one character, including these |
-//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character that is, or is not, in a set |
+//! | `?` | any single character, including `/` and a leading dot |
+//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | a single character that is in a set, or is not in the set |
 //! | `\x` | the character `x` |
 //!
-//! A `[` that does not start a set is an ordinary character. `?` and sets match Unicode characters, but classes
-//! such as `[:alpha:]` contain only ASCII.
+//! A `[` that is not followed by a complete set is an ordinary character. `?` and sets match Unicode characters, but
+//! classes such as `[:alpha:]` contain only ASCII.
 
 use crate::model::ArchivePath;
 
 /// Returns `true` if a pattern matches the whole path. [`selects`] also matches everything below a directory.
 ///
-/// In the worst case, the time is proportional to the product of both lengths.
+/// In the worst case, this takes time proportional to the product of both lengths.
 ///
 /// ```
 /// use flux_archive::inspect::fnmatch;
@@ -25,7 +25,8 @@ use crate::model::ArchivePath;
 /// ```
 pub fn fnmatch(pattern: &str, path: &str) -> bool {
     let (mut pattern, mut path) = (pattern, path);
-    // The position to continue at if the rest does not match: after the last star, one character later.
+    // The pattern after the last star, and the path from which to match it. If the match fails, it is tried again one
+    // character later in the path.
     let mut retry: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('*') {
@@ -54,8 +55,8 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Returns `true` if a pattern matches a path in an archive, or a directory above it. A `./` at the beginning of either
-/// and a `/` at the end are ignored.
+/// Returns `true` if a pattern matches a path in an archive, or a directory above it. Ignores `./` at the start and `/`
+/// at the end of both the pattern and the path.
 ///
 /// ```
 /// use flux_archive::inspect::selects;
@@ -88,8 +89,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Returns whether a character is in the set after a `[`, and the pattern after its `]`, or `None` if the set does not
-/// end.
+/// Returns whether the set after a `[` matches a character, and the pattern after its `]`. Returns `None` if there is
+/// no `]`.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);
@@ -127,18 +128,20 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
     }
 }
 
-/// A set that matches nothing, because it names a class or symbol that does not exist.
+/// The result for a set that matches nothing, because it names a class or symbol that does not
+/// exist.
 const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
 
 /// An unknown collating symbol.
 struct NoSymbol;
 
-/// Returns the text between `[:` and `:]` or the like, and the text after it.
+/// Returns the name in a bracketed expression such as `[:alpha:]`, and the text after the
+/// expression. `mark` is the character inside the brackets, such as `:`.
 fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
 }
 
-/// Returns a character of a set, and the text after it.
+/// Returns the first character of a set, and the text after it.
 fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
     if text.starts_with("[.") {
         let symbol = bracketed(text, ".").and_then(|(name, behind)| {
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn many_stars_in_a_pattern_do_not_take_exponential_time() {
+    fn a_pattern_with_many_stars_does_not_take_exponential_time() {
         let pattern = "*a".repeat(100) + "b";
         assert!(!fnmatch(&pattern, &"a".repeat(5000)));
     }

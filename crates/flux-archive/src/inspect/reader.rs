@@ -1,7 +1,7 @@
-//! Reading a file of an archive at any position, without extracting it.
+//! Reading a file in an archive at any position, without extracting it.
 //!
-//! Only the necessary blobs are fetched, and each is verified. If regions overlap, the last one is
-//! used, as if they were written in order. Bytes outside all regions are zero.
+//! Only the necessary blobs are fetched, and each is verified. Overlapping regions are treated as
+//! if they were written in order, so the last one wins. Bytes outside all regions are zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,10 +16,11 @@ use crate::json::Base64;
 use crate::model::{BlobRef, Content, Entry, FileType, Region};
 use crate::store::{BlobStore, fetch};
 
-/// The number of bytes to read at a time, a multiple of 3 for base64.
+/// The number of bytes to read at a time. It is a multiple of 3 because of base64.
 const PIECE: usize = 48 << 10;
 
-/// The content of a regular file. It implements `Read` and `Seek`, and many threads can read it at any position.
+/// A reader of the content of a regular file. It implements `Read` and `Seek`, and several threads can call
+/// [`read_at`](Self::read_at) at the same time.
 ///
 /// ```
 /// use std::io::{Read, Seek, SeekFrom};
@@ -51,11 +52,12 @@ enum Source<'r> {
     Blobs(Blobs<'r>),
 }
 
-/// The parts of the regions that do not overlap.
+/// The content of a file in blobs.
 struct Blobs<'r> {
     store: &'r dyn BlobStore,
     regions: &'r [Region],
-    /// The end and the index of the region, by its start.
+    /// The parts of regions that are visible, because no later region overlaps them: the end of the
+    /// part and the index of the region, by the start of the part.
     parts: BTreeMap<u64, (u64, usize)>,
     /// The last blob read.
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,
@@ -64,7 +66,7 @@ struct Blobs<'r> {
 partial_debug! { ContentReader: len, position; }
 
 impl Entry<'_> {
-    /// Returns a reader of the content of a regular file, with its blobs from `store`. No blob is read yet.
+    /// Returns a reader of the content of a regular file. The reader gets blobs from `store` when they are needed.
     ///
     /// ```
     /// use std::io::Read;
@@ -105,7 +107,7 @@ impl Entry<'_> {
         Ok(ContentReader { source, len: self.len(), position: 0 })
     }
 
-    /// Writes the content of a regular file. At most one blob is in memory at a time.
+    /// Writes the content of a regular file to `out`. At most one blob is in memory at a time.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
@@ -140,7 +142,8 @@ impl Entry<'_> {
     }
 }
 
-/// Divides regions into parts that do not overlap. The later region has precedence.
+/// Divides regions into parts that do not overlap. Where regions overlap, the later one takes
+/// precedence.
 fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
     let mut parts: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
     for (number, region) in regions.iter().enumerate().filter(|(_, region)| region.size > 0) {
@@ -177,8 +180,8 @@ impl ContentReader<'_> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Blob`] if a blob is not in the store, or does not have the length or the digest that
-    /// the archive states.
+    /// Fails with [`ErrorKind::Blob`] if a blob is not in the store, or does not have the length and digest given in
+    /// the archive.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let rest = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let len = buf.len().min(rest);
@@ -200,8 +203,8 @@ impl ContentReader<'_> {
         Ok(len)
     }
 
-    /// Reads a range in pieces, but no further than to the end of the file. `take` is called with the offset and the
-    /// bytes of each piece, and returns `false` to stop.
+    /// Reads a range in pieces, up to the end of the file. Calls `take` with the offset and the bytes of each piece,
+    /// until it returns `false`.
     ///
     /// # Errors
     ///
@@ -224,7 +227,8 @@ impl ContentReader<'_> {
     }
 }
 
-/// Reads a file of an archive as a source, so that a file of another format can be read in place.
+/// Lets a file in an archive be read as a source, for example to open a file of another format
+/// without extracting it.
 impl binio::ReadAt for ContentReader<'_> {
     fn len(&self) -> u64 {
         self.len
@@ -311,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reading_any_range_equals_the_range_of_the_written_file(
+        fn reading_any_range_returns_that_part_of_the_file(
             regions in proptest::collection::vec((0_u64..60, 1_usize..20, any::<u8>()), 0..8),
             position in 0_u64..100,
             len in 0_usize..100,
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_is_read_with_zeros_up_to_its_size() {
+    fn every_kind_of_content_is_padded_with_zeros_to_its_size() {
         let store = MemoryStore::new();
         let json = br#"[{"path":"f","mode":33188,"data":{"a":1e400}}]"#;
         let archive = Archive::parse(json, Profile::Flux).unwrap();
@@ -364,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_with_a_wrong_digest_is_an_error_but_other_regions_are_read() {
+    fn a_blob_with_a_wrong_digest_fails_but_other_regions_can_be_read() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha1, b"good").unwrap();
         let bad = BlobRef::of(HashType::Sha1, b"bad!");

@@ -1,4 +1,4 @@
-//! Verifying an archive: the document against RFC 37, its blobs against their digests, and its entries against files on
+//! Verifying that an archive follows RFC 37, that its blobs match their digests, and that its entries match files on
 //! disk.
 
 use std::collections::HashSet;
@@ -48,17 +48,17 @@ impl<'o> VerifyOptions<'o> {
     }
 
     binio::setters! {
-        /// Sets the store of the blobs. Each blob is read once, and its length and digest are verified.
+        /// Sets the store from which blobs are read. Each blob is read once, and its length and digest are verified.
         store: &'o dyn BlobStore => Some(store);
 
-        /// Sets whether every blob of the store is verified, or only those that a comparison with files on disk
-        /// needs. Default: yes.
+        /// Sets whether all blobs of the archive are verified, or only those that are compared with files on disk.
+        /// Default: yes.
         blobs: bool;
 
-        /// Reports files whose blobs are named by another hash.
+        /// Reports files with blobs that use any other hash.
         require_hash: Option<HashType>;
 
-        /// Reports progress in bytes of blobs, and of files on disk.
+        /// Reports progress as a number of bytes read from blobs and from files on disk.
         progress: Progress<'o> => Some(progress);
     }
 }
@@ -67,23 +67,23 @@ impl<'o> VerifyOptions<'o> {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// The number of entries in the archive; `None` if it cannot be read.
+    /// The number of entries in the archive, or `None` if it cannot be read.
     pub entries: Option<u64>,
-    /// The number of blobs read, each of them once.
+    /// The number of different blobs in the archive that were verified, including missing ones.
     pub blobs: u64,
     /// The size of all valid blobs in bytes.
     pub bytes: u64,
-    /// The number of blobs named by SHA-1, for which it is possible to construct two blobs with the same digest.
+    /// The number of verified blobs that use SHA-1, with which two different blobs can be constructed that have the
+    /// same digest.
     pub sha1: u64,
-    /// All errors: the reasons why the archive cannot be read, and blobs that are missing, have another length or
-    /// digest, or are named by a hash that is not allowed. Also the [`Archive::diagnostics`], which the profile
-    /// accepts.
+    /// The reasons why the archive cannot be read, or else the [`Archive::diagnostics`], and an error for each blob
+    /// that is missing, has a wrong length or digest, or uses a hash that is not allowed.
     pub diagnostics: Vec<Diagnostic>,
-    /// The number of [`Archive::more_diagnostics`], which are not in the list.
+    /// The number of [`Archive::more_diagnostics`], which are not listed.
     pub more_diagnostics: u64,
-    /// The paths at which files on disk differ, in the order of the archive.
+    /// The paths at which files on disk differ from the archive, in the order of the archive.
     pub differences: Vec<Difference>,
-    /// The paths that could not be compared.
+    /// The paths that could not be compared with files on disk, and the errors.
     pub failures: Vec<Failure>,
 }
 
@@ -97,8 +97,7 @@ impl VerifyReport {
     }
 }
 
-/// Converts an error from parsing into a report, if the archive itself is invalid. Returns any other error
-/// unchanged.
+/// Converts an error from parsing into a report if the archive is invalid. Returns any other error unchanged.
 impl TryFrom<Error> for VerifyReport {
     type Error = Error;
 
@@ -177,7 +176,7 @@ impl Archive<'_> {
         report
     }
 
-    /// Returns a diagnostic for each file with a blob that is named by another hash.
+    /// Returns a diagnostic for each file with a blob that uses another hash.
     fn refused_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
         let Some(required) = required else { return Vec::new() };
         let mut diagnostics = Vec::new();
@@ -230,7 +229,8 @@ impl Archive<'_> {
         }
     }
 
-    /// Returns the place of a region. In a dict, the key in the pointer is the normalised path.
+    /// Returns the place of a region, for a diagnostic. In a dict, the pointer contains the
+    /// normalised path in place of the key as written.
     fn place(&self, at: usize, number: usize) -> Place {
         let Entry { index, path, .. } = &self.entries()[at];
         let (path, mut pointer) = (path.as_str(), self.pointer.clone());
@@ -251,7 +251,7 @@ mod tests {
     use crate::store::{BlobStoreMut, MemoryStore};
 
     #[test]
-    fn missing_short_and_altered_blobs_are_reported_with_their_codes() {
+    fn missing_truncated_and_altered_blobs_are_reported_with_their_codes() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha256, b"good").unwrap();
         let [gone, fake] = [b"gone", b"fake"].map(|blob| BlobRef::of(HashType::Sha1, blob));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn hash_that_is_not_allowed_is_reported_once_per_file() {
+    fn a_hash_that_is_not_allowed_is_reported_once_per_file() {
         let blobs = [b"a", b"b"].map(|blob| BlobRef::of(HashType::Sha1, blob));
         let json = format!(
             r#"[{{"path":"f","mode":33188,"encoding":"blobvec","size":2,

@@ -1,7 +1,7 @@
-//! Base64 (RFC 4648, section 4), as strict and as lenient as Flux.
+//! Base64 (RFC 4648, section 4), with the same leniency as Flux.
 //!
-//! Flux writes padding. It reads text without padding, with too little or too much padding in the
-//! last group, and with unused bits that are not zero. It rejects whitespace, the URL alphabet, and
+//! Flux writes padding. When reading, it accepts missing, insufficient or excessive padding in the
+//! last group, and unused bits that are not zero. It rejects whitespace, the URL alphabet, and
 //! anything after the padding. [`Base64::is_tidy`] returns `true` if the text conforms to RFC 4648.
 
 use std::borrow::Cow;
@@ -33,7 +33,7 @@ pub struct Base64<'a> {
     text: Cow<'a, str>,
     /// The number of characters before the last group.
     body: usize,
-    /// The bytes of the last group, and their number.
+    /// The decoded bytes of the last group, of which `tail_len` are used.
     tail: [u8; 3],
     tail_len: usize,
     tidy: bool,
@@ -50,7 +50,7 @@ impl<'a> Base64<'a> {
         Base64 { text, body: split / 3 * 4, tail: padded, tail_len, tidy: true }
     }
 
-    /// Checks text. Returns `None` if Flux cannot decode it.
+    /// Checks base64 text. Returns `None` if Flux cannot decode the text.
     pub fn parse(text: impl Into<Cow<'a, str>>) -> Option<Self> {
         let text = text.into();
         let body = text.len().saturating_sub(1) / 4 * 4;
@@ -119,7 +119,8 @@ impl<'a> Base64<'a> {
         Ok(())
     }
 
-    /// Decodes in parallel. Passes pieces and their offsets to `take`, in no particular order.
+    /// Decodes the data in parallel. Calls `take` with the offset and the bytes of each piece, in
+    /// no particular order.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -139,7 +140,7 @@ impl<'a> Base64<'a> {
     ///
     /// # Errors
     ///
-    /// Does not fail for text that [`parse`](Self::parse) has accepted.
+    /// Never fails for text that was accepted by [`parse`](Self::parse).
     pub fn read_at(&self, out: &mut [u8], position: u64) -> io::Result<usize> {
         let Ok(start) = usize::try_from(position.min(self.len())) else { return Ok(0) };
         let mut filled = 0;
@@ -184,7 +185,7 @@ fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]
 /// group is tidy.
 fn decode_last(last: &[u8]) -> Option<([u8; 3], usize, bool)> {
     let digits = last.iter().rposition(|&byte| byte != b'=').map_or(0, |at| at + 1);
-    // `A` is six bits of zero.
+    // Pad with `A`, which stands for six zero bits.
     let (mut group, mut bytes) = (*b"AAAA", [0; 3]);
     group[..digits].copy_from_slice(&last[..digits]);
     STANDARD.decode(&group, Out::from_slice(&mut bytes)).ok()?;
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_padding_and_nonzero_unused_bits_are_accepted_as_in_flux() {
+    fn wrong_padding_and_nonzero_unused_bits_are_accepted_as_in_flux() {
         for (text, plain) in
             [("Zg", "f"), ("Zg=", "f"), ("YWJ=", "ab"), ("Zm8", "fo"), ("Zm9v=", "foo"), ("=", "")]
         {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn whitespace_other_alphabets_and_trailing_text_are_rejected() {
+    fn whitespace_other_alphabets_and_text_after_the_padding_are_rejected() {
         for text in [
             "A",
             "AAAAA",

@@ -1,6 +1,5 @@
-//! A cursor over JSON text. It borrows from the text, has an offset, and does not recurse: it reads
-//! punctuation and strings itself, and skips other values with `serde_json`, which does not recurse
-//! either.
+//! A cursor over JSON text, which borrows values and reports the offsets of errors. It reads
+//! punctuation and strings itself, and skips other values with `serde_json`. Neither recurses.
 
 use std::borrow::Cow;
 
@@ -21,12 +20,12 @@ use super::escape::{self, Measure};
 #[derive(Clone, Debug)]
 pub struct Json<'a> {
     text: Cow<'a, str>,
-    /// The measure of a string, which is determined together with its end.
+    /// The properties of a string, or `None` for other values.
     string: Option<Measure>,
 }
 
 impl<'a> Json<'a> {
-    /// Parses text as a single value, without the whitespace around it.
+    /// Parses text that consists of a single value, ignoring whitespace around it.
     ///
     /// # Errors
     ///
@@ -43,8 +42,8 @@ impl<'a> Json<'a> {
         &self.text
     }
 
-    /// Returns the text between the quotes of a string, or `None` for other values. It is borrowed from the document
-    /// if the value is.
+    /// Returns the text between the quotes of a string, or `None` for other values. The text is borrowed from the
+    /// document if the value is.
     pub(crate) fn string(&self) -> Option<(Cow<'a, str>, Measure)> {
         let measure = self.string?;
         let inner = 1..self.text.len() - 1;
@@ -61,14 +60,14 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The reason why text is not JSON, and its offset.
+/// The reason why text is not JSON, and the offset of the error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not JSON: {message} at offset {offset}")]
 #[non_exhaustive]
 pub struct JsonError {
-    /// The expected and the actual text.
+    /// A description of the error, such as the expected and the actual character.
     pub message: String,
-    /// The offset in the text in bytes.
+    /// The offset of the error in the text in bytes.
     pub offset: u64,
 }
 
@@ -90,12 +89,12 @@ impl<'a> Cursor<'a> {
         self.position
     }
 
-    /// Returns the text from `start` to the position.
+    /// Returns the text from `start` to the current position.
     pub(crate) fn since(&self, start: usize) -> &'a str {
         &self.text[start..self.position]
     }
 
-    /// Returns the first byte of the next token.
+    /// Skips whitespace, and returns the next byte without consuming it.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let rest = self.rest().as_bytes();
         let blanks = rest.iter().take_while(|byte| b" \t\n\r".contains(byte)).count();
@@ -103,7 +102,7 @@ impl<'a> Cursor<'a> {
         rest.get(blanks).copied()
     }
 
-    /// Consumes a byte of punctuation if it is next.
+    /// Consumes `byte` and returns `true` if it is the next byte after any whitespace.
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.position += usize::from(found);
@@ -126,8 +125,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the next item of an array or object. Returns `false` at its end. `first` is `true`
-    /// for the first item.
+    /// Moves to the next item of an array or object, or consumes the closing bracket `end` and
+    /// returns `false`. `first` must be `true` for the first item.
     pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
         if first {
             return Ok(!self.take(end));
@@ -139,7 +138,7 @@ impl<'a> Cursor<'a> {
         Ok(false)
     }
 
-    /// Reads a key and its colon.
+    /// Reads a key and the colon after it.
     pub(crate) fn key(&mut self) -> Result<Json<'a>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a key in double quotes"));
@@ -149,12 +148,12 @@ impl<'a> Cursor<'a> {
         Ok(key)
     }
 
-    /// Reads a value of any kind and depth.
+    /// Reads a value of any kind, nested to any depth.
     pub(crate) fn value(&mut self) -> Result<Json<'a>> {
         let first = self.peek();
         let rest = self.rest();
         if first == Some(b'"') {
-            // Leave a malformed string to `serde_json`, which reports the error.
+            // Let `serde_json` read a malformed string, because it reports the error.
             if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
                 self.position += end + 2;
                 let text = Cow::Borrowed(&rest[..end + 2]);
@@ -162,7 +161,8 @@ impl<'a> Cursor<'a> {
             }
         }
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
-        // A stream of values needs whitespace after a number, but an array does not.
+        // Truncate the text after a number or literal, because `serde_json` requires whitespace
+        // between the values of a stream.
         let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
         let len = if delimited { None } else { rest.bytes().position(end) };
         let text = &rest[..len.unwrap_or(rest.len())];
@@ -191,8 +191,8 @@ impl<'a> Cursor<'a> {
         JsonError { message, offset: self.position as u64 }
     }
 
-    /// Converts an error in `text`, which starts at the position, to one with an offset in the
-    /// document.
+    /// Converts an error in `text`, which starts at the current position, to an error with an
+    /// offset in the document.
     fn failed(&self, text: &str, error: &serde_json::Error) -> JsonError {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
@@ -203,7 +203,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns the value of a JSON number without fraction or exponent, if it fits into 64 bits.
+/// Returns the value of a JSON number without fraction or exponent, or `None` if it does not fit
+/// into 64 bits.
 pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn json_errors_have_an_offset() {
+    fn json_errors_contain_the_offset() {
         assert_eq!(error("").1, 0);
         assert_eq!(error("  tru").1, 4);
         assert_eq!(error("[1,\n 2,\n x]").1, 9);

@@ -5,23 +5,24 @@
 //! | `\"` `\\` `\/` | itself |
 //! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
 //! | `\uXXXX` | a character of the basic plane |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair, a character of another plane; alone, not a character |
+//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair, a character of another plane; alone, invalid |
 //!
-//! A string may be a file of hundreds of megabytes with an escape in every line. Blocks that
-//! contain only short escapes are therefore measured and decoded as a whole, and simple loops
-//! process the rest byte by byte. Without the blocks, extracting text takes four times as long
-//! (`cargo xtask bench flux-archive`).
+//! A string may contain a file of hundreds of megabytes with an escape in every line. Blocks that
+//! contain only two-character escapes are therefore scanned and decoded as a whole, and simple
+//! loops process the rest byte by byte. Without the blocks, extracting text takes four times as
+//! long (`cargo xtask bench flux-archive`).
 
 use wide::u8x16;
 
-/// The minimum length of the output of [`decode`]: the bytes of the longest character.
+/// The minimum length of the output buffer of [`decode`], which is the length of the longest
+/// character in UTF-8.
 pub(crate) const ROOM: usize = 4;
 
 /// The number of bytes in a block.
 const BLOCK: usize = 64;
 
-/// Escapes text like the C writer of Flux: only `"`, `\` and characters below U+0020, with digits
-/// in upper case.
+/// Escapes text like the C writer of Flux: only `"`, `\` and characters below U+0020, with
+/// upper-case hexadecimal digits.
 pub(crate) fn encode(plain: &str, out: &mut String) {
     out.reserve(plain.len());
     let mut rest = plain;
@@ -48,7 +49,7 @@ pub(crate) fn encode(plain: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Returns `true` if no character needs escaping.
+/// Returns `true` if no character of the text needs to be escaped.
 pub(crate) fn is_plain(text: &str) -> bool {
     position_special(text.as_bytes()).is_none()
 }
@@ -58,23 +59,23 @@ fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
 }
 
-/// The properties of a string that are determined together with its end.
+/// The properties of a string that [`scan`] determines while it searches for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
     /// The length of the decoded text in bytes, if it has no lone surrogate.
     pub(crate) len: u64,
     /// Whether the text contains a NUL.
     pub(crate) nul: bool,
-    /// Whether the string contains half a surrogate pair, and is therefore not text.
+    /// Whether the string contains an unpaired surrogate, and is therefore not text.
     pub(crate) lone_surrogate: bool,
 }
 
-/// Finds the end of a JSON string whose first quote is just before `bytes`. Returns the position of the
-/// last quote, and the measure of the string. Returns `None` if the string does not end or is malformed.
+/// Finds the end of a JSON string whose opening quote directly precedes `bytes`. Returns the position of the closing
+/// quote, and the properties of the string. Returns `None` if the string has no end or is malformed.
 pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     let (mut at, mut saved) = (0, 0);
     let (mut nul, mut lone_surrogate) = (false, false);
-    // The position at which a block is tried next.
+    // The position from which to try whole blocks again.
     let mut next_block = 0;
     loop {
         if at >= next_block {
@@ -109,10 +110,10 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     }
 }
 
-/// Measures a block in which the string is valid and does not end, and all escapes have two
-/// characters. None may be `\\`, so that every backslash starts an escape. Returns the length of
-/// the block and the number of its escapes, or `None` for any other block. The compiler vectorises
-/// the loops.
+/// Measures a block that is valid, does not contain the end of the string, and contains only
+/// two-character escapes other than `\\`, so that every backslash starts an escape. Returns the
+/// length of the block and the number of escapes, or `None` for any other block. The compiler
+/// vectorises the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
     let is = |byte: u8, other: u8| u8::from(byte == other);
@@ -137,8 +138,9 @@ fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     (others == 0).then_some((BLOCK + spans_end, count.into()))
 }
 
-/// Decodes valid text until `out` is full; its length must be at least [`ROOM`]. Returns the
-/// numbers of bytes read and written. The bytes read may end within a character.
+/// Decodes valid text until `out` is full. The length of `out` must be at least [`ROOM`]. Returns
+/// the number of bytes read and the number of bytes written. The last character may be decoded only
+/// in part.
 pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = decode_blocks(bytes, out);
     while let (Some(&byte), Some(room)) = (bytes.get(at), out.get_mut(to..)) {
@@ -160,8 +162,8 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Decodes while there is text and space for whole blocks. Finds all backslashes of a block in one
-/// go, and copies up to a whole block after each escape. The next copy overwrites any excess.
+/// Decodes as long as there is text and space for whole blocks. Finds all backslashes in a block in
+/// one go, and copies up to a whole block after each escape. The next copy overwrites any excess.
 fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = (0, 0);
     while let (Some(block), Some(room)) = (
@@ -185,7 +187,8 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             room[len] = byte;
             len += 1;
             from = escape + 2;
-            // An escaped backslash does not start an escape.
+            // Skip the escaped character, because an escaped backslash does not start another
+            // escape.
             escapes &= !(3 << escape);
         }
         if escapes == 0 {
@@ -204,7 +207,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Returns a bit for each of the first [`BLOCK`] bytes, set for a backslash.
+/// Returns a bit for each of the first [`BLOCK`] bytes, which is set if the byte is a backslash.
 fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
     let mut bits = 0;
     for part in block[..BLOCK].chunks_exact(16).rev() {
@@ -215,8 +218,8 @@ fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
     bits
 }
 
-/// The byte that a short escape represents, by the character after the backslash; 0 for any other
-/// escape.
+/// The byte that a two-character escape represents, indexed by the character after the backslash; 0
+/// for any other escape.
 static SHORT: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut at = 0;
@@ -227,7 +230,7 @@ static SHORT: [u8; 256] = {
     bytes
 };
 
-/// Returns the character of a `\u` escape, or `None` for half a surrogate pair, and the length of
+/// Returns the character of a `\u` escape, or `None` for an unpaired surrogate, and the length of
 /// the escape.
 fn unescape_unicode(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| {
@@ -254,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the measure of a string, and checks that it ends where expected.
+    /// Returns the properties of a string, and checks that it ends at the expected position.
     fn measured(escaped: &str) -> Option<Measure> {
         let behind = format!("{escaped}\"\\ \" behind");
         let (end, measure) = scan(behind.as_bytes())?;
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn length_of_a_string_is_right_if_escapes_cross_block_boundaries() {
+    fn the_length_of_a_string_is_right_if_escapes_cross_block_boundaries() {
         for special in ["\n", "\\", "\u{1}", "\0", "é\t", "\\\n", "\n\\\\\""] {
             for gap in 0..140 {
                 let plain = ("y".repeat(gap) + special).repeat(5);
@@ -331,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_are_accepted_and_end_as_in_serde_json(
+        fn strings_are_accepted_if_and_only_if_serde_json_accepts_them(
             text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,
         ) {
             let text = format!("\"{text}");

@@ -1,5 +1,5 @@
-//! JSON as written in an archive: values, strings, text and base64. They are decoded when they are read, not when they
-//! are parsed.
+//! JSON values, text and base64 as written in an archive. They are decoded when they are read, not when the archive is
+//! parsed.
 
 mod base64;
 mod cursor;

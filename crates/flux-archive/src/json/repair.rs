@@ -1,8 +1,8 @@
-//! Repairing a common error in hand-written JSON: a comma after the last item.
+//! Repairing a common error in hand-written JSON, a comma after the last item.
 
 use std::borrow::Cow;
 
-/// Replaces each comma after the last item of an array or object with a space. Offsets do not change.
+/// Replaces each comma after the last item of an array or object with a space, so that no offset changes.
 ///
 /// ```
 /// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;
@@ -11,8 +11,8 @@ use std::borrow::Cow;
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     let mut repaired = Cow::Borrowed(document);
-    // The position of the last token, if it is a comma after a value, and the last byte of the last
-    // token.
+    // The position of the previous token, if it is a comma after a value, and the first byte of
+    // that token.
     let (mut comma, mut last) = (None, b'[');
     let mut position = 0;
     while let Some(&byte) = document.get(position) {
@@ -36,8 +36,8 @@ pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     repaired
 }
 
-/// Returns the length of the string at the start, including its quotes, or of the whole text if the
-/// string does not end.
+/// Returns the length of the string at the start of the text, including its quotes, or the length
+/// of the text if the string has no end.
 fn string_len(text: &[u8]) -> usize {
     let mut position = 1;
     while let Some(at) = text.get(position..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_commas_after_the_last_item_are_removed() {
+    fn only_a_comma_after_the_last_item_is_removed() {
         assert_eq!(repaired("[1,2,\n ]"), "[1,2 \n ]");
         assert_eq!(repaired("{\"a\":[1,],}"), "{\"a\":[1 ] }");
         assert_eq!(repaired("[[],]"), "[[] ]");

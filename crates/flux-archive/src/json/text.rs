@@ -1,7 +1,7 @@
-//! JSON strings as written in an archive: escaped, and decoded piece by piece.
+//! JSON strings in the escaped form in which an archive contains them, decoded piece by piece.
 //!
-//! Most text has an escape in every line. Parsing only determines the length and checks that the text is valid, so that
-//! an archive of gigabytes needs no decoded copy.
+//! Most text has an escape in every line. To avoid a decoded copy of a large archive, parsing only checks that a string
+//! is valid and determines its length.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::parallel::join;
 /// The number of decoded bytes to write at a time.
 const STEP: usize = 64 << 10;
 
-/// The number of decoded bytes that one thread passes to another at a time.
+/// The number of decoded bytes that are passed from one thread to another at a time.
 #[cfg(unix)]
 const PIECE: usize = 1 << 20;
 
@@ -43,7 +43,7 @@ pub enum TextError {
     /// The value is not a string.
     #[error("not a string")]
     NoString,
-    /// The string contains half of a surrogate pair, which is not a character.
+    /// The string contains an unpaired surrogate, which is not a character.
     #[error("a lone surrogate in the string")]
     LoneSurrogate,
 }
@@ -60,12 +60,12 @@ impl<'a> Text<'a> {
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
     }
 
-    /// Reads a JSON string, without decoding its escapes.
+    /// Creates text from a JSON string, without decoding its escapes.
     ///
     /// # Errors
     ///
-    /// Fails with [`TextError::NoString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if an
-    /// escape is half of a surrogate pair.
+    /// Fails with [`TextError::NoString`] if the value is not a string, and with [`TextError::LoneSurrogate`] if it
+    /// contains an unpaired surrogate.
     pub fn from_json(value: &Json<'a>) -> Result<Self, TextError> {
         let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
         if measure.lone_surrogate {
@@ -74,7 +74,7 @@ impl<'a> Text<'a> {
         Ok(Self { escaped, len: measure.len, nul: measure.nul })
     }
 
-    /// Returns the escaped text, which is between the quotes of the JSON string.
+    /// Returns the escaped text, without the quotes of the JSON string.
     pub fn escaped(&self) -> &str {
         &self.escaped
     }
@@ -90,7 +90,7 @@ impl<'a> Text<'a> {
         self.len == 0
     }
 
-    /// Returns `true` if the text contains a NUL. No reader of Flux accepts such text.
+    /// Returns `true` if the text contains a NUL, which no reader of Flux accepts.
     pub fn has_nul(&self) -> bool {
         self.nul
     }
@@ -114,7 +114,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the decoded text, borrowed from the archive if nothing is escaped.
+    /// Returns the decoded text, which borrows from the archive if nothing is escaped.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {
             return self.escaped;
@@ -142,7 +142,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Decodes each piece while `take` processes the piece before it in parallel.
+    /// Calls `take` with each piece of the decoded text. In parallel, the next piece is decoded.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_escape_is_decoded() {
+    fn escapes_of_every_kind_are_decoded() {
         let json = raw(r#""\"\\\/\b\f\n\r\t\u0041\u00e9\uffff\ud83d\ude00\uD83D\uDE00é""#);
         let text = Text::from_json(&json).unwrap();
         let plain = "\"\\/\u{8}\u{c}\n\r\tAé\u{ffff}😀😀é";
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_as_by_the_c_writer() {
+    fn text_is_escaped_as_in_the_c_writer() {
         let text = Text::new("\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\"\\/\u{7f}\u{ffff}é😀");
         assert_eq!(
             text.escaped(),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_receiver_stops_decoding() {
+    fn decoding_stops_if_the_receiver_fails() {
         let plain = "line\n".repeat(400_000);
         let mut count = 0;
         let refuse = |_: &[u8]| {

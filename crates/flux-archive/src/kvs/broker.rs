@@ -1,4 +1,4 @@
-//! The state of a broker, wherever it is stored.
+//! The state of a broker, read from a state directory or a dump.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::store::BlobStore;
 #[cfg(feature = "dump-tar")]
 use crate::store::DumpTar;
 
-/// The state of a broker that is not running: its state directory, or a file of `flux dump`.
+/// The state of a broker that is not running, in its state directory or in a file of `flux dump`.
 ///
 /// ```
 /// use flux_archive::kvs::BrokerState;
@@ -62,8 +62,8 @@ impl BrokerState {
         Err(StoreError::NO_DUMP_TAR.into())
     }
 
-    /// Returns a description of the damage to a truncated or damaged dump, and of the missing
-    /// parts.
+    /// Returns a description of the damage and the missing parts if the state is a damaged or
+    /// truncated dump, or `None` otherwise.
     pub fn damage(&self) -> Option<&str> {
         match self {
             Self::Directory(_) => None,
@@ -72,7 +72,7 @@ impl BrokerState {
         }
     }
 
-    /// Returns the store, which contains the blobs of archives as well.
+    /// Returns the store of the broker, which also contains the blobs of archives.
     pub fn store(&self) -> &dyn BlobStore {
         match self {
             Self::Directory(state) => state.store(),
@@ -85,8 +85,8 @@ impl BrokerState {
     ///
     /// # Errors
     ///
-    /// Same as [`StateDir::value`]. A key that a damaged dump does not have fails with [`StoreError::Damaged`],
-    /// because it may be among the missing parts.
+    /// Same as [`StateDir::value`]. If a key is not found in a damaged dump, fails with [`StoreError::Damaged`],
+    /// because the key may be in the missing part.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         match self {
             Self::Directory(state) => state.value(key),
@@ -101,7 +101,7 @@ impl BrokerState {
         }
     }
 
-    /// Reads the JSON text of an archive, as `flux archive create --name` stored it.
+    /// Reads the JSON text of an archive that was stored by `flux archive create --name`.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl BrokerState {
         self.value(&format!("archive.{name}"))
     }
 
-    /// Reads the jobspec of a job: JSON text, which contains the files of the job.
+    /// Reads the jobspec of a job, which is JSON text that contains the files of the job.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl BrokerState {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the names of all archives; those of a dump are sorted.
+    /// Returns the names of all archives. If the state is a dump, the names are sorted.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl BrokerState {
             #[cfg(feature = "dump-tar")]
             Self::Dump(dump) => {
                 let names = dump.members().filter_map(|name| name.strip_prefix("archive/"));
-                // Blobs preserved with an archive are one level deeper.
+                // Skip the blobs preserved with an archive, which are one level deeper.
                 let mut names: Vec<_> =
                     names.filter(|name| !name.contains('/')).map(str::to_owned).collect();
                 names.sort_unstable();
@@ -139,8 +139,8 @@ impl BrokerState {
         }
     }
 
-    /// Returns the jobs in order, and the errors of directories that could not be read. For a dump,
-    /// these are the jobs with a jobspec.
+    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could
+    /// not be read. In a dump, only jobs with a jobspec are found.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         match self {
             Self::Directory(state) => state.jobs(),

@@ -1,23 +1,25 @@
-//! Checkpoints: the root of the keys at a point in time.
+//! Checkpoints, which refer to the root of all keys at a point in time.
 
 use serde::Deserialize;
 
 use crate::model::BlobRef;
 
-/// The root of all keys at a point in time.
+/// A reference to the root of all keys at a point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
     /// The blob of the root directory.
     pub root: BlobRef,
-    /// The number of changes of the root up to this checkpoint.
+    /// The number of times that the root had changed before this checkpoint, or `None` in the old
+    /// format.
     pub sequence: Option<u64>,
-    /// The text of the checkpoint.
+    /// The checkpoint as stored by Flux.
     pub text: String,
 }
 
 impl Checkpoint {
-    /// Parses the text of a checkpoint, which is an object, or a blobref in old versions of Flux.
+    /// Parses the text of a checkpoint, which is a JSON object, or only a blobref in old versions
+    /// of Flux.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

@@ -1,4 +1,4 @@
-//! Job IDs, in all forms that Flux writes.
+//! Job IDs in all notations that Flux writes.
 
 /// The ID of a job.
 ///
@@ -14,8 +14,8 @@
 pub struct JobId(pub u64);
 
 impl JobId {
-    /// Parses an ID as Flux writes it: decimal, hexadecimal (`0x..`), in four groups of hexadecimal
-    /// digits as in keys, or in base 58 (`ƒ..`).
+    /// Parses an ID in any notation of Flux: decimal, hexadecimal (`0x..`), four groups of
+    /// hexadecimal digits as in keys, or base 58 (`ƒ..`).
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(digits) = text.strip_prefix("0x") {
             return u64::from_str_radix(digits, 16).ok().map(Self);

@@ -1,4 +1,4 @@
-//! The state of a Flux broker on disk, read without a broker: the key-value store in a content store.
+//! Reading the state of a Flux broker that is not running. The state is a key-value store within a content store.
 //!
 //! [`BrokerState`] reads a state directory or a file of `flux dump`.
 //!
@@ -12,11 +12,11 @@
 //! | `dir` | objects by name | a directory |
 //! | `dirref` | an array of one blobref | a directory in a blob |
 //! | `val` | base64 | a short value |
-//! | `valref` | an array of blobrefs | a value, in pieces |
+//! | `valref` | an array of blobrefs | a value in one or more blobs |
 //! | `symlink` | `{"target": key}` | a link to another key |
 //!
-//! `archive.NAME` is an archive; its blobs are in the same store. `job.<id>.jobspec` is the jobspec of a
-//! job, with its files. Every blob on the path to a key is verified.
+//! The value of `archive.NAME` is an archive, whose blobs are in the same store. The value of `job.<id>.jobspec` is the
+//! jobspec of a job, which contains its files. Every blob on the path to a key is verified.
 
 mod broker;
 mod checkpoint;

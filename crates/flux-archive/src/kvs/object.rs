@@ -1,4 +1,4 @@
-//! The objects of the key-value store: directories, values and links.
+//! The objects that make up the key-value store: directories, values and links.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -26,7 +26,7 @@ impl Object {
             .map_err(|error| invalid(key, &format!("invalid data of a {kind}: {error}")))
     }
 
-    /// Returns the objects of a directory with their names.
+    /// Returns the names and objects in a directory.
     pub(super) fn entries(&self, key: &str) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
         if self.kind != "dir" {
             return Err(KvsError::Type { key: key.to_owned(), expected: "a directory" });
@@ -47,7 +47,7 @@ impl Object {
     }
 }
 
-/// The members of a JSON object in order. A map would not need less memory.
+/// The members of a JSON object, in order. A map would need at least as much memory.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {

@@ -1,4 +1,4 @@
-//! Reading the keys of a broker at a checkpoint.
+//! Reading the keys of a broker as they were at a checkpoint.
 
 use std::path::Path;
 
@@ -13,14 +13,15 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, get_verified};
 
-/// The maximum number of levels of a key, including the links and references on its path. Keys of Flux have six.
+/// The maximum number of steps to resolve a key, counting the levels of its path, links and references. The keys of
+/// Flux have six levels.
 const MAX_STEPS: usize = 256;
 
 /// The maximum number of keys to read when searching for jobs. Many directories can refer to the
 /// same one, so a few blobs can represent any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
-/// The number of levels in the key of a job.
+/// The number of groups of digits in the key of a job, each of which is a level.
 const JOB_GROUPS: usize = 4;
 
 /// The keys of a Flux instance, as they were at a checkpoint.
@@ -103,19 +104,19 @@ impl StateDir {
         &self.checkpoints
     }
 
-    /// Returns the state as it was at another checkpoint.
+    /// Returns the same state at another checkpoint.
     #[must_use]
     pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
         self.root = checkpoint.root;
         self
     }
 
-    /// Returns the store, which contains the blobs of archives as well.
+    /// Returns the store of the broker, which also contains the blobs of archives.
     pub fn store(&self) -> &dyn BlobStore {
         &*self.store
     }
 
-    /// Reads the JSON text of an archive, as `flux archive create --name` stored it.
+    /// Reads the JSON text of an archive that was stored by `flux archive create --name`.
     ///
     /// # Errors
     ///
@@ -128,14 +129,14 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Same as [`value`](Self::value), for the directory of the archives. Without that directory there are no
-    /// archives.
+    /// Same as [`value`](Self::value), but does not fail if the directory of archives is missing, because then there
+    /// are no archives.
     pub fn archives(&self) -> Result<Vec<String>, KvsError> {
         let entries = match self.entries("archive", None) {
             Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
             entries => entries?,
         };
-        // Next to an archive there may be a directory of preserved blobs.
+        // Skip directories, because they contain the blobs preserved with an archive.
         let is_directory = |object: &RawValue| {
             let object = Object::parse("archive", object.get().as_bytes());
             object.is_ok_and(|object| matches!(object.kind.as_str(), "dir" | "dirref"))
@@ -144,7 +145,7 @@ impl StateDir {
         Ok(archives.map(|(name, _)| name).collect())
     }
 
-    /// Reads the jobspec of a job: JSON text, which contains the files of the job.
+    /// Reads the jobspec of a job, which is JSON text that contains the files of the job.
     ///
     /// # Errors
     ///
@@ -153,16 +154,18 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// Returns the jobs in order, and the errors of directories that could not be read. Every directory is read once.
+    /// Returns the IDs of all jobs in ascending order, and the errors from directories that could not be read. Each
+    /// directory is read only once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // Each key has the number of groups of digits below it.
+        // The directories that are still to be read: the key, the number of levels below it, and
+        // the object if it is known.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {
             let entries = match self.entries(&key, object) {
                 Ok(entries) => entries,
-                // No job was ever submitted, or the key is not a directory.
+                // Either no job was ever submitted, or the key is not a directory.
                 Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
                 Err(error) => {
                     failures.push(error);
@@ -187,7 +190,8 @@ impl StateDir {
         (jobs, failures)
     }
 
-    /// Returns the members of a directory of keys. `object` is the object of the key, if it is known.
+    /// Returns the names and objects in a directory of keys. `object` is the object of the directory, if it is already
+    /// known.
     fn entries(
         &self,
         key: &str,
@@ -197,7 +201,7 @@ impl StateDir {
             Some(object) => Object::parse(key, object.get().as_bytes())?,
             None => self.look_up(key)?,
         };
-        // A link can only be resolved from the root.
+        // A link can be resolved only from the root.
         let object = if object.kind == "symlink" { self.look_up(key)? } else { object };
         let mut steps = MAX_STEPS;
         self.resolve(key, object, &mut steps)?.entries(key)
@@ -240,11 +244,12 @@ impl StateDir {
         Ok(value)
     }
 
-    /// Returns the object of a key. Follows links, but not a reference at the end.
+    /// Returns the object of a key. Follows links, but does not follow a reference at the end of
+    /// the path.
     fn look_up(&self, key: &str) -> Result<Object, KvsError> {
         let not_found = || KvsError::NotFound(key.to_owned());
         let mut steps = MAX_STEPS;
-        // Returns the names of a path in reverse, so that the next one is the last.
+        // Returns the names on a path in reverse order, so that the next name can be popped.
         let path = |key: &str| -> Vec<String> {
             key.split('.').filter(|name| !name.is_empty()).rev().map(str::to_owned).collect()
         };
@@ -266,7 +271,8 @@ impl StateDir {
         }
     }
 
-    /// Follows the references of a directory.
+    /// Returns the directory to which references lead, or the object itself if it is not a
+    /// reference.
     fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
         let mut object = object;
         while object.kind == "dirref" {
@@ -292,8 +298,8 @@ impl StateDir {
     }
 }
 
-/// Counts a step on the path to a key. Fails after too many steps, because an endless path is a
-/// cycle.
+/// Counts a step on the path to a key. Fails after too many steps, because only a cycle makes a
+/// path that long.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
     *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
     Ok(())
@@ -323,7 +329,7 @@ mod tests {
         Base64::encode(plain).as_str().to_owned()
     }
 
-    /// Returns the keys of a store with every type of object.
+    /// Returns a state with objects of every type.
     fn state() -> StateDir {
         let store = MemoryStore::new();
         let (one, two) = (
@@ -360,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_is_found_through_references_and_joined_from_its_blobs() {
+    fn an_archive_is_found_through_references_and_joined_from_its_blobs() {
         let state = state();
         assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.archive("small").unwrap(), b"[]");
@@ -370,7 +376,7 @@ mod tests {
         assert_eq!(state.checkpoints()[0].sequence, Some(7));
     }
 
-    /// A store that counts its calls.
+    /// A store that counts the calls of its methods.
     struct Counting(MemoryStore, Arc<AtomicUsize>);
 
     impl BlobStore for Counting {
@@ -401,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn jobspec_is_found_by_job_id() {
+    fn a_jobspec_is_found_by_the_job_id() {
         let id = JobId::parse("0000.0004.b200.0000").unwrap();
         assert_eq!(state().jobspec(id).unwrap(), b"{}");
         assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
@@ -412,7 +418,7 @@ mod tests {
         let state = state();
         let error = state.value(&"archive.".repeat(300)).unwrap_err();
         assert!(matches!(error, KvsError::NotFound(_) | KvsError::Type { .. }), "{error}");
-        // Following this link makes the path longer and longer.
+        // Each time this link is followed, the path becomes longer.
         let store = MemoryStore::new();
         let link = json!({"ver": 1, "type": "symlink", "data": {"target": "a.b"}});
         let root = json!({"ver": 1, "type": "dir", "data": {"a": link}});
@@ -430,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn intact_jobs_are_found_beside_lost_ones_and_each_directory_is_read_once() {
+    fn intact_jobs_are_found_next_to_lost_ones_and_each_directory_is_read_once() {
         let store = MemoryStore::new();
         let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
         let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});
@@ -452,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn searching_for_jobs_stops_after_too_many_keys() {
+    fn the_search_for_jobs_stops_after_too_many_keys() {
         let store = MemoryStore::new();
         let mut below = json!({"ver": 1, "type": "val", "data": ""});
         for _ in 0..5 {
@@ -469,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn links_between_keys_are_followed_and_cycles_rejected() {
+    fn links_between_keys_are_followed_but_cycles_are_rejected() {
         let state = state();
         assert_eq!(state.value("alias").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.value("up.small").unwrap(), b"[]");
@@ -487,7 +493,8 @@ mod tests {
 
     #[test]
     fn directories_that_form_a_cycle_are_an_error() {
-        // Digests make a cycle impossible, except in a malicious store, which is detected.
+        // Only a malicious store can contain a cycle, which is detected because the digests are
+        // wrong.
         let store = MemoryStore::new();
         let name = BlobRef::of(HashType::Sha1, b"any");
         let object = json!({"ver": 1, "type": "dirref", "data": [name.to_string()]}).to_string();
@@ -497,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_objects_of_the_key_value_store_are_errors() {
+    fn malformed_objects_in_the_key_value_store_are_errors() {
         let store = MemoryStore::new();
         for (root, value) in [
             ("5", None),
@@ -531,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn state_directory_with_content_files_is_opened() {
+    fn a_state_directory_with_content_files_is_opened() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoState)));
         let files = folder.path().join("content.files");

@@ -1,4 +1,4 @@
-//! An archive in memory: its entries in order, with their content as encoded in the document.
+//! An archive in memory. Its entries are in order, and their content is encoded as in the document.
 
 use super::blobref::BlobRef;
 use super::entry::Entry;
@@ -15,11 +15,11 @@ pub enum Form {
     Objects,
 }
 
-/// An archive, which borrows from its JSON text. [`into_owned`](Self::into_owned) copies what it borrows.
+/// An archive that borrows from its JSON text. [`into_owned`](Self::into_owned) copies the borrowed parts.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
     pub(crate) form: Form,
-    /// The place of the archive in the document, as a JSON pointer.
+    /// The JSON pointer of the archive in the document.
     pub(crate) pointer: String,
     pub(crate) entries: Vec<Entry<'a>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -27,12 +27,12 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Returns the container of the entries.
+    /// Returns the kind of container in which the document has the entries.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Returns the entries in order. Of several entries with the same path, it contains only the last one.
+    /// Returns the entries in order. If several entries have the same path, only the last one is included.
     ///
     /// ```
     /// use flux_archive::{Archive, Profile};
@@ -47,18 +47,18 @@ impl<'a> Archive<'a> {
         &self.entries
     }
 
-    /// Returns the differences from RFC 37 that the profile accepts but reports.
+    /// Returns the deviations from RFC 37 that the profile accepts but reports.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Returns the number of diagnostics that exceed [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) and
-    /// are not in [`diagnostics`](Self::diagnostics).
+    /// Returns the number of further diagnostics, which are not in [`diagnostics`](Self::diagnostics) because they
+    /// exceed [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
     pub fn more_diagnostics(&self) -> u64 {
         self.more_diagnostics
     }
 
-    /// Finds the entry with a path. Searches all entries.
+    /// Finds the entry with a normalised path by searching the entries one by one.
     ///
     /// ```
     /// use flux_archive::{Archive, FileType, Profile};
@@ -72,8 +72,8 @@ impl<'a> Archive<'a> {
         self.entries.iter().find(|entry| entry.path.as_str() == path)
     }
 
-    /// Returns the archive with its own copy of the parts that it borrows from the document, which can then be dropped.
-    /// [`OpenOptions::open`](crate::OpenOptions::open) does this for a file.
+    /// Returns an archive with its own copy of the parts borrowed from the document, so that the document can be
+    /// dropped. [`OpenOptions::open`](crate::OpenOptions::open) returns such an archive.
     ///
     /// ```
     /// use flux_archive::{Archive, Error, Profile};
@@ -93,7 +93,7 @@ impl<'a> Archive<'a> {
         Archive { form, pointer, entries, diagnostics, more_diagnostics }
     }
 
-    /// Returns the blobs of all files. A blob that occurs twice is returned twice.
+    /// Returns the blobrefs of all files. A blobref that occurs several times is returned as often.
     ///
     /// ```
     /// use flux_archive::store::{BlobStore, MemoryStore};

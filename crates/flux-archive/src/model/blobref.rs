@@ -1,4 +1,5 @@
-//! References to blobs: the name of the hash, a hyphen, and the hexadecimal digest.
+//! References to blobs, which consist of the name of the hash, a hyphen, and the hexadecimal
+//! digest.
 //!
 //! | hash | digest | example |
 //! |---|---|---|
@@ -11,11 +12,11 @@ use binio::checksum::{Algorithm, Digest};
 
 use crate::diagnostic::Code;
 
-/// A hash that names blobs.
+/// A hash function whose digests are the names of blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HashType {
-    /// SHA-1, the default of Flux. It is possible to construct two blobs with the same digest.
+    /// SHA-1, the default of Flux. An attacker can construct two blobs with the same digest.
     #[default]
     Sha1,
     /// SHA-256.
@@ -23,10 +24,10 @@ pub enum HashType {
 }
 
 impl HashType {
-    /// Both hashes.
+    /// All hash functions.
     pub const ALL: [Self; 2] = [Self::Sha1, Self::Sha256];
 
-    /// Returns the algorithm.
+    /// Returns the algorithm that computes the digests.
     pub fn algorithm(self) -> Algorithm {
         match self {
             Self::Sha1 => Algorithm::Sha1,
@@ -39,7 +40,7 @@ impl HashType {
         self.algorithm().name()
     }
 
-    /// Returns the hash with exactly this [`name`](Self::name).
+    /// Returns the hash with this [`name`](Self::name), which must be in lower case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
@@ -56,7 +57,8 @@ impl fmt::Display for HashType {
     }
 }
 
-/// The name of a blob: its hash and digest. Its text is in lower case, as Flux writes it.
+/// The name of a blob, which consists of a hash function and a digest. It is displayed in lower
+/// case, as written by Flux.
 ///
 /// ```
 /// use flux_archive::{BlobRef, HashType};
@@ -79,7 +81,7 @@ pub enum BlobRefError {
     /// The hash is neither `sha1` nor `sha256`.
     #[error("unknown hash: expected sha1 or sha256")]
     UnknownHash,
-    /// The string is not a name, a hyphen, and the right number of hexadecimal digits.
+    /// The string does not consist of a hash, a hyphen, and the right number of hexadecimal digits.
     #[error("malformed blobref: expected a hash, \"-\" and its digest in hexadecimal")]
     Malformed,
 }
@@ -100,7 +102,8 @@ impl BlobRef {
         Self::from_computed(hash, &hash.algorithm().digest(blob))
     }
 
-    /// Creates a name from a digest, if the digest has the right length for the hash.
+    /// Creates a blobref from a digest, or returns `None` if the digest has the wrong length for
+    /// the hash.
     pub fn from_digest(hash: HashType, digest: &[u8]) -> Option<Self> {
         let mut padded = [0; 32];
         padded.get_mut(..digest.len())?.copy_from_slice(digest);
@@ -128,12 +131,12 @@ impl BlobRef {
         Ok(Self::from_computed(hash, &digest.map_err(|_| BlobRefError::Malformed)?))
     }
 
-    /// Returns the hash.
+    /// Returns the hash function.
     pub fn hash(&self) -> HashType {
         self.hash
     }
 
-    /// Returns the digest, which has 20 or 32 bytes.
+    /// Returns the digest, which has 20 bytes for SHA-1 and 32 bytes for SHA-256.
     pub fn digest(&self) -> &[u8] {
         &self.digest[..self.hash.digest_len()]
     }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_must_have_the_length_of_its_hash() {
+    fn a_digest_must_have_the_length_of_its_hash() {
         assert_eq!(BlobRef::of(HashType::Sha256, b"").digest().len(), 32);
         assert_eq!(BlobRef::of(HashType::Sha1, b"").digest().len(), 20);
         assert!(BlobRef::from_digest(HashType::Sha1, &[0; 32]).is_none());

@@ -1,4 +1,4 @@
-//! A file, directory or symbolic link of an archive.
+//! A file, directory or symbolic link in an archive.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::mode::{FileType, Mode};
 use super::path::ArchivePath;
 use crate::json::{Base64, Json, Text};
 
-/// A file, directory or symbolic link of an archive.
+/// A file, directory or symbolic link in an archive.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -32,14 +32,15 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Creates an entry with the lower 12 bits of `permissions`. Its type follows from the content.
+    /// Creates an entry whose type follows from the content. Only the lower 12 bits of
+    /// `permissions` are used.
     pub fn new(path: ArchivePath, permissions: u32, content: Content<'a>) -> Self {
         let mode = Mode::new(content.file_type(), permissions);
         let (size, mtime, ctime, extra) = (None, None, None, Vec::new());
         Self { index: 0, path, mode, size, mtime, ctime, content, extra }
     }
 
-    /// Sets the size of a regular file in bytes. Without it, the file ends with its data.
+    /// Sets the size of a regular file in bytes. By default, the file ends where its data ends.
     #[must_use]
     pub fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -80,7 +81,7 @@ impl<'a> Entry<'a> {
         self.size
     }
 
-    /// Returns the size of the extracted file in bytes, which is 0 for directories and links.
+    /// Returns the size in bytes that the file has once extracted, or 0 for directories and links.
     pub fn len(&self) -> u64 {
         match self.file_type() {
             FileType::Regular => self.size.unwrap_or_default().max(self.content.data_len()),
@@ -88,7 +89,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns `true` if the extracted file is empty.
+    /// Returns `true` if the file is empty once extracted, or is a directory or link.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -108,7 +109,7 @@ impl<'a> Entry<'a> {
         &self.content
     }
 
-    /// Returns the regions of a file whose data is in a store, or nothing for other content.
+    /// Returns the regions of a file whose data is in a store, or an empty slice for other content.
     pub fn regions(&self) -> &[Region] {
         match &self.content {
             Content::Blobvec(regions) => regions,
@@ -116,7 +117,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns the entry with its own copy of the parts that it borrows from the document.
+    /// Returns an entry with its own copy of the parts borrowed from the document.
     pub fn into_owned(self) -> Entry<'static> {
         let Self { index, path, mode, size, mtime, ctime, content, extra } = self;
         let extra = extra.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
@@ -142,9 +143,9 @@ pub enum Content<'a> {
     Empty,
     /// A regular file whose content is this JSON text.
     Json(Json<'a>),
-    /// A regular file of text (`utf-8`).
+    /// A regular file that contains text (`utf-8`).
     Text(Text<'a>),
-    /// A regular file of bytes (`base64`).
+    /// A regular file that contains any bytes (`base64`).
     Base64(Base64<'a>),
     /// A regular file whose data is in a store (`blobvec`). There are holes between the regions.
     Blobvec(Vec<Region>),
@@ -162,7 +163,7 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the value of the member `encoding`.
+    /// Returns the value of the member `encoding`, or `None` if this content has no such member.
     pub fn encoding(&self) -> Option<&'static str> {
         match self {
             Self::Text(_) => Some("utf-8"),
@@ -172,7 +173,7 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the content with its own copy of the text that it borrows from the document.
+    /// Returns the content with its own copy of the text borrowed from the document.
     pub fn into_owned(self) -> Content<'static> {
         match self {
             Self::Directory => Content::Directory,
@@ -185,7 +186,8 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the offset of the end of the data of a regular file, whose size may be larger.
+    /// Returns the offset at which the data of a regular file ends. The size of the file may be
+    /// larger.
     pub fn data_len(&self) -> u64 {
         match self {
             Self::Directory | Self::Symlink(_) | Self::Empty => 0,
@@ -196,8 +198,8 @@ impl Content<'_> {
         }
     }
 
-    /// Returns the number of bytes to write for a regular file, without its holes. If regions
-    /// overlap, this can be more than the size of the file.
+    /// Returns the number of bytes to write for a regular file, not counting holes. If regions
+    /// overlap, the number may exceed the size of the file.
     pub fn data_size(&self) -> u64 {
         match self {
             Self::Blobvec(regions) => {
@@ -208,19 +210,19 @@ impl Content<'_> {
     }
 }
 
-/// A part of a file that is stored as a blob.
+/// A part of a file whose data is a blob in a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
     /// The offset in the file in bytes.
     pub offset: u64,
     /// The size of the region and of its blob in bytes.
     pub size: u64,
-    /// The blob.
+    /// The name of the blob.
     pub blobref: BlobRef,
 }
 
 impl Region {
-    /// Returns the offset of the end of the region in the file. In a parsed archive, it fits into 63 bits.
+    /// Returns the offset at which the region ends in the file. In a parsed archive, the offset fits into 63 bits.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
     }

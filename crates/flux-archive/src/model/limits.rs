@@ -1,8 +1,8 @@
-//! Limits on the memory, the counts and the output that an archive may require.
+//! Limits on the memory and output that an archive may require.
 
 binio::limits! {
-    /// Limits for reading or extracting an archive. Numbers in an archive are only claims: an archive of 66 bytes can
-    /// expand to a gigabyte on disk.
+    /// Limits for reading or extracting an archive. The numbers in an archive cannot be trusted: an archive of 66 bytes
+    /// can expand to a gigabyte on disk.
     ///
     /// ```
     /// use flux_archive::Limits;
@@ -15,11 +15,11 @@ binio::limits! {
         max_json_bytes: u64 = 1 << 40;
         /// The maximum number of entries in an archive. Default: 16 million.
         max_entries: u64 = 1 << 24;
-        /// The maximum number of members of an entry, known or not. Default: 10,000.
+        /// The maximum number of members of an entry, including unknown ones. Default: 10,000.
         max_members: u64 = 10_000;
         /// The maximum number of regions of a file. Default: 16 million.
         max_regions: u64 = 1 << 24;
-        /// The maximum number of diagnostics to collect. A reader fails if there are more errors, and only counts
+        /// The maximum number of diagnostics to collect. Parsing fails if there are more errors, but only counts
         /// further warnings. Default: 10,000.
         max_diagnostics: u64 = 10_000;
         /// The maximum length of a path in bytes. Default: 4095, as on Linux.

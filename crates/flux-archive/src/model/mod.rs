@@ -1,4 +1,4 @@
-//! The model: an archive and its entries, paths, modes, names of blobs, and limits.
+//! The data model: an archive and its entries, paths, modes, blobrefs and limits.
 
 mod archive;
 mod blobref;

@@ -1,4 +1,4 @@
-//! The integer `mode`: `st_mode` of POSIX.
+//! The integer `mode`, which is the `st_mode` of POSIX.
 //!
 //! | bits (octal) | meaning |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | 0007000 | set-user-id, set-group-id, sticky |
 //! | 0000777 | permissions |
 //!
-//! Flux writes symbolic links as 0120777, other writers as 0120000; both are links.
+//! The mode of a symbolic link is 0120777 in Flux, but 0120000 in some other writers.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// Returns the bits of the type in a mode.
+    /// Returns the bits that represent the type in a mode.
     pub fn bits(self) -> u32 {
         match self {
             Self::Regular => 0o100_000,
@@ -33,7 +33,7 @@ impl FileType {
         }
     }
 
-    /// Returns the letter of the type in a listing: `f`, `d` or `l`.
+    /// Returns the letter that represents the type in a listing: `f`, `d` or `l`.
     pub fn letter(self) -> char {
         match self {
             Self::Regular => 'f',
@@ -53,7 +53,8 @@ impl fmt::Display for FileType {
     }
 }
 
-/// The type and the permissions of an entry. The type is one of three; higher bits are kept.
+/// The type and the permissions of an entry. The type is one of [`FileType`], and bits above the
+/// type are kept.
 ///
 /// ```
 /// use flux_archive::{FileType, Mode};
@@ -72,7 +73,7 @@ impl Mode {
         Self(file_type.bits() | (permissions & 0o7777))
     }
 
-    /// Creates a mode from an integer, if its type is one of the three.
+    /// Creates a mode from an integer, or returns `None` if an archive cannot contain its type.
     pub fn from_u32(mode: u32) -> Option<Self> {
         let types = [FileType::Regular, FileType::Directory, FileType::Symlink];
         types.into_iter().any(|known| known.bits() == mode & TYPE_MASK).then_some(Self(mode))
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mode_created_from_a_type_has_that_type() {
+    fn a_mode_created_from_a_type_has_that_type() {
         for known in [FileType::Regular, FileType::Directory, FileType::Symlink] {
             let mode = Mode::new(known, 0o4755);
             assert_eq!((mode.file_type(), mode.permissions()), (known, 0o4755));
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn mode_of_a_link_is_recognised_with_and_without_permissions() {
+    fn the_mode_of_a_link_is_recognised_with_and_without_permissions() {
         for mode in [0o120_000, 0o120_777] {
             assert_eq!(Mode::from_u32(mode).unwrap().file_type(), FileType::Symlink);
         }

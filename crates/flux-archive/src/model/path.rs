@@ -1,4 +1,5 @@
-//! Paths of entries, checked once: an [`ArchivePath`] cannot leave the directory that it is relative to.
+//! Paths of entries. They are checked once, so that an [`ArchivePath`] cannot lead out of the directory to which it is
+//! relative.
 //!
 //! RFC 37 forbids "`.` or `..` characters". Taken literally, this forbids `data.csv`, which is one
 //! of its own examples, so the rule must mean components.
@@ -35,7 +36,7 @@ pub enum PathError {
     /// The path has a `.` component, `//`, or a `/` at the end.
     #[error("the path has a \".\" component, \"//\" or a \"/\" at its end")]
     Untidy,
-    /// The path has a `/` at the start.
+    /// The path is absolute.
     #[error("the path is absolute")]
     Absolute,
 }
@@ -52,7 +53,7 @@ impl PathError {
 }
 
 impl ArchivePath {
-    /// Parses a path that follows the rules of RFC 37.
+    /// Parses a path that must follow the rules of RFC 37.
     ///
     /// # Errors
     ///
@@ -65,7 +66,7 @@ impl ArchivePath {
         }
     }
 
-    /// Normalises a path: removes `/` at both ends, `.` components and repeated `/`. Returns the
+    /// Normalises a path by removing `/` at both ends, `.` components and repeated `/`. Returns the
     /// path and the problems that were corrected.
     ///
     /// # Errors
@@ -102,12 +103,13 @@ impl ArchivePath {
         &self.0
     }
 
-    /// Returns the components, outermost first. There is at least one.
+    /// Returns the components of the path, outermost first. There is at least one.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// Returns the paths of the directories above this path, nearest first and without the root.
+    /// Returns the paths of the directories above this path, nearest first. The root is not
+    /// included.
     pub fn ancestors(&self) -> impl Iterator<Item = &str> {
         let end = |path: &str| path.rfind('/');
         let mut path = &*self.0;

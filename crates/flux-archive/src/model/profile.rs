@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::diagnostic::{Code, Severity};
 
-/// The archives that a reader accepts.
+/// The set of archives that a reader accepts.
 ///
 /// A profile determines which archives are accepted, but never changes the meaning of their bytes.
 ///
@@ -26,7 +26,7 @@ pub enum Profile {
     /// Accepts the archives that Flux writes and reads, in C and in Python.
     #[default]
     Flux,
-    /// Like `Flux`, and the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
+    /// Like `Flux`, but also accepts the dialect of Flux before RFC 37 (flux-core 0.46 and 0.47).
     Legacy,
 }
 
@@ -43,14 +43,14 @@ impl Profile {
         }
     }
 
-    /// Returns the profile with a [`name`](Self::name).
+    /// Returns the profile with this [`name`](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|profile| profile.name() == name)
     }
 
-    /// Returns the treatment of a deviation from RFC 37: an archive with an
-    /// [`Error`](Severity::Error) is rejected, a [`Warning`](Severity::Warning) is reported, and
-    /// `None` is accepted silently.
+    /// Returns the severity of a deviation from RFC 37 in this profile. An archive with an
+    /// [`Error`](Severity::Error) is rejected, a [`Warning`](Severity::Warning) is only reported,
+    /// and `None` means that the deviation is accepted silently.
     pub fn severity(self, code: Code) -> Option<Severity> {
         match (self, code) {
             (Self::Strict, code) => Some(code.severity()),

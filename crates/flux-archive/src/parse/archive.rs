@@ -1,4 +1,4 @@
-//! Interpreting entries: the meaning of each, and the relations between them.
+//! Interpreting the entries of an archive, and finding conflicts between them.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::model::{Archive, ArchivePath, Entry, FileType, Form, Profile};
 use binio::{ReadAt, check_limit};
 
 impl OpenOptions {
-    /// Parses an archive. Of several entries with the same path, only the last one is kept.
+    /// Parses an archive. If several entries have the same path, only the last one is kept.
     ///
     /// ```
     /// use flux_archive::{ErrorKind, Limits, OpenOptions, Profile};
@@ -70,8 +70,8 @@ impl OpenOptions {
         Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
     }
 
-    /// Opens an archive in a file. The archive does not borrow from anything, so it can be kept and passed on; to parse
-    /// without copying the content, [`read`](Self::read) the document and [`parse`](Self::parse) it.
+    /// Opens an archive in a file. The archive owns its content. To parse an archive without copying the content,
+    /// [`read`](Self::read) the document and [`parse`](Self::parse) it.
     ///
     /// ```
     /// use flux_archive::{Archive, OpenOptions};
@@ -92,7 +92,7 @@ impl OpenOptions {
         Ok(self.parse(&self.read(path)?)?.into_owned())
     }
 
-    /// Opens an archive in any source of bytes, like [`open`](Self::open).
+    /// Like [`open`](Self::open), but reads any source of bytes.
     ///
     /// # Errors
     ///
@@ -117,8 +117,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Json`], [`ErrorKind::Pointer`] or [`ErrorKind::Limit`], as [`parse`](Self::parse)
-    /// does.
+    /// Same as [`parse`](Self::parse), except that deviations are returned instead of [`ErrorKind::Refused`].
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
         let mut diagnostics = Vec::new();
         self.lint_each(document, &mut |diagnostic| {
@@ -128,8 +127,8 @@ impl OpenOptions {
         Ok(diagnostics)
     }
 
-    /// Calls `take` with each diagnostic of [`lint`](Self::lint), and returns their number. Memory is bounded,
-    /// although there may be a thousand times as many diagnostics as entries.
+    /// Like [`lint`](Self::lint), but calls `take` with each diagnostic and returns the number of diagnostics. This
+    /// needs less memory than a list, because every entry may have a thousand diagnostics.
     ///
     /// # Errors
     ///
@@ -139,7 +138,7 @@ impl OpenOptions {
         document: &[u8],
         take: &mut dyn FnMut(&Diagnostic) -> Result<()>,
     ) -> Result<u64> {
-        // First find the relations between the entries, then the errors in each.
+        // First find the conflicts between entries, then the deviations in each entry.
         let raw_entries = self.entries(document)?;
         let mut report = self.report(&raw_entries);
         let mut placed: Vec<(u64, Option<Json<'_>>, ArchivePath, FileType)> = Vec::new();
@@ -189,8 +188,8 @@ impl OpenOptions {
         report
     }
 
-    /// Interprets one entry after another. Calls `take` with each, and with its meaning if it is
-    /// valid.
+    /// Interprets one entry after another. Calls `take` with each raw entry, and with the
+    /// interpreted entry if it is valid.
     fn each_entry<'a>(
         &self,
         document: &'a [u8],
@@ -235,12 +234,12 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Returns the offset of `part` in the document that it borrows from.
+/// Returns the offset of `part` in the document. `part` must be a slice of the document.
 fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// The properties of an entry that relate it to others.
+/// The properties of an entry that may conflict with those of other entries.
 struct Item<'e> {
     index: u64,
     key: Option<&'e Json<'e>>,
@@ -248,23 +247,23 @@ struct Item<'e> {
     file_type: FileType,
 }
 
-/// A diagnostic of an item.
+/// A diagnostic about a conflict of an item with an earlier one.
 struct Conflict {
     item: usize,
     code: Code,
     message: String,
 }
 
-/// The relations between entries.
+/// The entries that later ones replace, and the conflicts between entries.
 struct Relations {
-    /// For each item, whether a later one replaces it.
+    /// For each item, whether a later item replaces it.
     superseded: Vec<bool>,
     conflicts: Vec<Conflict>,
 }
 
 impl Relations {
-    /// Finds duplicate keys and paths, and entries below something that is not a directory. A later file or link
-    /// replaces an earlier one, and a directory replaces a directory.
+    /// Finds duplicate keys and paths, and entries below a file or link. A later file or link replaces an earlier file
+    /// or link, and a later directory replaces an earlier directory.
     fn of(items: &[Item<'_>]) -> Self {
         let (mut superseded, mut conflicts) = (vec![false; items.len()], Vec::new());
         let mut add = |item, code, message| conflicts.push(Conflict { item, code, message });

@@ -10,8 +10,8 @@
 //! | regular | `base64` | string | bytes |
 //! | regular | `blobvec` | array | regions |
 //!
-//! A deviation that all readers of Flux treat in the same way is a warning here. If they differ or
-//! lose content, it is an error.
+//! The profile `Flux` reports a deviation as a warning if all readers of Flux treat it in the same
+//! way. If the readers disagree or lose content, the deviation is an error.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
@@ -30,8 +30,8 @@ use binio::{check_limit, pointer};
 /// The members of the dialect before RFC 37 that RFC 37 does not define.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// Interprets an entry. Returns `None` for an entry that every profile rejects. The profile matters
-/// only for the dialect before RFC 37. Fails if a limit is exceeded.
+/// Interprets an entry. Returns `None` for an invalid entry, whose errors are reported. The profile
+/// matters only for the dialect before RFC 37. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
     profile: Profile,
@@ -74,7 +74,7 @@ pub(crate) fn decode<'a>(
     Ok(Some(entry))
 }
 
-/// The members by name. If a name occurs twice, the last member is used.
+/// The members of an entry by name. If a name occurs twice, the last member is used.
 #[derive(Default)]
 struct Members<'a> {
     path: Option<Json<'a>>,
@@ -114,7 +114,8 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// Keeps a member that RFC 37 does not define. Returns `true` if its name occurred before.
+    /// Adds a member that RFC 37 does not define. Returns `true` if it replaces a member with the
+    /// same name.
     fn add_extra(
         &mut self,
         name: &str,
@@ -139,8 +140,9 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| value)
     }
 
-    /// Returns `true` if the entry is in the dialect before RFC 37, and reports this. That dialect
-    /// had no `encoding`; its entries have `type` and `version`, or `blobvec` as a member.
+    /// Returns `true` and reports a deviation if the entry is in the dialect before RFC 37. In that
+    /// dialect, there is no `encoding`, and an entry has the members `type` and `version`, or a
+    /// member `blobvec`.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
         let is_known =
@@ -159,7 +161,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Returns the normalised path, from the member or the key.
+/// Returns the normalised path, which is the member `path` or else the key.
 fn path<'a>(
     key: Option<&Json<'a>>,
     members: &Members<'a>,
@@ -224,7 +226,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     known
 }
 
-/// A member has the wrong type, which was reported.
+/// The error for a member of the wrong type, after it has been reported.
 #[derive(Clone, Copy)]
 struct Wrong;
 
@@ -254,7 +256,7 @@ fn time(
     seconds.ok_or(Wrong).map(Some)
 }
 
-/// Returns the start of a value, for a message.
+/// Returns the first 40 characters of a value, for use in a message.
 fn brief(value: &Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {
@@ -263,7 +265,7 @@ fn brief(value: &Json<'_>) -> String {
     }
 }
 
-/// The members that determine the content of an entry, and the options for interpreting them.
+/// The members of an entry, and the context needed to interpret its content.
 struct Context<'m, 'a> {
     members: &'m Members<'a>,
     size: Option<u64>,
@@ -336,7 +338,7 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Interprets a file in the dialect before RFC 37, whose data is base64 or regions.
+    /// Interprets a regular file in the dialect before RFC 37, whose data is base64 or regions.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
         match (&self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),
@@ -396,7 +398,7 @@ impl<'a> Context<'_, 'a> {
         Ok(regions.map(Content::Blobvec))
     }
 
-    /// Returns the data, which must be a string.
+    /// Returns the data as text, or reports an error if it is not a valid string.
     fn string(&mut self, data: &Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
@@ -412,8 +414,9 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Compares the size with that of the data, and reports a difference. Returns `true` if they
-    /// are consistent: a file with `holes` may be longer than its data.
+    /// Compares the member `size` with the length of the data, and reports a missing or different
+    /// size. Returns `false` if the size is less than the length. If `holes` is set, a file may be
+    /// longer than its data.
     fn size_of_data(&mut self, len: u64, holes: bool) -> bool {
         match self.size {
             None => self.size_missing(),

@@ -1,33 +1,35 @@
-//! Locating the archive in its document, and determining its container.
+//! Finding the archive in a document, and determining the kind of its container.
 //!
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
 //! | `{`, members of an entry (`mode` a number, `path` a string) | consecutive objects |
-//! | `{`, `attributes` without `mode`, which contains `system`, which contains `files` | a jobspec: its files |
+//! | `{`, `attributes` without `mode`, but with `system`, which has `files` | the files of a jobspec |
 //! | `{`, anything else | the dict |
 //!
-//! A value of a dict is an object, so a number or string under one of RFC 37's keys means that the
-//! document starts with an entry. A dict is read only until this is decided.
+//! Every value in a dict is an object. So if one of RFC 37's keys has a number or string as its
+//! value, the document starts with an entry. A document is read only until its form is known.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Cursor, Text, integer};
 use crate::model::Form;
 use crate::parse::Member;
 
-/// The place of the files in a jobspec, as a JSON pointer.
+/// The JSON pointer of the files in a jobspec.
 pub const JOBSPEC_FILES: &str = "/attributes/system/files";
 
 /// The position of an archive in its document.
 pub(super) struct Place<'a> {
-    /// A cursor within the array or dict, or before the first object.
+    /// A cursor after the opening bracket of the array or dict, or before the first of consecutive
+    /// objects.
     pub(super) cursor: Cursor<'a>,
     /// The container, or `None` for any other value.
     pub(super) form: Option<Form>,
     pub(super) pointer: String,
 }
 
-/// Finds the archive at a pointer, or else by the members of the document.
+/// Finds the archive at a pointer. Without a pointer, the members of the document determine where
+/// the archive is.
 pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'a>> {
     let mut cursor = Cursor::new(text);
     let mut pointer = pointer.unwrap_or_default();
@@ -60,7 +62,8 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
     Ok(Place { cursor, form, pointer: pointer.to_owned() })
 }
 
-/// Returns the JSON text at a JSON pointer in a document, exactly as written. The pointer `""` is the whole document.
+/// Returns the JSON text at a JSON pointer in a document, exactly as written. The pointer `""` refers to the whole
+/// document.
 ///
 /// ```
 /// let document = br#"[{"path":"f","mode":33188,"data":{"k":1.50}}]"#;
@@ -72,7 +75,7 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
 /// # Errors
 ///
 /// Fails with [`ErrorKind::Pointer`] if there is no such value, and with [`ErrorKind::Json`] if the document is not
-/// JSON up to the end of the value.
+/// valid JSON.
 pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     let text = text_of(document)?;
     let mut cursor = if pointer.is_empty() { Cursor::new(text) } else { follow(text, pointer)? };
@@ -86,7 +89,7 @@ pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
     Ok(value)
 }
 
-/// Returns a document as text.
+/// Returns a document as text, and fails if it is not UTF-8.
 pub(super) fn text_of(document: &[u8]) -> Result<&str> {
     simdutf8::compat::from_utf8(document).map_err(|error| {
         Error::new(ErrorKind::Json("not UTF-8".to_owned())).at(error.valid_up_to() as u64)
@@ -99,7 +102,7 @@ enum Kind {
     Jobspec,
 }
 
-/// Returns the kind of the object at the start.
+/// Determines the kind of the object at the cursor from its members.
 fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     cursor.expect(b'{')?;
     let mut first = true;
@@ -132,7 +135,8 @@ fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Dict)
 }
 
-/// Returns a cursor at the value of a JSON pointer. Checks the whole document.
+/// Returns a cursor at the value of a JSON pointer. Fails if the document is not valid JSON, even
+/// after the value.
 fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     let fail = |message| Error::new(ErrorKind::Pointer { pointer: pointer.to_owned(), message });
     let tokens = binio::pointer::tokens(pointer).map_err(|error| fail(error.to_string()))?;
@@ -146,8 +150,8 @@ fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     Ok(cursor)
 }
 
-/// Returns a cursor at the value of a key, which is the last value of several equal keys, or of an
-/// index.
+/// Returns a cursor at the value of a key or index. If a key occurs several times, the last value
+/// is used.
 fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> {
     let array = cursor.take(b'[');
     if !array && !cursor.take(b'{') {
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_the_document_determine_its_form() {
+    fn the_members_of_a_document_determine_its_form() {
         for (text, form) in [
             ("[]", Some(Form::Array)),
             ("{}", Some(Form::Dict)),
@@ -198,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn files_in_a_jobspec_are_located() {
+    fn the_files_in_a_jobspec_are_found() {
         let jobspec = r#"{"version":1,"resources":[{"type":"slot"}],"tasks":[],
             "attributes":{"system":{"duration":0,"files":{"script":{"mode":33152}}}}}"#;
         assert_eq!(place(jobspec, None), (Some(Form::Dict), JOBSPEC_FILES.to_owned()));
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn pointer_is_followed_into_objects_and_arrays() {
+    fn a_pointer_is_followed_into_objects_and_arrays() {
         let text = r#"{"a/b":[5,{"m~":{}}],"a/b":[0,{"m~":[]}]}"#;
         assert_eq!(place(text, Some("/a~1b/1/m~0")).0, Some(Form::Array));
         for (pointer, message) in [

@@ -1,4 +1,4 @@
-//! A key and its value, as written in the document.
+//! Keys and their values, as written in the document.
 
 use crate::json::{Json, Text};
 
@@ -13,7 +13,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Returns `true` if this is the key of the member.
+    /// Returns `true` if the member has this key, compared after decoding its escapes.
     pub fn is(&self, name: &str) -> bool {
         let key = self.key.get();
         key.len() == name.len() + 2 && &key[1..=name.len()] == name

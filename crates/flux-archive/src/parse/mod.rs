@@ -1,5 +1,5 @@
-//! Parsing an archive: its position in the document, its entries as written, their meaning, and the
-//! relations between them.
+//! Parsing an archive: finding it in the document, reading its entries as written, interpreting
+//! them, and finding conflicts between them.
 
 mod archive;
 mod entry;

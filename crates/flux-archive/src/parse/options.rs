@@ -5,7 +5,7 @@ use binio::{Bytes, ReadAt, check_limit};
 use crate::error::Result;
 use crate::model::{Limits, Profile};
 
-/// Options for reading an archive: the profile, the limits, and the place of the archive in the document.
+/// Options for reading an archive: the profile, the limits, and the JSON pointer of the archive in the document.
 ///
 /// ```
 /// use flux_archive::{OpenOptions, Profile};
@@ -27,8 +27,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: the profile of Flux, the default limits, and a search for the archive by the
-    /// members of the document.
+    /// Returns the default options: the profile of Flux, the default limits, and no pointer, so that the members of the
+    /// document determine where the archive is.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,16 +40,16 @@ impl OpenOptions {
         /// Sets the limits.
         limits: Limits;
 
-        /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
-        /// document, or the files of a jobspec.
+        /// Sets the JSON pointer (RFC 6901) of the archive in the document. Default: the whole document, or the files
+        /// of a jobspec.
         pointer: impl Into<String> => Some(pointer.into());
     }
 
-    /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives larger than
-    /// memory. Default: no.
+    /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, which allows archives larger
+    /// than memory. Default: no.
     ///
     /// If another program truncates a file while it is mapped, the system kills this process (`SIGBUS`). If another
-    /// program overwrites it, checked bytes may have changed when they are used.
+    /// program overwrites the file, bytes may change after they were checked.
     #[cfg(feature = "mmap")]
     #[must_use]
     pub fn mmap(mut self, mmap: bool) -> Self {
@@ -57,7 +57,7 @@ impl OpenOptions {
         self
     }
 
-    /// Reads the document of a file, or maps it if `mmap` is set.
+    /// Reads a document from a file, or maps the file if `mmap` is set.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -90,7 +90,7 @@ impl OpenOptions {
         Ok(read?)
     }
 
-    /// Reads the document of a source.
+    /// Reads a document from any source of bytes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The entries of a document without their meaning: members with keys and values as written.
+//! Reading entries without interpreting them. Their keys and values are kept as written.
 
 use super::locate::{locate, text_of};
 use super::member::Member;
@@ -8,7 +8,7 @@ use crate::json::{Cursor, Json, Text};
 use crate::model::Form;
 use binio::check_limit;
 
-/// An item of an archive that has not been interpreted. It need not be an object.
+/// An item of an archive that has not been interpreted, and is not necessarily an object.
 #[derive(Clone, Debug)]
 pub struct RawEntry<'a> {
     pub(crate) index: u64,
@@ -38,22 +38,23 @@ impl<'a> RawEntry<'a> {
         self.json
     }
 
-    /// Returns the value of a key, or the last value of several equal keys.
+    /// Returns the value of the member `name`. If several members have this name, returns the last
+    /// value.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value.clone())
     }
 
-    /// Returns the path as written in the member `path`, or else the key. The path has not been checked: do not open
+    /// Returns the path as written in the member `path`, or else the key. The path has not been checked, so do not open
     /// it.
     pub fn path(&self) -> Option<Text<'a>> {
         Text::from_json(&self.get("path").or_else(|| self.key())?).ok()
     }
 }
 
-/// The entries of a document, one at a time and in bounded memory. Created by [`OpenOptions::entries`].
+/// An iterator over the entries of a document, which uses bounded memory. Created by [`OpenOptions::entries`].
 ///
-/// The iterator ends after an error.
+/// The iterator ends after the first error.
 #[derive(Clone, Debug)]
 pub struct RawEntries<'a> {
     cursor: Cursor<'a>,
@@ -67,8 +68,8 @@ pub struct RawEntries<'a> {
 }
 
 impl OpenOptions {
-    /// Returns the entries as written in the document, one at a time. Each item of the iterator may be an error as
-    /// well.
+    /// Returns an iterator over the entries as written in the document. Each item is an entry, or an error from reading
+    /// it.
     ///
     /// ```
     /// use flux_archive::OpenOptions;
@@ -82,7 +83,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin as JSON,
+    /// Fails with [`ErrorKind::Json`](crate::ErrorKind::Json) if the document is not UTF-8 or does not begin with JSON,
     /// with [`ErrorKind::Pointer`](crate::ErrorKind::Pointer) if it has no value at the [pointer](Self::pointer), and
     /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if it exceeds
     /// [`Limits::max_json_bytes`](crate::Limits::max_json_bytes).
@@ -101,19 +102,20 @@ impl<'a> RawEntries<'a> {
             pointer: place.pointer,
             max_entries: options.limits.max_entries,
             max_members: options.limits.max_members,
-            // An escaped byte has up to six characters.
+            // A single byte may be written as an escape of six characters.
             max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),
         })
     }
 
-    /// Returns the container of the entries, or `None` if the document is not an archive.
+    /// Returns the kind of container in which the document has the entries, or `None` if the
+    /// document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form
     }
 
-    /// Returns the place of the archive in the document, as a JSON pointer.
+    /// Returns the JSON pointer of the archive in the document.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }

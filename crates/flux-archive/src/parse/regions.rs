@@ -1,4 +1,5 @@
-//! Parsing the regions of a file whose data is in a store: an array of `[offset, size, blobref]`.
+//! Parsing the regions of a file whose data is in a store, which are an array of `[offset, size,
+//! blobref]`.
 
 use super::report::Report;
 use crate::diagnostic::Code;
@@ -7,11 +8,11 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// The maximum size of a blob that RFC 10 recommends. A store may reject larger blobs.
+/// The maximum size of a blob in bytes that RFC 10 recommends. A store may reject larger blobs.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
-/// Parses all regions. Returns `None` if one of them is invalid. `place` is the JSON pointer
-/// relative to the entry.
+/// Parses all regions of a file. Returns `None` if a region is invalid. `place` is the JSON pointer
+/// of the regions relative to the entry.
 pub(super) fn regions(
     data: &Json<'_>,
     place: &str,
@@ -53,7 +54,7 @@ pub(super) fn regions(
     Ok(valid.then_some(regions))
 }
 
-/// The place of a region, for diagnostics.
+/// Reports diagnostics about a region.
 struct Place<'r, 'a> {
     report: &'r mut Report<'a>,
     pointer: &'r str,

@@ -1,4 +1,4 @@
-//! Collecting diagnostics with their places, up to a limit.
+//! Collecting diagnostics up to a limit, with their places in the document.
 
 use super::raw::RawEntry;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
@@ -7,7 +7,7 @@ use crate::json::{Json, Text};
 use crate::model::{Limits, Profile};
 use binio::{check_limit, pointer};
 
-/// Collects diagnostics of the archive and its entries.
+/// Collects diagnostics about an archive and its entries.
 pub(crate) struct Report<'a> {
     profile: Profile,
     max_diagnostics: u64,
@@ -24,7 +24,8 @@ pub(crate) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates a report of what the profile does not accept in the archive at a pointer.
+    /// Creates an empty report on the archive at a pointer. Deviations that the profile accepts
+    /// silently are not added to it.
     pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
             profile,
@@ -40,19 +41,19 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Sets the entry that the next diagnostics are about.
+    /// Sets the entry to which the next diagnostics refer.
     pub(crate) fn enter(&mut self, raw: &RawEntry<'a>) {
         self.enter_at(raw.index, raw.key(), raw.path());
     }
 
-    /// Sets the entry by index, key and path.
+    /// Like [`enter`](Self::enter), but takes the index, key and path of the entry.
     pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
         // Omit an overlong path, because each diagnostic copies it.
         let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);
     }
 
-    /// Reports a problem with the archive as a whole.
+    /// Reports a deviation of the archive as a whole.
     pub(crate) fn archive(&mut self, code: Code, message: &str) {
         if let Some(severity) = self.add(code) {
             let place = match self.archive.as_str() {
@@ -64,7 +65,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Reports a problem at `below`, a JSON pointer relative to the entry.
+    /// Reports a deviation in the current entry. `below` is a JSON pointer relative to the entry.
     pub(crate) fn entry(&mut self, code: Code, below: &str, message: impl FnOnce() -> String) {
         let Some(severity) = self.add(code) else { return };
         let mut pointer = self.archive.clone();
@@ -79,8 +80,8 @@ impl<'a> Report<'a> {
         self.diagnostics.push((self.index, diagnostic));
     }
 
-    /// Counts a problem and returns its severity, or `None` if the profile accepts it or the limit
-    /// is exceeded.
+    /// Counts a deviation and returns its severity. Returns `None` if the profile accepts the
+    /// deviation silently, or if the limit is exceeded.
     fn add(&mut self, code: Code) -> Option<Severity> {
         let severity = self.profile.severity(code)?;
         let found = if severity == Severity::Error { &mut self.errors } else { &mut self.warnings };
@@ -88,7 +89,7 @@ impl<'a> Report<'a> {
         (*found <= self.max_diagnostics).then_some(severity)
     }
 
-    /// Returns the number of diagnostics reported.
+    /// Returns the number of deviations reported so far, including those beyond the limit.
     pub(crate) fn count(&self) -> u64 {
         self.warnings + self.errors
     }
@@ -98,13 +99,13 @@ impl<'a> Report<'a> {
         &self.archive
     }
 
-    /// Removes and returns the diagnostics so far. Their number is not reset.
+    /// Removes and returns the diagnostics collected so far, without resetting their number.
     pub(crate) fn take(&mut self) -> Vec<Diagnostic> {
         self.diagnostics.drain(..).map(|(_, diagnostic)| diagnostic).collect()
     }
 
-    /// Returns the diagnostics in the order of the entries, and the number of warnings beyond the limit.
-    /// Fails if there are more errors than the limit.
+    /// Returns the diagnostics in the order of the entries, and the number of warnings beyond the limit. Fails if the
+    /// number of errors exceeds the limit.
     pub(crate) fn finish(mut self) -> Result<(Vec<Diagnostic>, u64)> {
         check_limit("diagnostics", self.max_diagnostics, self.errors)?;
         self.diagnostics.sort_by_key(|(index, _)| *index);
@@ -113,7 +114,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Appends a key to a JSON pointer. A key that is not Unicode is appended as written.
+/// Appends a key to a JSON pointer. A key with an unpaired surrogate is appended as written.
 fn push_key(pointer: &mut String, key: &Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => pointer::push(pointer, &key.decode()),

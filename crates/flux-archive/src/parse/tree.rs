@@ -1,7 +1,7 @@
 //! The paths of an archive as a tree.
 //!
-//! A node is found by its parent and its name, so the time for a path is proportional to its
-//! length, regardless of its depth.
+//! A node is looked up by its parent and its name, so finding a path takes time proportional to its
+//! length, however deep it is.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,10 @@ use crate::model::{ArchivePath, FileType};
 /// The index of the root.
 const ROOT: usize = 0;
 
-/// The paths of entries, and the directories above them.
+/// A tree of the paths of entries, including the directories above them.
 pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
-    /// The type and the position of the entry at each node; `None` for a directory without an
-    /// entry.
+    /// The type and position of the entry at each node, or `None` for a directory without an entry.
     entries: Vec<Option<(FileType, usize)>>,
 }
 
@@ -23,9 +22,9 @@ impl<'p> Tree<'p> {
         Self { numbers: HashMap::new(), entries: vec![None] }
     }
 
-    /// Adds an entry with its position in a list. Returns the type and the position of an earlier
-    /// entry with the same path. The last entry of a path is kept, but a directory does not replace
-    /// a file or link.
+    /// Adds an entry, which has position `at` in the caller's list. Returns the type and position
+    /// of an earlier entry with the same path. A later entry replaces an earlier one, but a
+    /// directory does not replace a file or link.
     pub(crate) fn insert(
         &mut self,
         path: &'p ArchivePath,
@@ -47,7 +46,8 @@ impl<'p> Tree<'p> {
         before
     }
 
-    /// Returns the outermost file or link above a path, and its type.
+    /// Returns the path and type of the outermost file or link above a path, or `None` if all are
+    /// directories.
     pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_is_blocked_by_the_outermost_non_directory_above_it() {
+    fn a_path_is_blocked_by_the_outermost_file_or_link_above_it() {
         let paths = ["a", "a/b", "a/b/c", "d/e", "d/e/f", "ab/c"]
             .map(|path| ArchivePath::parse(path).unwrap());
         let [a, ab, abc, de, def, other] = &paths;

@@ -2,7 +2,8 @@
 
 use crate::model::HashType;
 
-/// The files that become blobs, the size of the blobs, and the hash that names them. The defaults are those of Flux.
+/// Options that control which files are stored as blobs, the size of the blobs, and their hash function. The defaults
+/// are those of Flux.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -32,13 +33,14 @@ impl Chunking {
     }
 
     binio::setters! {
-        /// Sets the hash that names blobs. Default: SHA-1.
+        /// Sets the hash function whose digests name the blobs. Default: SHA-1.
         hash: HashType;
 
         /// Sets the maximum size of a blob in bytes; 0 removes the limit. Default: 1 MiB.
         chunk_size: u64;
 
-        /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
+        /// Sets the maximum size in bytes of a file whose data is kept in the archive. Default: 1
+        /// KiB.
         threshold: u64;
     }
 

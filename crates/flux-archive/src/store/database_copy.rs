@@ -1,4 +1,5 @@
-//! Copying the database of a crashed broker, so that its log can be applied without changing it.
+//! Copying the database of a crashed broker, so that its log can be applied without changing the
+//! original.
 
 use std::fs;
 use std::io;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use binio::write::TemporaryFile;
 
-/// A copy of a database and its logs, in a directory that is removed with this value or on a signal.
+/// A copy of a database and its logs, in a directory that is removed on drop or on a signal.
 #[derive(Debug)]
 pub(super) struct DatabaseCopy {
     pub(super) database: PathBuf,
@@ -14,7 +15,8 @@ pub(super) struct DatabaseCopy {
 }
 
 impl DatabaseCopy {
-    /// Copies a database and the logs with these suffixes.
+    /// Copies a database and its logs. Each log is a path and the suffix by which its name differs
+    /// from that of the database.
     pub(super) fn new(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
         let mut registered = None;
         let directory = tempfile::Builder::new().make(|directory| {
@@ -42,7 +44,8 @@ fn private_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Removes a folder, into which another thread may still be copying files.
+/// Removes a folder. Tries several times, because another thread may still be copying files into
+/// it.
 fn remove_folder(path: &Path) {
     for _ in 0..10 {
         if fs::remove_dir_all(path).is_ok() {
@@ -51,7 +54,7 @@ fn remove_folder(path: &Path) {
     }
 }
 
-/// Appends a suffix to a file name: `content.sqlite-wal`.
+/// Appends a suffix to a file name, as in `content.sqlite-wal`.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,4 +1,4 @@
-//! Opening a store by its content: a directory, a database, or a dump.
+//! Opening a store whose kind is detected: a directory, a database, or a dump.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,7 +27,7 @@ const SQLITE: &[u8] = b"SQLite format 3\0";
 ///
 /// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular file, with
 /// [`StoreError::Damaged`] if a file is neither a database nor a tar file, and with [`StoreError::NoFeature`] if this
-/// build cannot read it.
+/// build cannot read this kind of store.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
     let path = path.as_ref();
     if path.is_dir() {
@@ -39,13 +39,13 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
     open_dump(path)
 }
 
-/// Opens a store for writing, and creates it if it does not exist: a `content.sqlite` if the existing file is a
-/// database or the name of the new one ends in `.sqlite`, or else a directory of blobs.
+/// Opens a store for writing, and creates it if it does not exist. The store is a `content.sqlite` if the existing file
+/// is a database, or if the file does not exist and its name ends in `.sqlite`. Otherwise it is a directory of blobs.
 ///
 /// # Errors
 ///
 /// Fails with [`StoreError::Io`] if the store cannot be opened or created, with [`StoreError::Damaged`] if a database
-/// is not a content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write it.
+/// is not a content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write this kind of store.
 pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreError> {
     let path = path.as_ref();
     let is_database = match is_sqlite(path) {
@@ -55,9 +55,9 @@ pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreErro
     if is_database { create_database(path) } else { Ok(Box::new(DirStore::create(path)?)) }
 }
 
-/// Returns `true` if a file is a database.
+/// Returns `true` if a file is an `SQLite` database. Fails if it is not a regular file.
 fn is_sqlite(path: &Path) -> io::Result<bool> {
-    // Opening a FIFO would wait for its writer.
+    // Check this first, because opening a FIFO would block until there is a writer.
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
@@ -102,7 +102,7 @@ mod tests {
     use crate::model::HashType;
 
     #[test]
-    fn kind_of_a_store_is_detected_from_its_content() {
+    fn the_kind_of_a_store_is_detected_from_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let mut names = vec!["blobs"];

@@ -1,13 +1,13 @@
-//! Blobs as files named by their blobrefs.
+//! Storing blobs as files named by their blobrefs.
 //!
 //! ```text
 //! blobs/sha1-a9993e364706816aba3e25717850c26c9cd0d89d          flat, as in Flux's content.files
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! File names come from a parsed [`BlobRef`], never from the text of an archive. A blob gets its name when it is
-//! complete. It is not synced: after a system crash, a blob may be missing or damaged. Reading it detects that, and
-//! storing it again repairs it.
+//! File names are derived from a parsed [`BlobRef`], never from the text of an archive. A file gets its name when it is
+//! complete, but is not synced, so a blob may be missing or damaged after a system crash. Verifying a blob detects the
+//! damage, and storing the blob again repairs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -21,7 +21,7 @@ use crate::model::{BlobRef, HashType};
 /// The name of the checkpoint file that a broker keeps next to its blobs.
 const CHECKPOINT: &str = "kvs-primary";
 
-/// A directory of files named by their blobrefs.
+/// A store that consists of a directory of files named by their blobrefs.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -66,13 +66,13 @@ impl DirStore {
     }
 
     binio::setters! {
-        /// Sets whether blobs are written to 256 subdirectories, by the first two digits of their digests.
-        /// Flux does not read such a store. Blobs are found in both layouts.
+        /// Sets whether blobs are written to 256 subdirectories, which are named by the first two digits of the
+        /// digests. Flux cannot read such a store. Reading finds blobs in both layouts. Default: no.
         sharded: bool;
     }
 
-    /// Returns `true` if this is the store of a broker, whose keys are blobs as well. A checkpoint
-    /// refers to their root.
+    /// Returns `true` if the directory contains a checkpoint. It is then the store of a broker,
+    /// whose keys are blobs as well.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
@@ -99,7 +99,8 @@ impl DirStore {
         self.root.join(format!("{first:02x}")).join(blobref.to_string())
     }
 
-    /// Returns the path to which a blob is written, and the other path where it may exist.
+    /// Returns the path to which a blob is written, followed by the path of the blob in the other
+    /// layout.
     fn paths(&self, blobref: &BlobRef) -> [PathBuf; 2] {
         let (flat, shard) = (self.flat_path(blobref), self.shard_path(blobref));
         if self.sharded { [shard, flat] } else { [flat, shard] }
@@ -137,8 +138,8 @@ impl DirStore {
     }
 }
 
-/// Opens a regular file for reading, and returns it with its length. Returns `None` for any other
-/// file, without waiting for the writer of a FIFO.
+/// Opens a regular file for reading, and returns the file and its length. Returns `None` for any
+/// other type of file. Does not block on a FIFO.
 fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -154,16 +155,17 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Returns `true` if the file does not exist, or if its parent is not a directory.
+/// Returns `true` if the error means that the file does not exist, or that its parent is not a
+/// directory.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Reads a file that had `size` bytes when it was opened.
+/// Reads a blob from a file that had `size` bytes when it was opened.
 fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     out.clear();
-    // Limit the length again, because the file may grow while it is read.
+    // Limit the length as well, because the file may grow while it is read.
     file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
     StoreError::check_size(out.len() as u64)
 }
@@ -239,7 +241,7 @@ impl BlobStoreMut for DirStore {
     }
 }
 
-/// Returns `true` if `name` is that of one of the 256 subdirectories.
+/// Returns `true` if one of the 256 subdirectories has this name.
 fn is_shard(name: &str) -> bool {
     name.len() == 2 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -319,12 +321,12 @@ mod tests {
             assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
             assert!(store.contains(blobref).is_err());
         }
-        // A blob may be a link. The target does not matter, because the caller verifies the blob.
+        // A blob may be a link. Its target does not matter, because the caller verifies the blob.
         fs::write(folder.path().join("elsewhere"), b"link").unwrap();
         std::os::unix::fs::symlink("../elsewhere", &link.1).unwrap();
         store.get(&link.0, &mut out).unwrap();
         assert_eq!(out, b"link");
-        // Storing a blob replaces the FIFO or device.
+        // Storing the blob replaces the FIFO or device.
         for blob in [&b"fifo"[..], b"zeros"] {
             let blobref = store.put(HashType::Sha1, blob).unwrap();
             store.get(&blobref, &mut out).unwrap();
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_file_with_an_unexpected_length_is_not_read() {
+    fn a_blob_file_with_an_unexpected_length_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         let blobref = BlobRef::of(HashType::Sha1, b"abc");

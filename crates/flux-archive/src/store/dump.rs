@@ -7,7 +7,7 @@
 //! job/0000/...              other keys
 //! ```
 //!
-//! Members have no blobrefs: each is hashed when the file is opened.
+//! The members are not named by blobrefs, so all members are hashed when the file is opened.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,17 +19,18 @@ use binio::{FileSource, ReadAt};
 use super::{BlobStore, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// Size of a block of a tar file in bytes.
+/// The size in bytes of a block in a tar file.
 const BLOCK: u64 = 512;
 
-/// The range of a member in the file.
+/// The range of bytes of a member in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u64,
     size: u64,
 }
 
-/// An uncompressed tar file of `flux dump`. The complete members of a truncated file can be read.
+/// A store that reads blobs from an uncompressed tar file written by `flux dump`. If the file is
+/// truncated, its complete members can be read.
 #[derive(Debug)]
 pub struct DumpTar {
     source: FileSource,
@@ -39,7 +40,7 @@ pub struct DumpTar {
 }
 
 impl DumpTar {
-    /// Opens a file. Reads it once, to hash its members.
+    /// Opens a file, and reads it once to hash its members.
     ///
     /// # Errors
     ///
@@ -99,13 +100,14 @@ impl DumpTar {
         Ok(Self { source, blobs, keys, damage })
     }
 
-    /// Returns a description of the damage to a truncated or damaged file, and of the missing
-    /// members.
+    /// Returns a description of the damage and the missing members if the file is truncated or
+    /// damaged, or `None` otherwise.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
 
-    /// Reads the value of a key such as `archive.main`, which is the member `archive/main`.
+    /// Reads the value of a key. The value of the key `archive.main`, for example, is the member
+    /// `archive/main`.
     ///
     /// # Errors
     ///
@@ -137,7 +139,7 @@ impl DumpTar {
     }
 }
 
-/// Returns the names of a member, one per hash.
+/// Returns the blobrefs of a member, one for each hash function.
 fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
     file.seek(SeekFrom::Start(place.offset))?;
     let mut hashers = HashType::ALL.map(|hash| hash.algorithm().hasher());
@@ -215,13 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn complete_members_of_a_truncated_dump_are_read() {
+    fn complete_members_of_a_truncated_dump_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         dump(&path, &[("archive/a", &[7; 300]), ("archive/main", &[7; 5000]), ("archive/z", b"")]);
         assert_eq!(DumpTar::open(&path).unwrap().damage(), None);
         let whole = std::fs::read(&path).unwrap();
-        // Truncate the file in data, in a header, before a header, and before the blocks of zeros.
+        // Truncate the file within data, within a header, before a header, and before the final
+        // blocks of zeros.
         for (len, keys, damage) in [
             (
                 2000,

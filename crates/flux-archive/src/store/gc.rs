@@ -1,4 +1,4 @@
-//! Removing blobs to which no archive refers.
+//! Removing the blobs to which no archive refers.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,19 @@ use crate::store::BlobStoreMut;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
-    /// The number of blobs that were kept, because an archive refers to them.
+    /// The number of blobs that were kept because an archive refers to them.
     pub kept: u64,
-    /// The blobs that were removed, because no archive refers to them.
+    /// The blobs that were removed because no archive refers to them, sorted. After a dry run, the
+    /// blobs that would be removed.
     pub removed: Vec<BlobRef>,
-    /// The blobs to which an archive refers, but which are not in the store, sorted.
+    /// The blobs that are not in the store although an archive refers to them, sorted.
     pub missing: Vec<BlobRef>,
 }
 
 /// Removes the blobs of a store that are not in `named`, or only reports them if `dry_run` is set.
 ///
-/// `named` must contain the blobs of everything that uses the store; a `content.sqlite` of Flux contains the keys of
-/// the instance as well. Blobs that are stored in the meantime may be removed.
+/// `named` must contain every blob that is still in use. The `content.sqlite` of a Flux instance also contains the keys
+/// of the instance as blobs. Blobs that are stored during the call may be removed.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -67,7 +68,7 @@ mod tests {
     use crate::store::{BlobStore, MemoryStore};
 
     #[test]
-    fn dry_run_of_garbage_collection_reports_blobs_without_removing_them() {
+    fn a_dry_run_of_garbage_collection_reports_blobs_without_removing_them() {
         let store = MemoryStore::new();
         let [kept, gone] =
             [b"kept", b"gone"].map(|blob| store.put(HashType::Sha256, blob).unwrap());

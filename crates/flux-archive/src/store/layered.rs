@@ -1,11 +1,12 @@
-//! Several stores as one.
+//! Combining several stores into one.
 
 use super::{BlobStore, StoreError};
 use crate::model::BlobRef;
 
-/// Several stores that are searched in turn. The first one that has a blob returns it.
+/// A list of stores that are searched in turn. A blob is read from the first store that has it.
 ///
-/// If a store fails, the next ones are searched. If none has the blob, the first error is returned.
+/// If a store fails, the search continues with the next one. If no store returns the blob, the
+/// first error is returned.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -28,7 +29,8 @@ impl<'s> Layered<'s> {
         Self::default()
     }
 
-    /// Returns the first success, or else the first error other than `NotFound`.
+    /// Calls `ask` with each store until a call succeeds. If none succeeds, returns the first error
+    /// other than `NotFound`.
     fn first(
         &self,
         mut ask: impl FnMut(&(dyn BlobStore + 's)) -> Result<(), StoreError>,
@@ -45,7 +47,7 @@ impl<'s> Layered<'s> {
         Err(failure)
     }
 
-    /// Adds a store, which is searched after the others.
+    /// Adds a store to the end of the list.
     #[must_use]
     pub fn with(mut self, store: impl BlobStore + 's) -> Self {
         self.layers.push(Box::new(store));

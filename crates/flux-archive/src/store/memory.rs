@@ -1,4 +1,4 @@
-//! Blobs in memory.
+//! Storing blobs in memory.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -30,7 +30,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// Stores bytes under any name.
+    /// Stores bytes under a name, even if it is not the name of these bytes.
     #[cfg(test)]
     pub(crate) fn insert_as(&self, blobref: BlobRef, blob: impl Into<Box<[u8]>>) {
         self.write().insert(blobref, blob.into());

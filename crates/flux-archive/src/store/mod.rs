@@ -11,8 +11,8 @@
 //!
 //! [`open`] and [`create`] detect the kind of a store from its content.
 //!
-//! A store returns the bytes stored under a name, and need not verify them. The caller must, and this crate always
-//! does, because a store may be damaged or malicious.
+//! A store returns the bytes stored under a name without having to verify them. The caller must verify them, as this
+//! crate always does, because a store may be damaged or malicious.
 
 mod chunking;
 #[cfg(feature = "sqlite")]
@@ -49,7 +49,7 @@ pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// The maximum length of a checkpoint in bytes. A real one has about a hundred.
+/// The maximum length of a checkpoint in bytes. A real checkpoint has about a hundred bytes.
 const MAX_CHECKPOINT: u64 = 64 << 10;
 
 /// A source of blobs, which are looked up by name.
@@ -66,17 +66,18 @@ const MAX_CHECKPOINT: u64 = 64 << 10;
 /// # Ok::<(), flux_archive::store::StoreError>(())
 /// ```
 pub trait BlobStore: Send + Sync {
-    /// Replaces the content of `out` with a blob. After a failure, the content of `out` is unspecified.
+    /// Reads a blob, and replaces the content of `out` with it. After a failure, the content of `out` is unspecified.
     ///
     /// # Errors
     ///
     /// Fails with [`StoreError::NotFound`] if the store does not have the blob, with [`StoreError::TooBig`] if it
     /// exceeds [`MAX_BLOB_SIZE`], with [`StoreError::Corrupt`] if the stored bytes cannot be the blob, and with
-    /// [`StoreError::Io`] if they cannot be read. A store need not compare the digest.
+    /// [`StoreError::Io`] if they cannot be read. A store need not verify the digest.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// Gets a blob of `size` bytes. If the store knows the length of the blob, it checks the length
-    /// before reading, so that a small archive cannot cause a large blob to be read in vain.
+    /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that knows the length
+    /// of the blob compares it before reading, so that a small archive cannot cause a large blob to
+    /// be read in vain.
     ///
     /// # Errors
     ///
@@ -96,7 +97,7 @@ pub trait BlobStore: Send + Sync {
 
 /// A store that can be written to.
 pub trait BlobStoreMut: BlobStore {
-    /// Stores a blob, unless the store already has it, and returns its name.
+    /// Stores a blob unless the store already has it, and returns the name of the blob.
     ///
     /// # Errors
     ///
@@ -119,7 +120,7 @@ pub trait BlobStoreMut: BlobStore {
     fn list(&self) -> Result<Vec<BlobRef>, StoreError>;
 }
 
-/// Gets a blob and verifies its digest.
+/// Reads a blob and verifies its digest.
 pub(crate) fn get_verified(
     store: &dyn BlobStore,
     blobref: &BlobRef,
@@ -133,7 +134,7 @@ pub(crate) fn get_verified(
     Err(StoreError::Corrupt(format!("the digest is {found}")))
 }
 
-/// Gets the blob of a region, and verifies its length and digest.
+/// Reads the blob of a region, and verifies its length and digest.
 pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -> Result<()> {
     let blobref = region.blobref;
     let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blob_stored_under_a_wrong_name_fails_verification() {
+    fn a_blob_stored_under_a_wrong_name_fails_verification() {
         let store = MemoryStore::new();
         let blobref = BlobRef::of(HashType::Sha1, b"right");
         store.insert_as(blobref, b"wrong".as_slice());
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_larger_than_1_gib_is_rejected() {
+    fn a_blob_larger_than_1_gib_is_rejected() {
         assert!(StoreError::check_size(MAX_BLOB_SIZE).is_ok());
         let error = StoreError::check_size(MAX_BLOB_SIZE + 1).unwrap_err();
         assert!(matches!(error, StoreError::TooBig { .. }), "{error}");

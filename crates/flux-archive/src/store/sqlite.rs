@@ -1,4 +1,4 @@
-//! Blobs in Flux's `content.sqlite`.
+//! Storing blobs in Flux's database `content.sqlite`.
 //!
 //! ```sql
 //! objects(hash BLOB PRIMARY KEY, size INT, object BLOB, epoch INT DEFAULT 0)  -- epoch since 0.87
@@ -11,12 +11,14 @@
 //! | `hash` | the digest, 20 or 32 bytes, without the name of the hash |
 //! | `size` | -1: `object` is the blob; otherwise `object` is an LZ4 block that decodes to `size` bytes |
 //!
-//! **The digest is stored as text**, whatever the declared type of the column: Flux binds it as
-//! text. A look-up with a blob finds no row, and Flux does not find a row whose digest is a blob.
+//! **The digest is stored as text**, although the column is declared as a blob, because Flux binds
+//! it as text. A query with a blob does not match these rows, and Flux does not find a row whose
+//! digest is a blob.
 //!
 //! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or
-//! a computed column can run its own code. Statements may access only these tables, and they stop
-//! after a number of steps. The length of a blob is checked before it is fetched.
+//! a computed column can run code of its own. Statements may access only the tables of Flux, and
+//! are interrupted after a number of steps. The length of a blob is checked before the blob is
+//! fetched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -42,14 +44,14 @@ const SCHEMA: &str = "
         id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);
 ";
 
-/// The tables of Flux.
+/// The names of the tables that Flux creates.
 const TABLES: [&str; 3] = ["objects", "checkpt", "checkpt_v2"];
 
-/// The maximum number of steps of the database engine per row, in thousands. A look-up takes less
-/// than a thousand.
+/// The maximum number of steps of the database engine per row, in thousands. Looking up a blob
+/// takes less than a thousand steps.
 const MAX_STEPS: u32 = 10_000;
 
-/// The maximum number of checkpoints to read. Flux keeps five.
+/// The maximum number of checkpoints to read. Flux keeps only five.
 const MAX_CHECKPOINTS: u32 = 100;
 
 /// The minimum size in bytes of a blob that Flux compresses.
@@ -58,12 +60,12 @@ const COMPRESS_FROM: usize = 256;
 /// The maximum compression ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// A `content.sqlite` of Flux that no broker has open.
+/// A store that reads blobs from the `content.sqlite` of Flux, which no running broker may have
+/// open.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), the
 /// database and the log are copied to a temporary directory, and the copy is read. On Unix, the
-/// copy is unlinked once the store is open, so that it does not outlive the process, however the
-/// process ends.
+/// copy is unlinked once the store is open, so that it disappears even if the process is killed.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -82,11 +84,11 @@ pub struct SqliteStore {
     connection: Mutex<Connection>,
     /// The number of steps since the last row, in thousands.
     steps: Arc<AtomicU32>,
-    /// The copy that is read, on systems that cannot remove open files.
+    /// On systems that cannot remove open files, the copy that is read. It is removed on drop.
     _copy: Option<DatabaseCopy>,
 }
 
-/// A digest, which is bound as text, as by Flux.
+/// A digest that is bound as text, as in Flux.
 struct AsText<'a>(&'a [u8]);
 
 impl ToSql for AsText<'_> {
@@ -100,8 +102,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of its tables is not
-    /// a plain table, and with [`StoreError::Io`] if the file or, if there is a log, a copy of it cannot be opened.
+    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of its tables is not a
+    /// plain table, and with [`StoreError::Io`] if the file cannot be opened, or cannot be copied although there is a
+    /// log.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_regular(path)?;
@@ -109,12 +112,12 @@ impl SqliteStore {
         logs.retain(|(log, _)| log.is_file());
         if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
             let copy = DatabaseCopy::new(path, &logs)?;
-            // This applies the log, and opens every file of the copy.
+            // Opening the copy applies the log. From now on, all its files are open.
             let store = Self::new(Connection::open(&copy.database)?, false)?;
             return Ok(Self { _copy: (!cfg!(unix)).then_some(copy), ..store });
         }
-        // The database has no log, so ignoring logs loses nothing and writes nothing next to the
-        // file.
+        // There is no log to apply. Opening the database as immutable ensures that nothing is
+        // written next to it.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -160,7 +163,7 @@ impl SqliteStore {
         Ok(Self { connection: Mutex::new(connection), steps, _copy: None })
     }
 
-    /// Returns the values of the checkpoints, newest first.
+    /// Returns the text of up to 100 checkpoints, newest first. Overlong checkpoints are omitted.
     ///
     /// # Errors
     ///
@@ -174,7 +177,7 @@ impl SqliteStore {
             "SELECT value FROM checkpt WHERE key = 'kvs-primary' AND typeof(value) = 'text'
                 AND octet_length(value) <= ?1 LIMIT ?2",
         ] {
-            // Some versions of Flux do not have the table.
+            // The table may be missing, depending on the version of Flux.
             let Ok(mut statement) = connection.prepare(query) else { continue };
             let values = statement.query_map(limits, |row| row.get(0))?;
             let values = values.collect::<rusqlite::Result<Vec<String>>>()?;
@@ -185,14 +188,14 @@ impl SqliteStore {
         Ok(Vec::new())
     }
 
-    // Ignore poisoning: every statement is a transaction, so a panic leaves none open.
+    // Ignore poisoning: every statement is a transaction of its own, so a panic leaves none open.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         self.steps.store(0, Ordering::Relaxed);
         connection
     }
 
-    /// Gets a blob, if it has the expected length.
+    /// Reads a blob into `out`. If `expected` is set, the blob must have this length.
     fn fetch(
         &self,
         blobref: &BlobRef,
@@ -246,7 +249,8 @@ impl BlobStore for SqliteStore {
     }
 }
 
-/// Fails for anything but a regular file, because opening a FIFO would wait for its writer.
+/// Fails for anything but a regular file, because opening a FIFO would block until there is a
+/// writer.
 fn check_regular(path: &Path) -> io::Result<()> {
     if fs::metadata(path)?.is_file() {
         return Ok(());
@@ -254,8 +258,8 @@ fn check_regular(path: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
 }
 
-/// Fails if a table of Flux is not a plain table in this database, but a view, a virtual table, a
-/// table with computed columns, or, for writing, one with triggers.
+/// Checks that the tables of Flux are plain tables. Fails if one of them is a view, is a virtual
+/// table, has computed columns, or has triggers although the database is writable.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let refuse = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
@@ -271,7 +275,7 @@ fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreErro
                 matches!(value, ValueRef::Text(found) if found.eq_ignore_ascii_case(text.as_bytes())),
             )
         };
-        // Compare names regardless of case, as the database does.
+        // Compare names regardless of case, like the database.
         let mut ours = None;
         for table in TABLES {
             ours = if is(1, table)? { Some(table) } else { ours };
@@ -316,7 +320,7 @@ fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
         }
         _ => false,
     };
-    // Deny everything that a view or trigger does.
+    // Deny access that comes from within a view or trigger.
     if allowed && context.accessor.is_none() { Authorization::Allow } else { Authorization::Deny }
 }
 
@@ -372,7 +376,7 @@ impl BlobStoreMut for SqliteStore {
 
     fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
         let connection = self.lock();
-        // Fetch only values with the length of a digest.
+        // Fetch only values that have the length of a digest.
         let mut statement = connection.prepare(
             "SELECT CASE WHEN octet_length(hash) IN (20, 32) THEN hash END FROM objects",
         )?;
@@ -396,7 +400,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::OperationInterrupted) => {
                 Self::Damaged("a row takes too many steps".to_owned())
             }
-            // An error without a code is a value of an unexpected type.
+            // An error without a code means that a value has an unexpected type.
             Some(
                 ErrorCode::AuthorizationForStatementDenied
                 | ErrorCode::DatabaseCorrupt
@@ -409,7 +413,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Returns the path as a URI that makes the library ignore locks and logs.
+/// Returns a URI for a path that makes `SQLite` ignore locks and logs.
 fn immutable_uri(path: &Path) -> io::Result<String> {
     let path = path.canonicalize()?;
     let mut uri = "file:".to_owned();
@@ -430,7 +434,8 @@ mod tests {
     use super::super::suite;
     use super::*;
 
-    /// Creates a database with the schema of a Flux version, and with the blobs of the suite.
+    /// Creates a database that has the schema of a Flux version and contains the blobs of the test
+    /// suite.
     fn flux_database(path: &Path, schema: &str) -> Vec<BlobRef> {
         let connection = Connection::open(path).unwrap();
         connection.execute_batch(schema).unwrap();
@@ -462,13 +467,13 @@ mod tests {
     }
 
     #[test]
-    fn database_that_we_write_passes_the_store_suite() {
+    fn a_database_written_by_this_crate_passes_the_store_suite() {
         let folder = tempfile::tempdir().unwrap();
         suite::check_writing(&SqliteStore::create(folder.path().join("content.sqlite")).unwrap());
     }
 
     #[test]
-    fn digest_is_stored_as_text_as_by_flux() {
+    fn digests_are_stored_as_text_as_in_flux() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -481,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn log_of_a_crashed_broker_is_applied_without_changing_it() {
+    fn the_log_of_a_crashed_broker_is_applied_without_changing_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let running = SqliteStore::create(&path).unwrap();
@@ -504,12 +509,12 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_transaction_is_ignored_and_its_journal_kept() {
+    fn an_interrupted_transaction_is_ignored_and_its_journal_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let names = flux_database(&path, SCHEMA);
         let connection = Connection::open(&path).unwrap();
-        // With a small cache, pages are written before the end of the transaction.
+        // Because the cache is small, pages are written before the transaction ends.
         connection.pragma_update(None, "cache_size", 1).unwrap();
         connection.execute_batch("BEGIN; UPDATE objects SET size = 7").unwrap();
         let fill = "INSERT INTO objects(hash, size, object) VALUES (?1, -1, zeroblob(100000))";
@@ -529,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn checkpoints_are_read_newest_first_from_new_and_old_tables() {
+    fn checkpoints_are_read_from_new_and_old_tables_newest_first() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
@@ -604,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn triggers_are_rejected_for_writing_and_never_run() {
+    fn triggers_never_run_and_are_rejected_when_opening_for_writing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let connection = Connection::open(&path).unwrap();
@@ -618,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_on_other_tables_are_denied_and_endless_queries_stop() {
+    fn statements_on_other_tables_are_denied_and_endless_queries_are_interrupted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         flux_database(&path, &format!("{SCHEMA} CREATE TABLE secrets(x);"));
@@ -646,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_row_with_an_unexpected_length_is_not_fetched() {
+    fn a_blob_with_an_unexpected_length_is_not_fetched() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let names = flux_database(&path, SCHEMA);

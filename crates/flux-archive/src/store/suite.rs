@@ -1,9 +1,9 @@
-//! The test that every store must pass.
+//! Tests that every store must pass.
 
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// Returns blobs of all kinds: empty, short, incompressible and compressible.
+/// Returns one or more blobs of each kind: empty, short, incompressible and compressible.
 pub(crate) fn blobs() -> Vec<Vec<u8>> {
     let mixed = (0..5000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes());
     vec![
@@ -16,7 +16,7 @@ pub(crate) fn blobs() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Tests a store that contains `blobs()`.
+/// Tests reading from a store that contains all [`blobs`].
 pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());
@@ -42,7 +42,7 @@ pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     assert!(!store.contains(&absent).unwrap());
 }
 
-/// Tests reading and writing of an empty store.
+/// Tests writing to an empty store, and reading from it.
 pub(crate) fn check_writing(store: &dyn BlobStoreMut) {
     for hash in HashType::ALL {
         let put = |blob: &Vec<u8>| store.put(hash, blob).unwrap();

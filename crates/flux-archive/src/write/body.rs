@@ -11,13 +11,13 @@ use crate::error::Result;
 use crate::json::{Text, escape};
 use crate::model::Entry;
 
-/// The number of bytes to encode at a time, a multiple of 3.
+/// The maximum number of bytes to encode at a time. It is a multiple of 3 because of base64.
 const STEP: usize = 48 << 10;
 
-/// A file that is being written. Created by [`Writer::body`].
+/// A regular file whose data is being written. Created by [`Writer::body`].
 ///
-/// If a body is dropped without [`finish`](Self::finish), the document is not valid JSON, and the writer fails from
-/// then on.
+/// If a body is dropped without calling [`finish`](Self::finish), the document is not valid JSON, and all further calls
+/// of the writer fail.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,20 +40,20 @@ pub struct Body<'w, 'e, W> {
     writer: &'w mut Writer<W>,
     entry: &'e Entry<'e>,
     encoding: Encoding,
-    /// Bytes of an incomplete character or group, which the next piece completes.
+    /// The bytes of an incomplete character or base64 group, which the next piece completes.
     carry: Vec<u8>,
     len: u64,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a regular file whose data is written piece by piece. Everything else comes from `entry`, whose content
-    /// and size are ignored. [`Body::finish`] ends the file.
+    /// Begins a regular file whose data is written piece by piece. The path, permissions, times and other members are
+    /// taken from `entry`, but its content and size are ignored. [`Body::finish`] ends the file.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotWritable`](crate::ErrorKind::NotWritable) if the writer writes a dict that already
-    /// has the path, with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished,
-    /// and if the output cannot be written.
+    /// Fails with [`ErrorKind::NotWritable`](crate::ErrorKind::NotWritable) if the archive is a dict that already has
+    /// the path, with [`ErrorKind::Io`](crate::ErrorKind::Io) if the body of the previous file was not finished, or if
+    /// the output cannot be written.
     pub fn body<'w, 'e>(
         &'w mut self,
         entry: &'e Entry<'e>,
@@ -70,7 +70,7 @@ impl<W: Write> Body<'_, '_, W> {
     ///
     /// # Errors
     ///
-    /// Fails if the data of an [`Encoding::Text`] ends within a character, and if the output cannot be written.
+    /// Fails if text ends within a character, or if the output cannot be written.
     pub fn finish(mut self) -> Result<u64> {
         let last = mem::take(&mut self.carry);
         match self.encoding {
@@ -90,7 +90,8 @@ impl<W: Write> Body<'_, '_, W> {
         Ok(self.len)
     }
 
-    /// Encodes bytes, and keeps those of an incomplete character or group at the end.
+    /// Encodes bytes, but keeps an incomplete character or base64 group at the end for the next
+    /// call.
     fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         let line = &mut self.writer.line;
         let taken = match self.encoding {
@@ -122,7 +123,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
             return Ok(0);
         }
         if self.len == 0 {
-            // A file without data has no encoding.
+            // Write the encoding with the first data, because a file without data has no encoding.
             self.writer.string(
                 "encoding",
                 match self.encoding {
@@ -149,7 +150,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
     }
 }
 
-/// Returns the complete characters at the beginning.
+/// Returns all complete characters at the beginning. Fails if the bytes are not UTF-8.
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),

@@ -4,28 +4,28 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {
-    /// `utf-8`. Bytes that are not UTF-8, and NUL bytes, are errors.
+    /// The data is text (`utf-8`). Writing a NUL or anything but UTF-8 fails.
     Text,
-    /// `base64`.
+    /// The data is any bytes (`base64`).
     Base64,
 }
 
-/// Checks data piece by piece for valid text.
+/// Checks piece by piece whether data is valid text.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
-    /// The bytes of an incomplete character.
+    /// The bytes of an incomplete character at the end of the previous piece.
     carry: Vec<u8>,
     bytes: bool,
 }
 
 impl Detector {
-    /// Checks the next piece. Returns `true` while the data may be text.
+    /// Checks the next piece. Returns `true` if the data may still be text.
     pub(crate) fn take(&mut self, piece: &[u8]) -> bool {
         if self.bytes {
             return false;
         }
         let mut piece = piece;
-        // Complete an incomplete character byte by byte, which takes at most three.
+        // Complete an incomplete character byte by byte, which takes at most three bytes.
         while let (false, Some((&first, rest))) = (self.carry.is_empty(), piece.split_first()) {
             self.carry.push(first);
             piece = rest;

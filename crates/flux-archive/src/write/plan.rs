@@ -1,4 +1,4 @@
-//! Converting an entry to the form that RFC 37 allows.
+//! Converting an entry to a form that RFC 37 allows.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::json::{Base64, escape};
 use crate::model::{Content, Entry, Region};
 
-/// The members between the path and the times.
+/// The members to write between the path and the times of an entry.
 pub(super) struct Plan<'e> {
     pub(super) encoding: Option<&'static str>,
     pub(super) data: Option<Data<'e>>,
@@ -18,11 +18,11 @@ pub(super) struct Plan<'e> {
 
 /// The value of `data`.
 pub(super) enum Data<'e> {
-    /// Any JSON.
+    /// Any JSON value.
     Json(&'e str),
-    /// A string, escaped.
+    /// The escaped text of a string.
     String(Cow<'e, str>),
-    /// One region or more.
+    /// One or more regions.
     Regions(Vec<Region>),
 }
 

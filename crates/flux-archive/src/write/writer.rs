@@ -12,10 +12,11 @@ use crate::json::{Text, escape};
 use crate::model::{Entry, Form};
 use crate::parse::RawEntry;
 
-/// Writes an archive as a stream. Only one entry is in memory at a time, and all paths if the archive is a dict.
+/// Writes an archive as a stream. Only one entry is in memory at a time, as well as all paths if the archive is a dict.
 ///
-/// The output follows RFC 37: sizes are filled in, text with a NUL becomes base64, and regions are sorted. An entry
-/// that has no such form is rejected before any of it is written. After any other error, the document is incomplete.
+/// The output follows RFC 37: sizes are added, text with a NUL becomes base64, and regions are sorted. If RFC 37 has no
+/// form for an entry, the entry is rejected before any of it is written. After any other error, the document is
+/// incomplete.
 ///
 /// ```
 /// use flux_archive::json::Text;
@@ -36,11 +37,11 @@ pub struct Writer<W> {
     form: Form,
     pretty: bool,
     begun: bool,
-    /// Whether the last body was not finished.
+    /// Whether a body has been started but not finished.
     pub(super) open: bool,
-    /// The keys of a dict so far.
+    /// The keys written so far, if the archive is a dict.
     paths: HashSet<String>,
-    /// The part of the entry that has not been written yet.
+    /// The text of the current entry that has not been written to `out` yet.
     pub(super) line: String,
 }
 
@@ -51,14 +52,14 @@ impl<W: Write> Writer<W> {
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
     }
 
-    /// Writes each member on a separate line.
+    /// Makes the writer put each member on a separate line.
     #[must_use]
     pub fn pretty(mut self) -> Self {
         self.pretty = true;
         self
     }
 
-    /// Returns the container of the entries.
+    /// Returns the kind of container in which the writer puts the entries.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -67,8 +68,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotWritable`] if RFC 37 has no form for the entry, or if a dict already has its path;
-    /// nothing of the entry is written then. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not
+    /// Fails with [`ErrorKind::NotWritable`] if RFC 37 has no form for the entry, or if a dict already has its path. In
+    /// these cases, nothing of the entry is written. Fails with [`ErrorKind::Io`] if a [`Body`](crate::Body) was not
     /// finished, or if the output cannot be written.
     pub fn entry(&mut self, entry: &Entry<'_>) -> Result<()> {
         let plan = Plan::of(entry)?;
@@ -104,8 +105,8 @@ impl<W: Write> Writer<W> {
         self.end(entry, plan.size)
     }
 
-    /// Copies an entry with its members, their values and their order unchanged. Only the path moves between member
-    /// and key, if the forms differ.
+    /// Copies an entry without changing its members, their values or their order. Only the path is moved between the
+    /// key and the member `path` if the forms differ.
     ///
     /// ```
     /// use flux_archive::{Form, OpenOptions, Writer};
@@ -150,7 +151,7 @@ impl<W: Write> Writer<W> {
         self.close()
     }
 
-    /// Ends the archive, flushes the output and returns it.
+    /// Ends the archive, flushes the output, and returns the output.
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl<W: Write> Writer<W> {
         Ok(self.out)
     }
 
-    /// Writes an entry up to its path.
+    /// Starts an entry, and writes its path.
     pub(super) fn begin(&mut self, path: &Text<'_>) -> Result<()> {
         self.begin_entry(path)?;
         if self.form != Form::Dict {
@@ -186,7 +187,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what precedes the members of an entry.
+    /// Writes everything up to the first member of an entry, which includes the path if it is the
+    /// key.
     fn begin_entry(&mut self, path: &Text<'_>) -> Result<()> {
         self.check_closed()?;
         if self.form == Form::Dict && !self.paths.insert(path.decode().into_owned()) {
@@ -218,7 +220,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes what follows the data of an entry.
+    /// Writes the members after the data of an entry, and ends the entry.
     pub(super) fn end(&mut self, entry: &Entry<'_>, size: Option<u64>) -> Result<()> {
         if let Some(size) = size {
             self.number("size", size);
@@ -264,7 +266,7 @@ impl<W: Write> Writer<W> {
         self.colon();
     }
 
-    /// Writes what precedes a member.
+    /// Writes the comma and whitespace before a member.
     fn separate(&mut self) {
         if !self.line.ends_with('{') {
             self.line.push(',');

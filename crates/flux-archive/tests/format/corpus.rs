@@ -1,12 +1,12 @@
-//! Test archives of the C implementation of Flux: we accept those that it extracts, except for
-//! listed cases.
+//! Test archives for the C implementation of Flux. This crate accepts those that Flux extracts,
+//! except for the listed cases.
 
 use std::collections::BTreeMap;
 
 use flux_archive::{Archive, Profile};
 use serde_json::Value;
 
-/// The cases that Flux extracts but we reject, with the reasons.
+/// The cases that Flux extracts but this crate rejects, with the reasons.
 const REFUSED: &[(&str, &str)] = &[
     ("type-size--5", "a size cannot be negative; Flux creates an empty file"),
     ("type-size-9223372036854775807", "above the limit; Flux makes an empty file"),
@@ -24,7 +24,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("legacy-v1-blobvec", "Flux makes zeros; the profile legacy reads it"),
 ];
 
-/// The cases that we accept but Flux does not extract, with the reasons.
+/// The cases that this crate accepts but Flux does not extract, with the reasons.
 const READ: &[(&str, &str)] = &[
     ("path-name-256", "how long a name may be is up to the file system"),
     ("file-over-nonempty-dir", "fails at what lies on the disk"),

@@ -1,4 +1,4 @@
-//! Each code, with its severity in the three profiles.
+//! Each code is reported, with its severity in the three profiles.
 
 use flux_archive::diagnostic::{Code, Diagnostic, Severity};
 use flux_archive::{Archive, Content, OpenOptions, Profile};
@@ -9,7 +9,7 @@ const ACCEPT: Option<Severity> = None;
 
 const SHA1: &str = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
 
-/// Returns the severity of the only diagnostic of a document in a profile.
+/// Parses a document with a profile, and returns the highest severity and the diagnostics.
 fn outcome(document: &str, profile: Profile) -> (Option<Severity>, Vec<Diagnostic>) {
     match Archive::parse(document.as_bytes(), profile) {
         Ok(archive) if archive.diagnostics().is_empty() => (ACCEPT, Vec::new()),
@@ -21,8 +21,8 @@ fn outcome(document: &str, profile: Profile) -> (Option<Severity>, Vec<Diagnosti
     }
 }
 
-/// Checks the code, the pointer, and the severity of a document in the profiles strict, flux and
-/// legacy.
+/// Checks that a document has a diagnostic with a code and pointer, and that its severity in the
+/// profiles strict, flux and legacy is as expected.
 #[track_caller]
 fn check(document: &str, code: Code, pointer: &str, expected: [Option<Severity>; 3]) {
     for (profile, expected) in Profile::ALL.into_iter().zip(expected) {
@@ -46,28 +46,28 @@ const WARNED: [Option<Severity>; 3] = [ERROR, WARNING, WARNING];
 const ACCEPTED: [Option<Severity>; 3] = [ERROR, ACCEPT, ACCEPT];
 
 #[test]
-fn r101_container_is_not_an_array_or_object() {
+fn r101_is_reported_if_the_container_is_not_an_array_or_object() {
     for document in ["5", "\"[]\"", "null"] {
         check(document, Code::Container, "", ALWAYS);
     }
 }
 
 #[test]
-fn r101_only_flux_accepts_consecutive_objects() {
+fn r101_is_reported_for_consecutive_objects_only_if_strict() {
     let document = r#"{"path":"a","mode":33188,"size":0}{"path":"b","mode":33188,"size":0}"#;
     assert_eq!(outcome(document, Profile::Strict).0, ERROR);
     assert_eq!(outcome(document, Profile::Flux).0, ACCEPT);
 }
 
 #[test]
-fn r102_entry_is_not_an_object() {
+fn r102_is_reported_if_an_entry_is_not_an_object() {
     check("[5]", Code::EntryType, "/0", ALWAYS);
     check("[[]]", Code::EntryType, "/0", ALWAYS);
     check(r#"{"a":"b"}"#, Code::EntryType, "/a", ALWAYS);
 }
 
 #[test]
-fn r103_path_is_missing_or_not_a_string() {
+fn r103_is_reported_if_a_path_is_missing_or_not_a_string() {
     check(r#"[{"mode":33188,"size":0}]"#, Code::PathType, "/0", ALWAYS);
     check(r#"[{"path":5,"mode":33188,"size":0}]"#, Code::PathType, "/0/path", ALWAYS);
     check(r#"[{"path":null,"mode":33188,"size":0}]"#, Code::PathType, "/0/path", ALWAYS);
@@ -76,7 +76,7 @@ fn r103_path_is_missing_or_not_a_string() {
 }
 
 #[test]
-fn r104_mode_is_missing_or_not_a_32_bit_integer() {
+fn r104_is_reported_if_a_mode_is_missing_or_not_a_32_bit_integer() {
     check(r#"[{"path":"f","size":0}]"#, Code::ModeType, "/0", ALWAYS);
     for mode in ["\"0644\"", "33188.0", "null", "true", "-1", "4294967296", "3.3188e4"] {
         let document = format!(r#"[{{"path":"f","mode":{mode},"size":0}}]"#);
@@ -85,7 +85,7 @@ fn r104_mode_is_missing_or_not_a_32_bit_integer() {
 }
 
 #[test]
-fn r105_path_in_a_dict_entry_overrides_the_key() {
+fn r105_is_reported_if_a_path_in_a_dict_overrides_the_key() {
     let document = r#"{"k":{"path":"other","mode":33188,"size":0}}"#;
     check(document, Code::PathInDict, "/k/path", WARNED);
     let archive = Archive::parse(document.as_bytes(), Profile::Flux).unwrap();
@@ -93,7 +93,7 @@ fn r105_path_in_a_dict_entry_overrides_the_key() {
 }
 
 #[test]
-fn r106_last_of_two_equal_keys_applies() {
+fn r106_is_reported_for_duplicate_keys_and_the_last_one_is_used() {
     let document = r#"[{"path":"f","path":"g","mode":33188,"size":0}]"#;
     check(document, Code::DuplicateKey, "/0/path", WARNED);
     let archive = Archive::parse(document.as_bytes(), Profile::Flux).unwrap();
@@ -112,7 +112,7 @@ fn r106_last_of_two_equal_keys_applies() {
 }
 
 #[test]
-fn r107_last_of_two_entries_with_the_same_path_applies() {
+fn r107_is_reported_for_duplicate_paths_and_the_last_entry_is_used() {
     let document = r#"[{"path":"f","mode":33188,"size":1},{"path":"f","mode":33188,"size":2}]"#;
     check(document, Code::DuplicatePath, "/1", WARNED);
     let archive = Archive::parse(document.as_bytes(), Profile::Flux).unwrap();
@@ -123,7 +123,7 @@ fn r107_last_of_two_entries_with_the_same_path_applies() {
 }
 
 #[test]
-fn r108_time_is_not_a_64_bit_integer() {
+fn r108_is_reported_if_a_time_is_not_a_64_bit_integer() {
     for (name, time) in [("mtime", "1.5"), ("ctime", "\"1\""), ("mtime", "9223372036854775808")] {
         let document = format!(r#"[{{"path":"f","mode":33188,"size":0,"{name}":{time}}}]"#);
         check(&document, Code::TimeType, &format!("/0/{name}"), ALWAYS);
@@ -133,7 +133,7 @@ fn r108_time_is_not_a_64_bit_integer() {
 }
 
 #[test]
-fn r110_path_is_empty_or_contains_a_parent_component_or_nul() {
+fn r110_is_reported_if_a_path_is_empty_or_contains_a_parent_component_or_nul() {
     for path in ["..", "a/../b", "", ".", "/", r"a\u0000b", "../esc"] {
         let document = format!(r#"[{{"path":"{path}","mode":33188,"size":0}}]"#);
         check(&document, Code::UnsafePath, "/0/path", ALWAYS);
@@ -142,7 +142,7 @@ fn r110_path_is_empty_or_contains_a_parent_component_or_nul() {
 }
 
 #[test]
-fn r111_untidy_path_is_normalised() {
+fn r111_is_reported_for_an_untidy_path_which_is_normalised() {
     for path in ["./f", "d/./f", "d//f", "f/"] {
         let document = format!(r#"[{{"path":"{path}","mode":33188,"size":0}}]"#);
         check(&document, Code::UntidyPath, "/0/path", WARNED);
@@ -150,18 +150,18 @@ fn r111_untidy_path_is_normalised() {
 }
 
 #[test]
-fn r112_leading_slash_is_removed() {
+fn r112_is_reported_for_a_leading_slash_which_is_removed() {
     check(r#"[{"path":"/f","mode":33188,"size":0}]"#, Code::AbsolutePath, "/0/path", WARNED);
 }
 
 #[test]
-fn r113_entry_is_below_a_file_or_link() {
+fn r113_is_reported_for_an_entry_below_a_file_or_link() {
     let link = r#"{"path":"l","mode":41471,"data":"../esc"}"#;
     let directory = r#"{"path":"l","mode":16877}"#;
     let file = r#"{"path":"l/d/f","mode":33188,"size":0}"#;
     check(&format!("[{link},{file}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{file},{link}]"), Code::BelowNoDirectory, "/0", ALWAYS);
-    // A directory has the path of an earlier file or link, or the reverse.
+    // A directory has the same path as an earlier file or link, or the reverse.
     check(&format!("[{link},{directory}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     check(&format!("[{directory},{link}]"), Code::BelowNoDirectory, "/1", ALWAYS);
     for document in [format!("[{link},{directory},{file}]"), format!("[{directory},{link},{file}]")]
@@ -176,7 +176,7 @@ fn r113_entry_is_below_a_file_or_link() {
 }
 
 #[test]
-fn r120_mode_is_not_a_file_directory_or_link() {
+fn r120_is_reported_if_a_mode_is_not_a_file_directory_or_link() {
     for mode in [420, 4516, 8630, 25008, 49645, 57764, 0] {
         let document = format!(r#"[{{"path":"f","mode":{mode}}}]"#);
         check(&document, Code::FileType, "/0/mode", ALWAYS);
@@ -184,7 +184,7 @@ fn r120_mode_is_not_a_file_directory_or_link() {
 }
 
 #[test]
-fn r130_size_is_missing() {
+fn r130_is_reported_if_a_size_is_missing() {
     check(r#"[{"path":"f","mode":33188}]"#, Code::SizeMissing, "/0", ACCEPTED);
     let text = r#"{"f":{"mode":33188,"encoding":"utf-8","data":"x"}}"#;
     check(text, Code::SizeMissing, "/f", ACCEPTED);
@@ -198,7 +198,7 @@ fn r130_size_is_missing() {
 }
 
 #[test]
-fn r131_size_is_smaller_than_the_data() {
+fn r131_is_reported_if_a_size_is_smaller_than_the_data() {
     for content in [
         r#""encoding":"utf-8","data":"ab""#,
         r#""encoding":"base64","data":"YWI=""#,
@@ -210,7 +210,7 @@ fn r131_size_is_smaller_than_the_data() {
 }
 
 #[test]
-fn r132_size_is_larger_than_the_data() {
+fn r132_is_reported_if_a_size_is_larger_than_the_data() {
     for content in [r#""encoding":"utf-8","data":"ab""#, r#""encoding":"base64","data":"YWI=""#] {
         let document = format!(r#"[{{"path":"f","mode":33188,"size":10,{content}}}]"#);
         check(&document, Code::SizeAboveData, "/0/size", WARNED);
@@ -220,7 +220,7 @@ fn r132_size_is_larger_than_the_data() {
 }
 
 #[test]
-fn r133_size_is_not_a_63_bit_integer() {
+fn r133_is_reported_if_a_size_is_not_a_63_bit_integer() {
     for size in [
         "-5",
         "1.5",
@@ -243,7 +243,7 @@ fn r133_size_is_not_a_63_bit_integer() {
 }
 
 #[test]
-fn r134_member_has_no_meaning_for_the_entry() {
+fn r134_is_reported_if_a_member_has_no_meaning_for_its_entry() {
     for (document, place) in [
         (r#"[{"path":"d","mode":16877,"size":3}]"#, "/0/size"),
         (r#"[{"path":"d","mode":16877,"encoding":"utf-8"}]"#, "/0/encoding"),
@@ -257,7 +257,7 @@ fn r134_member_has_no_meaning_for_the_entry() {
 }
 
 #[test]
-fn r140_encoding_is_unknown_or_not_a_string() {
+fn r140_is_reported_if_an_encoding_is_unknown_or_not_a_string() {
     for encoding in ["\"zstd\"", "\"UTF-8\"", "null", "5"] {
         let document =
             format!(r#"[{{"path":"f","mode":33188,"encoding":{encoding},"data":"x","size":1}}]"#);
@@ -266,13 +266,13 @@ fn r140_encoding_is_unknown_or_not_a_string() {
 }
 
 #[test]
-fn r141_encoding_has_no_data() {
+fn r141_is_reported_if_there_is_an_encoding_but_no_data() {
     let document = r#"[{"path":"f","mode":33188,"encoding":"utf-8","size":4}]"#;
     check(document, Code::DataMissing, "/0", ALWAYS);
 }
 
 #[test]
-fn r142_data_has_the_wrong_type_for_its_encoding() {
+fn r142_is_reported_if_data_has_the_wrong_type_for_its_encoding() {
     for (encoding, data) in [
         ("utf-8", r#"{"a":1}"#),
         ("utf-8", r#""\ud800""#),
@@ -288,13 +288,13 @@ fn r142_data_has_the_wrong_type_for_its_encoding() {
 }
 
 #[test]
-fn r143_text_contains_a_nul() {
+fn r143_is_reported_if_text_contains_a_nul() {
     let document = r#"[{"path":"f","mode":33188,"encoding":"utf-8","size":4,"data":"a\u0000b\n"}]"#;
     check(document, Code::TextWithNul, "/0/data", [WARNING, WARNING, WARNING]);
 }
 
 #[test]
-fn r144_base64_lacks_padding_or_has_unused_bits() {
+fn r144_is_reported_if_base64_lacks_padding_or_has_nonzero_unused_bits() {
     for (data, size) in [("AAECAw", 4), ("YWJ=", 2), ("Zg=", 1)] {
         let document = format!(
             r#"[{{"path":"f","mode":33188,"encoding":"base64","data":"{data}","size":{size}}}]"#
@@ -304,7 +304,7 @@ fn r144_base64_lacks_padding_or_has_unused_bits() {
 }
 
 #[test]
-fn r145_data_is_not_base64() {
+fn r145_is_reported_if_data_is_not_base64() {
     for data in [r"AAEC\nAw==", " AAEC", "_-8=", "AA=A", "A", "AAECAw==AAAA"] {
         let document = format!(
             r#"[{{"path":"f","mode":33188,"encoding":"base64","data":"{data}","size":4}}]"#
@@ -323,7 +323,7 @@ fn blobvec(regions: &str) -> String {
 }
 
 #[test]
-fn r150_region_is_malformed_or_ends_after_the_file() {
+fn r150_is_reported_if_a_region_is_malformed_or_ends_after_the_file() {
     for (regions, place) in [
         ("[5]", "/0"),
         ("[[0,4]]", "/0"),
@@ -343,7 +343,7 @@ fn r150_region_is_malformed_or_ends_after_the_file() {
 }
 
 #[test]
-fn r151_regions_are_untidy() {
+fn r151_is_reported_if_regions_are_untidy() {
     for (regions, place) in [
         (r#"[[4,4,"SHA1"],[0,4,"SHA1"]]"#, "/1"),
         (r#"[[0,4,"SHA1"],[2,4,"SHA1"]]"#, "/1"),
@@ -355,7 +355,7 @@ fn r151_regions_are_untidy() {
 }
 
 #[test]
-fn r152_and_r153_blobref_is_malformed_or_has_an_unknown_hash() {
+fn r152_and_r153_are_reported_if_a_blobref_is_malformed_or_has_an_unknown_hash() {
     for blobref in ["sha1-00", "../../x", ""] {
         let regions = format!(r#"[[0,4,"{blobref}"]]"#);
         check(&blobvec(&regions), Code::BlobRef, "/0/data/0/2", ALWAYS);
@@ -365,7 +365,7 @@ fn r152_and_r153_blobref_is_malformed_or_has_an_unknown_hash() {
 }
 
 #[test]
-fn r154_blob_is_too_large_or_in_upper_case() {
+fn r154_is_reported_if_a_blob_is_too_large_or_a_blobref_is_in_upper_case() {
     let upper = SHA1.to_uppercase().replace("SHA1", "sha1");
     let regions = format!(r#"[[0,4,"{upper}"]]"#);
     check(&blobvec(&regions), Code::UntidyBlob, "/0/data/0/2", [WARNING, ACCEPT, ACCEPT]);
@@ -376,7 +376,7 @@ fn r154_blob_is_too_large_or_in_upper_case() {
 }
 
 #[test]
-fn r160_link_target_is_missing_or_invalid() {
+fn r160_is_reported_if_a_link_target_is_missing_or_invalid() {
     check(r#"[{"path":"l","mode":41471}]"#, Code::LinkTarget, "/0", ALWAYS);
     for target in [r#""""#, "5", "null", r#""a\u0000""#, r#""\udc00""#] {
         let document = format!(r#"[{{"path":"l","mode":41471,"data":{target}}}]"#);
@@ -385,7 +385,7 @@ fn r160_link_target_is_missing_or_invalid() {
 }
 
 #[test]
-fn r170_only_legacy_accepts_the_old_dialect() {
+fn r170_is_reported_for_the_old_dialect_which_only_legacy_accepts() {
     let head = r#"{"version":1,"type":"fileref","mtime":1,"ctime":1"#;
     let bytes =
         format!(r#"[{head},"path":"f","size":3,"mode":33188,"blobvec":[],"data":"YWJj"}}]"#);
@@ -415,7 +415,7 @@ fn r170_only_legacy_accepts_the_old_dialect() {
 }
 
 #[test]
-fn entry_with_an_encoding_is_not_in_the_old_dialect() {
+fn an_entry_with_an_encoding_is_not_in_the_old_dialect() {
     let document = r#"[{"version":1,"type":"fileref","blobvec":0,"path":"f","size":1,"mode":33188,
         "encoding":"utf-8","data":"x"}]"#;
     assert_eq!(outcome(document, Profile::Strict).0, ACCEPT);

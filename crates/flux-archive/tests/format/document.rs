@@ -1,5 +1,5 @@
-//! The seven examples of RFC 37. Only missing and surplus commas are corrected, as noted at each
-//! example.
+//! The seven examples in RFC 37. Only missing and surplus commas have been corrected, as noted at
+//! each example.
 
 use flux_archive::{Archive, Content, Entry, FileType, Profile};
 
@@ -10,7 +10,7 @@ fn strict(document: &str) -> Entry<'_> {
 }
 
 #[test]
-fn directory_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_a_directory_is_parsed() {
     // Added: the comma after ctime.
     let entry =
         strict(r#"[{"path":"appdata/phase1","mode":16893,"mtime":1677604007,"ctime":1677604007}]"#);
@@ -21,7 +21,7 @@ fn directory_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn symbolic_link_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_a_symbolic_link_is_parsed() {
     // Added: the comma after data.
     let entry = strict(r#"[{"path":"src","mode":41471,"data":"/users/fred/work/project"}]"#);
     assert_eq!((entry.file_type(), entry.mode().permissions()), (FileType::Symlink, 0o777));
@@ -29,7 +29,7 @@ fn symbolic_link_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn empty_file_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_an_empty_file_is_parsed() {
     let entry = strict(
         r#"[{"path":"data/empty","mode":33204,"size":0,"mtime":1677604909,"ctime":1677604909}]"#,
     );
@@ -39,7 +39,7 @@ fn empty_file_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn json_content_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_json_content_is_parsed() {
     let entry = strict(
         r#"[{"path":"config.json","mode":33204,"data":{
       "resource":{
@@ -54,7 +54,7 @@ fn json_content_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn text_content_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_text_content_is_parsed() {
     // Added: the comma after size.
     let entry = strict(
         r#"[{"path":"data.csv","mode":33204,"encoding":"utf-8","data":"iteration,density\n1,35435.555\n2,356655.332\n3,5454545.500\n","size":57}]"#,
@@ -65,7 +65,7 @@ fn text_content_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn literal_binary_content_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_literal_binary_content_is_parsed() {
     // Removed: a comma after data. Added: the comma after size.
     let entry = strict(
         r#"[{"path":"vectors.dat","mode":33204,"encoding":"base64","data":"MzU0MzUuNTU1CjIsMzU2NjU1LjMzMgozLDU0NTQ1NDUuNTAwCg==","size":37}]"#,
@@ -76,7 +76,7 @@ fn literal_binary_content_of_the_rfc_example_is_parsed() {
 }
 
 #[test]
-fn referenced_binary_content_of_the_rfc_example_is_parsed() {
+fn the_rfc_example_of_referenced_binary_content_is_parsed() {
     // Added: the comma after data.
     let entry = strict(
         r#"[{

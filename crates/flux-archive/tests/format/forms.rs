@@ -35,7 +35,7 @@ fn consecutive_objects_need_no_separator() {
 }
 
 #[test]
-fn files_of_a_jobspec_are_parsed_as_an_archive() {
+fn the_files_of_a_jobspec_are_parsed_as_an_archive() {
     let jobspec = br##"{"resources":[],"tasks":[],"attributes":{"system":{"files":{
         "script":{"mode":33216,"data":"#!/bin/sh\ntrue\n","encoding":"utf-8"},
         "conf.json":{"mode":33152,"data":{"a":2.50}}}}},"version":1}"##;
@@ -48,7 +48,7 @@ fn files_of_a_jobspec_are_parsed_as_an_archive() {
 }
 
 #[test]
-fn pointer_selects_an_archive_anywhere_in_a_document() {
+fn a_pointer_selects_an_archive_anywhere_in_a_document() {
     let document = br#"{"x":[0,[{"path":"a","mode":33188,"size":-1}]],"y":5}"#;
     let options = OpenOptions::new().pointer("/x/1");
     assert_eq!(options.lint(document).unwrap()[0].place.pointer.as_deref(), Some("/x/1/0/size"));

@@ -26,7 +26,7 @@ fn invalid_json_is_reported_with_an_offset() {
 }
 
 #[test]
-fn trailing_comma_is_not_json() {
+fn a_trailing_comma_is_rejected() {
     assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("not JSON"));
 }
 
@@ -103,7 +103,7 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_parsed() {
     // `lint` reports all diagnostics, so too many are an error.
     let error = options.lint(document.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 9 is above the limit of 4");
-    // An error must be found after any number of warnings.
+    // An error after any number of warnings must still be found.
     let document = format!(r#"[{},{{"path":"..","mode":33188}}]"#, entries.join(","));
     let error = options.parse(document.as_bytes()).unwrap_err();
     assert_eq!(error.diagnostics().len(), 1, "{error}");
@@ -111,7 +111,7 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_parsed() {
 }
 
 #[test]
-fn exceeded_limit_of_an_entry_is_reported_with_its_offset() {
+fn an_entry_that_exceeds_a_limit_is_reported_with_its_offset() {
     let long = "x".repeat(5000);
     let document =
         format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
@@ -128,7 +128,7 @@ fn huge_file_sizes_exceed_the_limit() {
 }
 
 #[test]
-fn numbers_with_many_digits_are_harmless() {
+fn numbers_with_many_digits_are_parsed_or_rejected_with_a_short_message() {
     let digits = "9".repeat(100_000);
     let document =
         format!(r#"[{{"path":"f","mode":33188,"size":0,"x":{digits}.{digits}e{digits}}}]"#);
@@ -161,7 +161,7 @@ fn overlong_paths_are_not_copied_into_each_diagnostic() {
 }
 
 #[test]
-fn parsing_time_of_deep_paths_is_proportional_to_their_length() {
+fn the_parsing_time_of_deep_paths_is_proportional_to_their_length() {
     let deep = "d/".repeat(999);
     let entries: Vec<String> =
         (0..200).map(|n| format!(r#"{{"path":"{deep}{n}","mode":33188,"size":0}}"#)).collect();

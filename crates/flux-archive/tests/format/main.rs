@@ -1,4 +1,4 @@
-//! Tests of the format through the public interface: documents in, entries and diagnostics out.
+//! Tests of the format through the public interface, from documents to entries and diagnostics.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;

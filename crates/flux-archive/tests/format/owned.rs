@@ -26,10 +26,10 @@ fn open() -> Result<Archive<'static>, Error> {
 }
 
 #[test]
-fn owned_archive_equals_the_borrowed_one_and_outlives_the_document() {
+fn an_owned_archive_equals_the_borrowed_one_and_outlives_the_document() {
     let owned = open().unwrap();
     let borrowed = Archive::parse(DOCUMENT.as_bytes(), Profile::Flux).unwrap();
-    // The debug output shows all texts, and not whether they are borrowed.
+    // The debug output shows all text, but not whether it is borrowed.
     assert_eq!(described(&owned), described(&borrowed));
     assert_eq!(owned.entries().len(), 7);
     assert_eq!(owned.diagnostics(), borrowed.diagnostics());
@@ -37,7 +37,7 @@ fn owned_archive_equals_the_borrowed_one_and_outlives_the_document() {
 }
 
 #[test]
-fn owned_archive_is_shared_between_threads() {
+fn an_owned_archive_can_be_shared_between_threads() {
     let archive = Arc::new(open().unwrap());
     let read = |path: &'static str| {
         let archive = Arc::clone(&archive);
@@ -53,7 +53,7 @@ fn owned_archive_is_shared_between_threads() {
 }
 
 #[test]
-fn archive_is_opened_from_a_file_and_from_any_source() {
+fn an_archive_is_opened_from_a_file_and_from_any_source() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     std::fs::write(&path, DOCUMENT).unwrap();

@@ -1,4 +1,5 @@
-//! Properties of arbitrary archives: written archives are strict, and parse to the same entries.
+//! Properties of arbitrary archives. For example, a written archive is strict and parses to the
+//! same entries.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -170,7 +171,7 @@ proptest! {
     }
 }
 
-/// Writes the entries that have a strict form. Fails if the archive is not strict.
+/// Writes those entries that have a strict form. Fails if the resulting archive is not strict.
 fn write_all_that_can_be(entries: &[Entry<'_>]) -> Result<(), flux_archive::Error> {
     let mut writer = Writer::new(Vec::new(), Form::Array);
     for entry in entries {

@@ -84,8 +84,7 @@ fn entries_of_the_c_writer_are_rewritten_byte_for_byte() {
         for object in case["reference"]["objects"].as_array().into_iter().flatten() {
             let theirs = object.to_string();
             let document = format!("[{theirs}]");
-            // Skip cases that violate RFC 37: paths that are untidy or have `..`, and text with a
-            // NUL.
+            // Skip cases that violate RFC 37 with untidy paths, `..`, or text with a NUL.
             if !OpenOptions::new()
                 .profile(Profile::Strict)
                 .lint(document.as_bytes())
@@ -95,7 +94,7 @@ fn entries_of_the_c_writer_are_rewritten_byte_for_byte() {
                 continue;
             }
             let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
-            // The JSON library of the corpus writes digits in lower case.
+            // The JSON library that wrote the corpus uses lower-case digits in escapes.
             assert_eq!(one(&archive.entries()[0]).to_lowercase(), theirs.to_lowercase());
             count += 1;
         }
@@ -274,7 +273,7 @@ fn copied_entries_keep_their_members_values_and_order() {
 }
 
 #[test]
-fn example_of_the_rfc_is_parsed_after_repairing_its_commas() {
+fn an_example_of_the_rfc_is_parsed_after_its_commas_are_repaired() {
     let example = br#"[
   {
     "path":"appdata/phase1",

@@ -1,4 +1,4 @@
-//! Extracting the golden archives to disk, and creating them again.
+//! Tests that extract the golden archives to disk, and create them again.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ fn blobs() -> MemoryStore {
     store
 }
 
-/// Extracts a case into a directory.
+/// Extracts the archive of a case into a directory.
 fn extract(case: &testdata::Case, target: &Path) {
     let profile = Profile::from_name(case.entry["profile"].as_str().unwrap()).unwrap();
     let document = fs::read(&case.file).unwrap();
@@ -35,7 +35,8 @@ fn extract(case: &testdata::Case, target: &Path) {
     assert!(report.failures.is_empty(), "{}: {:?}", case.name, report.failures);
 }
 
-/// Returns the files below a directory in the recorded form, with times if `expected` has them.
+/// Returns the files below a directory in the form in which they are recorded, with times if
+/// `expected` has them.
 fn tree(root: &Path, expected: &Value) -> Value {
     let (mut nodes, mut pending) = (Map::new(), vec![root.to_owned()]);
     while let Some(directory) = pending.pop() {
@@ -62,7 +63,7 @@ fn tree(root: &Path, expected: &Value) -> Value {
     Value::Object(nodes)
 }
 
-// The umask belongs to the process, so a single test covers everything that depends on it.
+// The umask applies to the whole process, so a single test covers everything that depends on it.
 #[test]
 fn extracting_and_creating_match_the_recorded_results() {
     rustix::process::umask(Mode::from_raw_mode(0o022));

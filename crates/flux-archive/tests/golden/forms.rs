@@ -1,4 +1,4 @@
-//! The golden files: one of each form, and one to fix.
+//! Tests of the golden files that have one archive of each form, and one to fix.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;
@@ -26,7 +26,7 @@ fn golden_array_and_dict_are_strict_and_convert_into_each_other() {
 }
 
 #[test]
-fn rewriting_the_golden_array_gives_the_same_bytes() {
+fn rewriting_the_golden_array_produces_the_same_bytes() {
     let array = read("array.json");
     let archive = Archive::parse(&array, Profile::Strict).unwrap();
     let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -51,7 +51,7 @@ fn golden_objects_jobspec_and_old_dialect_are_parsed() {
 }
 
 #[test]
-fn fixing_the_golden_untidy_archive_gives_the_recorded_result() {
+fn fixing_the_golden_untidy_archive_produces_the_recorded_result() {
     for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
         let document = read(name);
         let options = OpenOptions::new().profile(profile);

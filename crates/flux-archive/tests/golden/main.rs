@@ -1,5 +1,5 @@
-//! The golden files of the format must match their recorded results, which were made by hand and
-//! with Python's json, base64 and hashlib modules.
+//! The golden files of the format must match their recorded results, which were produced by hand
+//! and with Python's `json`, `base64` and `hashlib` modules.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
-//! Extraction must never leave the target, despite hostile archives, links on disk, races, and
-//! known attacks on tar. The tests run once as the current user, and once as an ordinary user.
+//! Extraction must never write outside the target, despite hostile archives, links on disk, races,
+//! and known attacks on tar. The tests run as the current user, and then again as an ordinary user
+//! if the current user is root.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,8 +17,8 @@ use crate::support::{Node, Sandbox, tree};
 const POLICIES: [Existing; 4] =
     [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer];
 
-/// Extracts with every policy into a target that `prepare` fills. Whatever the result, nothing
-/// outside the target may be touched.
+/// Extracts an archive with every policy into a target that `prepare` has filled. Whatever the
+/// result, nothing outside the target may be touched.
 fn assert_contained(json: &str, prepare: impl Fn(&Sandbox)) {
     for existing in POLICIES {
         for preserve in [false, true] {
@@ -86,11 +87,11 @@ fn extraction_never_writes_through_a_link_on_disk() {
     }
 }
 
-// tar-rs RUSTSEC-2018-0002 (a file over a hard or symbolic link is written to its target),
-// RUSTSEC-2021-0080 (a directory made through a link), CVE-2026-33056 (a link, then a directory
-// entry: chmod outside).
+// Vulnerabilities of tar-rs: RUSTSEC-2018-0002 (a file that replaces a hard or symbolic link is
+// written to its target), RUSTSEC-2021-0080 (a directory is created through a link), CVE-2026-33056
+// (a directory entry with the path of a link changes the mode of its target).
 #[test]
-fn known_attacks_on_tar_rs_do_not_leave_the_target() {
+fn known_attacks_on_tar_rs_do_not_write_outside_the_target() {
     let chmod = [link("l", "../esc"), directory("l")];
     assert_contained(&archive(&chmod), |_| {});
     assert_contained(&archive(&chmod[1..]), |sandbox| {
@@ -108,7 +109,7 @@ fn known_attacks_on_tar_rs_do_not_leave_the_target() {
     assert_eq!(fs::read(sandbox.path("cas/precious")).unwrap(), b"old", "replaced, not written");
 }
 
-// CVE-2025-45582: the first archive creates a link, the second one writes through it.
+// CVE-2025-45582: the first archive creates a link, and the second one writes through it.
 #[test]
 fn a_second_archive_does_not_write_through_links_of_the_first() {
     for existing in POLICIES {
@@ -131,7 +132,7 @@ fn a_second_archive_does_not_write_through_links_of_the_first() {
     }
 }
 
-// libarchive #743 to #746: only the start of long names was checked.
+// libarchive issues 743 to 746: only the start of a long name was checked.
 #[test]
 fn long_and_deep_paths_are_checked_to_their_end() {
     let deep = "d/".repeat(400);
@@ -144,7 +145,7 @@ fn long_and_deep_paths_are_checked_to_their_end() {
         let above = path.trim_end_matches("/f");
         assert_contained(&archive(&[link(above, "@/esc"), file(&path)]), |_| {});
     }
-    // A path too long for a system call is opened by component.
+    // A path that is too long for a system call is opened component by component.
     let sandbox = Sandbox::new();
     let json = archive(&[file(&format!("{}f", "component/".repeat(300)))]);
     let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
@@ -152,7 +153,7 @@ fn long_and_deep_paths_are_checked_to_their_end() {
     assert_eq!((report.files, report.failures.len()), (1, 0), "{:?}", report.failures);
 }
 
-// libarchive #972: skipped files keep their metadata.
+// libarchive issue 972: skipped files must keep their metadata.
 #[test]
 fn files_that_are_not_replaced_keep_their_metadata() {
     for existing in [Existing::Error, Existing::Skip, Existing::Newer] {
@@ -211,7 +212,8 @@ fn a_directory_replaced_by_a_link_during_extraction_is_not_followed() {
         scope.spawn(|| {
             let (dir, aside) = (sandbox.out().join("d"), sandbox.out().join("aside"));
             while !done.load(Ordering::Relaxed) {
-                // Replace the directory with a link to the outside and back, as fast as possible.
+                // Replace the directory with a link to the outside, and the link with the
+                // directory, as fast as possible.
                 if fs::rename(&dir, &aside).is_ok() {
                     let _ = symlink("../esc", &dir);
                     let _ = fs::remove_file(&dir);
@@ -250,7 +252,7 @@ fn sizes_above_the_limits_are_rejected_before_anything_is_written() {
         assert!(extracted.is_err());
         assert!(tree(&sandbox.out(), 0).is_empty());
     }
-    // Refer to one blob many times, with 66 bytes of archive each.
+    // Refer to a single blob many times. Each reference needs only 66 bytes of the archive.
     let sandbox = Sandbox::new();
     let overlapping: Vec<_> = (0..1000).map(|_| format!(r#"[0,1000000,"{blob}"]"#)).collect();
     let json = format!(

@@ -1,4 +1,4 @@
-//! Extraction of harmless archives: policies, modes, times, concurrency.
+//! Tests that extract harmless archives: policies, modes, times and concurrency.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -51,7 +51,7 @@ fn set_user_id_and_umask_bits_are_removed_unless_permissions_are_preserved() {
 }
 
 #[test]
-fn an_existing_directory_gets_the_mode_only_if_the_policy_replaces_files() {
+fn an_existing_directory_gets_a_new_mode_only_if_the_policy_replaces_files() {
     let _umask = Umask::set(0o022);
     let json = r#"[{"path":"d","mode":16895,"mtime":5},{"path":"d/f","mode":33188,"size":0}]"#;
     for (existing, mode) in
@@ -120,7 +120,7 @@ fn existing_file_policies_apply_to_files_and_links_alike() {
 }
 
 #[test]
-fn entries_whose_names_the_file_system_treats_as_equal_are_reported() {
+fn entries_with_names_that_the_file_system_treats_as_equal_are_reported() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if !sandbox.path("cas/pROBE").exists() {
@@ -209,8 +209,8 @@ fn names_that_differ_only_by_case_are_extracted_separately_if_possible() {
         eprintln!("skipped: this file system does not tell case");
         return;
     }
-    // A file system that folds accents may treat all of these as equal, so each is looked up by its
-    // exact name.
+    // A file system that ignores how accents are encoded may treat all these names as equal, so
+    // each file is looked up by its exact name.
     let entries: Vec<_> = (0..3000)
         .map(|n| format!(r#"{{"path":"é{n}","mode":33188,"size":0,"mtime":2000000000}}"#))
         .collect();
@@ -292,7 +292,7 @@ fn extreme_64_bit_times_do_not_panic() {
         {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
         {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
     let report = extractor(&sandbox).run(&parse(json)).unwrap();
-    // File systems differ in how they store such times.
+    // How such times are stored depends on the file system.
     let done = report.files + report.links + report.directories;
     assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }

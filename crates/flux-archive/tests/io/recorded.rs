@@ -1,5 +1,5 @@
-//! Cases recorded from the C code of Flux. `DIVERGE` lists the cases in which we must differ, with
-//! the reasons.
+//! Cases recorded from the C code of Flux. `DIVERGE` lists the cases in which this crate must
+//! differ, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
-/// The extractions in which we differ: the name of the case, our result, and the error of the C
-/// code.
+/// The extractions in which this crate differs: the name of the case, our result, and the error of
+/// the C code.
 const DIVERGE: &[(&str, &str, &str)] = &[
     ("type-size--5", "refused", "silent size: an empty file and status 0"),
     (
@@ -128,7 +128,7 @@ fn document(case: &Value, sandbox: &Sandbox) -> String {
     document.replace("@SANDBOX@", sandbox.path("").to_str().unwrap().trim_end_matches('/'))
 }
 
-/// Converts the recorded tree to our form.
+/// Converts a recorded tree to the form that [`tree`] returns.
 fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
     let node = |entry: &Value| {
         let mode = u32::from_str_radix(text(entry, "mode").trim_start_matches("0o"), 8);
@@ -147,7 +147,7 @@ fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
     reference["tree"].as_array().unwrap().iter().map(node).collect()
 }
 
-/// Runs a case, and returns the tree and the first failure, if any.
+/// Runs a case, and returns the resulting tree and the first failure, if any.
 fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) {
     let sandbox = Sandbox::new();
     put_blobs(&sandbox.path("cas"), blobs);
@@ -223,7 +223,8 @@ fn recorded_extractions_are_reproduced_except_listed_ones() {
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// The creations in which we differ: the name of the case, our result, and that of the C code.
+/// The creations in which this crate differs: the name of the case, our result, and the result of
+/// the C code.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),
@@ -238,7 +239,8 @@ const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("tree t/..", "refused", "t/../t: RFC 37 has no such path"),
 ];
 
-/// The errors of the C code, each with the cases in the lists above or the tests that show it.
+/// The known faults of the C code, each with the cases in the lists above that show it, or the
+/// tests.
 const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "a short read is freed and returned: a small file with a leading hole aborts",
@@ -347,8 +349,8 @@ fn set_up(root: &Path, setup: &Value) {
     }
 }
 
-/// Creates the archive of a case, and returns it in the form of the corpus, with the blobs. Fails
-/// if a file fails.
+/// Creates the archive of a case, and returns it in the form of the corpus, together with the
+/// blobrefs in the store. Fails if a file fails.
 fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     let _ = umask;
     let source = tempfile::tempdir().unwrap();
@@ -379,7 +381,8 @@ fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     Ok((json, stored))
 }
 
-/// Returns `true` if the file system of temporary files reports holes like the recorded one.
+/// Returns `true` if the file system for temporary files reports holes like the one on which the
+/// cases were recorded.
 fn has_holes() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -413,7 +416,7 @@ fn recorded_creations_are_reproduced_except_listed_ones() {
         blobs.sort();
         let theirs = (reference["objects"].clone(), blobs);
         let equal = match &ours {
-            // Compare the text, which includes the order of members.
+            // Compare the JSON text, so that the order of members matters.
             Ok(ours) => {
                 format!("{} {:?}", ours.0, ours.1) == format!("{} {:?}", theirs.0, theirs.1)
             }

@@ -1,4 +1,4 @@
-//! Round trips: an archive that is extracted and created again must be equal.
+//! Round trips: after an archive is extracted, creating it again must produce an equal archive.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -49,7 +49,7 @@ fn data() -> impl Strategy<Value = Data> {
 fn make(root: &Path, path: &str, mode: u32, data: &Data) {
     let path = root.join(path);
     let parent = path.parent().unwrap();
-    // Create nothing below a link, because it may lead anywhere.
+    // Create nothing below a link, because the link may lead anywhere.
     let mut above = parent.ancestors().take_while(|above| *above != root);
     if above.any(Path::is_symlink)
         || fs::create_dir_all(parent).is_err()
@@ -105,7 +105,7 @@ proptest! {
         let target = tempfile::tempdir().unwrap();
         extract(&first, &store, target.path());
         prop_assert_eq!(tree(source.path(), u64::MAX), tree(target.path(), u64::MAX));
-        // Written blocks of zeros are restored as holes, so holes are compared as zeros.
+        // Treat holes as zeros, because blocks of zeros in the source are restored as holes.
         let has_zeros = nodes
             .iter()
             .any(|(_, _, data)| matches!(data, Data::Blocks(blocks) if blocks.contains(&Some(0))));
@@ -154,7 +154,7 @@ fn a_file_larger_than_4_gib_keeps_its_holes() {
         extracted.read_exact_at(&mut data, offset).unwrap();
         assert_eq!(data, *b"data");
     }
-    // Holes must be restored, if the file system supports them.
+    // Holes must be restored if the file system supports them.
     let blocks =
         |file: &fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
     assert!(blocks(&extracted) <= blocks(&file) + 64);
@@ -199,7 +199,7 @@ fn large_files_in_blobs_are_extracted_in_parallel() {
     let target = tempfile::tempdir().unwrap();
     extract(&json, &store, target.path());
     assert!(fs::read(target.path().join("big")).unwrap() == bytes);
-    // If one blob is wrong, no file may be left.
+    // If a blob is wrong, no file may be left behind.
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let Content::Blobvec(regions) = archive.entries()[0].content() else { panic!() };
     store.remove(&regions[5].blobref).unwrap();
@@ -216,7 +216,7 @@ fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
     for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
         fs::write(source.path().join(name), vec![7; size]).unwrap();
     }
-    // Change both files after the first blob of one was read.
+    // Change both files after the first blob of one of them was read.
     let once = std::sync::Once::new();
     let meddle = |bytes: u64| {
         if bytes < 1 << 20 {
@@ -242,7 +242,8 @@ fn a_file_that_changes_while_being_read_is_reported_and_the_archive_is_valid() {
 fn text_that_changes_while_being_streamed_is_reported_and_the_archive_is_valid() {
     const SIZE: usize = 3 << 20;
     let text = "a line é\n".repeat(SIZE / 10);
-    // While the file is being written, replace it with bytes, shorter text or longer text.
+    // While the file is being written, overwrite it with bytes that are not text, with shorter
+    // text, or with longer text.
     let meddle: [(&[u8], u64, Option<u64>); 3] = [
         (b"\xff\0\xc3", 2 << 20, None),
         (b"", 0, Some((2 << 20) + 8)),

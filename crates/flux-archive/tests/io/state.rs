@@ -1,4 +1,5 @@
-//! The state of a broker: a `content.sqlite` as created by Flux, and a dump.
+//! Tests that read the state of a broker from a `content.sqlite` as created by Flux, and from a
+//! dump.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
 
-/// The tables of flux-core since 0.87 and before 0.77.
+/// The database schemas of flux-core since 0.87 and before 0.77.
 const NEW: &str = "
     CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB, epoch INT DEFAULT 0);
     CREATE TABLE checkpt_v2(id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);";
@@ -20,7 +21,7 @@ const OLD: &str = "
     CREATE TABLE objects(hash CHAR(20) PRIMARY KEY, size INT, object BLOB);
     CREATE TABLE checkpt(key TEXT UNIQUE, value TEXT);";
 
-/// A digest bound as text, as by Flux, although its bytes need not be text.
+/// A digest that is bound as text, as in Flux, although its bytes are not necessarily text.
 struct Text<'d>(&'d [u8]);
 
 impl ToSql for Text<'_> {
@@ -29,7 +30,7 @@ impl ToSql for Text<'_> {
     }
 }
 
-/// Stores a blob like Flux: compressed if it has 256 bytes or more.
+/// Stores a blob as Flux does, compressed if it has at least 256 bytes.
 fn put(database: &Connection, blob: &[u8]) -> String {
     let blobref = BlobRef::of(HashType::Sha1, blob);
     let compressed = (blob.len() >= 256).then(|| lz4_flex::block::compress(blob));
@@ -127,7 +128,7 @@ fn an_older_checkpoint_is_read_on_request() {
 }
 
 #[test]
-fn damage_to_a_database_loses_only_the_damaged_parts() {
+fn only_the_damaged_parts_of_a_database_are_lost() {
     let folder = tempfile::tempdir().unwrap();
     let content = vec![7; 5000];
     make_state(folder.path(), NEW, &content);
@@ -174,7 +175,7 @@ fn an_archive_is_rescued_from_a_dump() {
     assert_eq!(fs::read(target.path().join("a/big")).unwrap(), content);
     assert!(matches!(state.archive("other"), Err(KvsError::NotFound(_))));
 
-    // A missing key of a truncated dump may have been in the lost part.
+    // A key that is missing from a truncated dump may have been in the lost part.
     let dump = fs::read(&path).unwrap();
     fs::write(&path, &dump[..1536]).unwrap();
     let state = BrokerState::open(&path).unwrap();
@@ -198,7 +199,7 @@ fn only_jobs_with_a_jobspec_are_found_in_a_dump() {
 }
 
 #[test]
-fn a_state_directory_is_opened_and_a_missing_one_reported() {
+fn a_state_directory_is_opened_and_a_missing_one_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"content");
     assert_eq!(BrokerState::open(folder.path()).unwrap().archives().unwrap(), ["main"]);

@@ -1,4 +1,4 @@
-//! A sandbox, and trees of files on disk.
+//! A sandbox for extractions, and trees of files on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -61,7 +61,8 @@ pub(crate) enum Node {
     Link { target: String },
 }
 
-/// Returns all files below a directory by path, with content of up to `most` bytes.
+/// Returns all files below a directory by path. The content of files larger than `most` bytes is
+/// omitted.
 pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     let mut nodes = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
@@ -87,8 +88,8 @@ pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     nodes
 }
 
-/// Sets the umask of the process until it is dropped. Only one can exist at a time, so tests of
-/// modes run one after another.
+/// Sets the umask of the process until this value is dropped. Only one value can exist at a time,
+/// so tests that depend on modes run one after another.
 pub(crate) struct Umask {
     before: rustix::fs::Mode,
     _turn: MutexGuard<'static, ()>,

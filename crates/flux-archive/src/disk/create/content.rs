@@ -15,36 +15,34 @@ use crate::write::{Detector, Encoding};
 use super::options::{Creator, Holes};
 use super::walk::Item;
 
-/// The maximum size in bytes of a file that is read into memory. Larger files are written while
-/// they are read.
+/// The maximum size in bytes of a file that is read into memory. Larger files are streamed.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
 /// The number of bytes to read at a time: a multiple of 3, for base64, and of [`BLOCK`].
 const PIECE: usize = 48 << 10;
 
-/// Size of a block that is a hole if all its bytes are zero.
+/// The size in bytes of a block that is treated as a hole if all its bytes are zero.
 const BLOCK: usize = 4096;
 
 /// The content of an entry.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// The size, if it differs from that of the data.
+    /// The size of the file, if it differs from the length of its data.
     pub(super) size: Option<u64>,
     /// Whether the file changed while it was read.
     pub(super) changed: bool,
-    /// The number of bytes in holes that become zeros.
+    /// The number of bytes in holes that are written as zeros.
     pub(super) holes: u64,
 }
 
 pub(super) enum Body {
     Content(Content<'static>),
     Text(String),
-    /// A file too large for memory, its encoding, and the number of bytes that were checked to
-    /// determine it.
+    /// A file too large for memory, its encoding, and the maximum number of bytes to write.
     Stream(File, Encoding, u64),
 }
 
-/// Reads a file, and stores its blobs.
+/// Reads the content of an item. Stores the blobs if the content is divided into blobs.
 pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
     let name = std::ffi::OsStr::from_bytes(&item.name);
     match item.file_type {
@@ -87,7 +85,7 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     if blobs {
         return read_blobs(creator, file, size, &data);
     }
-    // A file of size 0 may have content, as in /proc.
+    // Read files of size 0 as well, because files in /proc have content despite their size.
     if size <= IN_MEMORY {
         if let Some(bytes) = read_small(file)? {
             creator.count(bytes.len() as u64);
@@ -153,8 +151,8 @@ fn read_blobs(
     Ok(Prepared { size: Some(size), changed: cut.contains(&true), ..blobs })
 }
 
-/// Returns the start and the end of each extent of data in a file, or only of the first one unless
-/// `all` is set.
+/// Returns the start and the end of each extent of data in a file, or only those of the first
+/// extent unless `all` is set.
 fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
     let mut data = Vec::new();
     match holes {
@@ -186,7 +184,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
             Ok(true)
         })?,
     }
-    // Ignore bytes that were appended in the meantime.
+    // Ignore bytes that were appended to the file in the meantime.
     data.retain(|&(start, _)| start < size);
     if let Some((_, end)) = data.last_mut() {
         *end = (*end).min(size);
@@ -243,10 +241,10 @@ pub(super) fn stream(
     Ok(text.changed || encoding == Encoding::Text && rest > 0)
 }
 
-/// Replaces bytes that are no longer valid text.
+/// Replaces each byte that is not part of valid text with `?`.
 #[derive(Default)]
 struct Repair {
-    /// The bytes of an incomplete character.
+    /// The bytes of an incomplete character at the end of the previous piece.
     carry: Vec<u8>,
     changed: bool,
 }
@@ -296,7 +294,7 @@ impl Repair {
     }
 }
 
-/// Reads a file from start to end, until `take` returns `false`.
+/// Calls `take` with the offset and the bytes of each piece of a file, until it returns `false`.
 fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>) -> Result<()> {
     let mut buffer = vec![0; PIECE];
     let mut offset = 0;
@@ -347,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn valid_text_passes_unchanged_in_pieces_of_any_size() {
+    fn valid_text_is_unchanged_in_pieces_of_any_size() {
         let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
         for at in 0..=text.len() {
             let (head, tail) = text.split_at(at);

@@ -10,10 +10,10 @@
 //! |---|---|
 //! | without data: empty, or one hole | the empty form, with its size |
 //! | with a store, above the threshold | `blobvec` |
-//! | other, of UTF-8 without NUL | `utf-8` |
+//! | other, UTF-8 without a NUL | `utf-8` |
 //! | other | `base64` |
 //!
-//! Flux writes text with a NUL as `utf-8`, and cannot read that archive.
+//! Flux also writes text with a NUL as `utf-8`, but cannot read such an archive.
 
 mod content;
 mod options;

@@ -8,33 +8,33 @@ use crate::disk::dir::{Dir, FileId, stat};
 use crate::parallel::{Progress, report};
 use crate::store::{BlobStoreMut, Chunking};
 
-/// The zeros that become holes in a file whose data becomes blobs.
+/// The zeros that are treated as holes when a file is stored as blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Holes {
-    /// The holes that the file system reports, as in Flux. File systems differ.
+    /// The holes that the file system reports, as in Flux. The result depends on the file system.
     #[default]
     FileSystem,
-    /// Blocks of 4096 zeros, which are the same on every file system.
+    /// Blocks of 4096 zeros. The result is the same on every file system.
     Zeros,
     /// No zeros become holes.
     None,
 }
 
-/// The times that an archive contains.
+/// The times to store in an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Times {
     /// `mtime` and `ctime` of each file, as in Flux.
     #[default]
     Keep,
-    /// This `mtime` for all files, in seconds since 1970, and no `ctime`.
+    /// The same `mtime` for all files, in seconds since 1970, and no `ctime`.
     Fixed(i64),
     /// No times.
     Omit,
 }
 
-/// A function that returns `true` for selected paths.
+/// A function that returns `true` if it selects a path.
 pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 
 /// Creates archives of files below a directory.
@@ -91,27 +91,28 @@ impl<'o> Creator<'o> {
     }
 
     binio::setters! {
-        /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
+        /// Sets a store in which files above the threshold are stored as blobs. Without a store, the archive contains
+        /// all data.
         store: &'o dyn BlobStoreMut => Some(store);
 
-        /// Sets which files become blobs, and how they are divided.
+        /// Sets which files are stored as blobs, and how they are divided.
         chunking: Chunking;
 
-        /// Sets which zeros are holes.
+        /// Sets which zeros are treated as holes.
         holes: Holes;
 
-        /// Sets which times the archive contains.
+        /// Sets which times are stored in the archive.
         times: Times;
 
         /// Excludes selected paths and everything below them.
         exclude: Filter<'o> => Some(exclude);
 
-        /// Includes only selected paths. All directories are searched.
+        /// Archives only selected paths, but still searches all directories.
         include: Filter<'o> => Some(include);
     }
 
-    /// Leaves out an open file or directory, whatever its path. Use it for the output file and the store. The report
-    /// lists the paths under which it was found.
+    /// Leaves out an open file or directory, regardless of its path. Call this for the output file and the store. The
+    /// report lists the paths at which the file was found.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl<'o> Creator<'o> {
     }
 
     binio::setters! {
-        /// Reports progress in bytes of files.
+        /// Reports progress as a number of bytes read from files.
         progress: Progress<'o> => Some(progress);
     }
 

@@ -10,12 +10,12 @@ use crate::error::{Error, Failure};
 pub struct CreateReport {
     /// The number of entries written.
     pub entries: u64,
-    /// The paths of files that changed while they were read. Their content in the archive may be partly old and partly
+    /// The paths of files that changed while they were being read. Their archived content may be partly old and partly
     /// new.
     pub changed: Vec<String>,
-    /// The arguments that began with `/`, which was removed.
+    /// The arguments whose leading `/` was removed.
     pub absolute: Vec<String>,
-    /// The paths that were found but [left out](crate::disk::Creator::leave_out).
+    /// The paths of files that were found, but [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,
     /// The number of bytes in holes that were written as zeros, because only blobs can have holes between them.
     pub holes: u64,

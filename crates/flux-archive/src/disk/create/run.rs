@@ -1,4 +1,4 @@
-//! Preparing the files of a walk, several at a time, and writing them in order.
+//! Preparing several files of a walk at a time, and writing them in order.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -23,14 +23,15 @@ const WINDOW: usize = 128;
 const WINDOW_BYTES: u64 = 8 << 20;
 
 impl Creator<'_> {
-    /// Writes files, and directories with their content, to an archive.
+    /// Writes files, and directories with all files below them, to an archive.
     ///
-    /// A file below two of the paths is written once. Files that cannot be read are in the report, and the others are
-    /// written.
+    /// A file below several of the paths is written only once. Files that cannot be read are reported, and the others
+    /// are written.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Store`] if the store cannot be written, and if the writer fails.
+    /// Fails with [`ErrorKind::Store`] if the store is damaged or cannot be written. Also fails if
+    /// the writer fails.
     pub fn write<W: Write>(
         &self,
         paths: impl IntoIterator<Item = impl AsRef<Path>>,
@@ -81,7 +82,7 @@ impl Creator<'_> {
     ) -> Result<()> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            // The error is about the store, not about the file.
+            // The store failed, so the other files would fail as well.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -134,16 +135,16 @@ impl Creator<'_> {
     }
 }
 
-/// The files written so far, by their paths in the archive.
+/// The identity and type of each file added so far, by its path in the archive.
 #[derive(Default)]
 struct Taken {
     files: HashMap<String, (FileId, FileType)>,
-    /// The directories above these files.
+    /// The paths of all directories above these files.
     above: HashSet<String>,
 }
 
 impl Taken {
-    /// Adds a file, and returns `false` if it was added before. Fails if another file has the same
+    /// Adds a file, or returns `false` if it was added before. Fails if another file has the same
     /// path, or if a path would lead through a file or link.
     fn take(&mut self, item: &Item) -> Result<bool> {
         let (path, id) = (item.path.as_str(), item.found.id());

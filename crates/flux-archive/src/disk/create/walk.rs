@@ -1,4 +1,4 @@
-//! Walking the files below a path, one after another.
+//! Walking all files below a path, one at a time.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
@@ -23,20 +23,19 @@ pub(super) struct Item {
     pub(super) found: Found,
 }
 
-/// A directory and its remaining names.
+/// A directory being listed, and the names in it that are still to be visited.
 struct Level {
     dir: Dir,
     names: vec::IntoIter<Vec<u8>>,
-    /// The directory itself, which follows its content.
+    /// The directory itself, which is returned after its content.
     item: Option<Item>,
 }
 
-/// A walk below one argument.
+/// A walk over a file, or over a directory and everything below it.
 pub(super) struct Walker<'w> {
     creator: &'w Creator<'w>,
     levels: Vec<Level>,
-    /// An item to return before anything else, such as the argument itself if it is not a
-    /// directory.
+    /// The next item to return, such as the argument itself if it is not a directory.
     first: Option<Item>,
 }
 
@@ -116,7 +115,7 @@ impl<'w> Walker<'w> {
         self.creator.include.is_none_or(|include| include(item.path.as_str()))
     }
 
-    /// Queues a file, or a directory after its content.
+    /// Queues a file to be returned next, or a directory to be listed. Skips excluded files.
     fn take(&mut self, item: Item, report: &mut CreateReport) -> Result<()> {
         if self.creator.left_out.contains(&item.found.id()) {
             report.left_out.push(item.path.to_string());
@@ -132,7 +131,7 @@ impl<'w> Walker<'w> {
         match item.parent.open_dir(std::ffi::OsStr::from_bytes(&item.name)) {
             Ok(dir) => self.enter(dir, Some(item)),
             Err(error) => {
-                // Archive the directory without its content.
+                // Archive an unreadable directory without its content.
                 self.first = Some(item);
                 Err(error.into())
             }
@@ -147,7 +146,7 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// Returns the file with a name, or `None` if it was removed in the meantime.
+/// Returns the file with a name. Fails if an archive cannot contain the file.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);

@@ -11,14 +11,14 @@ use crate::model::{Content, Entry, Region};
 use crate::parallel::{Progress, report, threads, try_map};
 use crate::store::{BlobStore, fetch};
 
-/// The minimum size in bytes of a file that is written by all threads.
+/// The minimum size in bytes of a file that several threads write together.
 const PARALLEL_FROM: u64 = 4 << 20;
 
-/// The number of zeros that become a hole, at a multiple of this number in the file. It is a few
-/// blocks of any file system.
+/// The size in bytes of a block of zeros that becomes a hole, and its alignment in the file. This
+/// is a small multiple of the block size of any file system.
 const HOLE: usize = 16 << 10;
 
-/// Buffers for blobs, which are reused.
+/// Reusable buffers for blobs.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
@@ -32,8 +32,8 @@ impl Buffers {
     }
 }
 
-/// Returns `true` if content is large enough for several threads and is text, base64, or blobs that
-/// do not overlap.
+/// Returns `true` if several threads can write the content: if it is large, and is text, base64, or
+/// several blobs that do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -44,7 +44,7 @@ pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     regions.len() > 1 && content.data_size() >= PARALLEL_FROM && are_apart(regions)
 }
 
-/// Writes the bytes of files.
+/// Writes the content of files.
 pub(super) struct ContentWriter<'o> {
     store: Option<&'o dyn BlobStore>,
     progress: Option<Progress<'o>>,
@@ -71,7 +71,7 @@ impl<'o> ContentWriter<'o> {
             }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
-                // Set the size first, so that the pieces need not enlarge the file one by one.
+                // Set the size first, so that not every piece enlarges the file.
                 file.set_len(entry.len())?;
                 data.for_each_piece(|position, piece| {
                     report(self.progress, piece.len() as u64);
@@ -128,13 +128,13 @@ impl<'o> ContentWriter<'o> {
     }
 }
 
-/// Returns `true` if regions are in order and do not overlap.
+/// Returns `true` if the regions are in order and do not overlap.
 fn are_apart(regions: &[Region]) -> bool {
     regions.windows(2).all(|pair| pair[0].end() <= pair[1].offset)
 }
 
-/// Writes bytes to a new file at `position`, except for runs of [`HOLE`] zeros. Returns the end of
-/// the last written byte, or 0 if nothing was written.
+/// Writes bytes to a new file at `position`, except for aligned blocks of [`HOLE`] zeros. Returns
+/// the offset after the last written byte, or 0 if nothing was written.
 fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64> {
     if bytes.len() < HOLE {
         file.write_all_at(bytes, position)?;
@@ -162,11 +162,11 @@ fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64>
     Ok(end)
 }
 
-/// Writes a new file from its start, with holes.
+/// Writes a new file sequentially, with holes.
 struct WithHoles<'f> {
     file: &'f File,
     position: u64,
-    /// The end of the last written byte.
+    /// The offset after the last written byte.
     end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Handling existing files.
+//! Handling files that already exist.
 
 use std::io;
 
@@ -6,10 +6,11 @@ use crate::disk::dir::Dir;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Entry, FileType};
 
-/// The handling of an existing file, link or directory.
+/// How to extract an entry if a file, link or directory already exists at its path.
 ///
-/// A directory is never removed, and an existing directory is never an error: its permissions and times are set only by
-/// a policy that replaces files. Only [`Overwrite`](Self::Overwrite) replaces a link by a file, or a file by a link.
+/// An existing directory is never removed, so a file or link with its path fails. A directory entry with its path does
+/// not fail, but sets the permissions and times only with a policy that replaces files. Only
+/// [`Overwrite`](Self::Overwrite) replaces a link with a file, or a file with a link.
 ///
 /// ```
 /// use flux_archive::disk::{Existing, Extractor};
@@ -35,11 +36,11 @@ pub enum Existing {
     Skip,
     /// The entry replaces the existing file.
     Overwrite,
-    /// The entry replaces the existing file if the entry was modified later, and is skipped otherwise.
+    /// The entry replaces the existing file if the entry has a later modification time. Otherwise it is skipped.
     Newer,
 }
 
-/// The handling of an entry.
+/// What to do with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The path does not exist: create it.
@@ -51,7 +52,7 @@ pub(super) enum Decision {
 }
 
 impl Existing {
-    /// Decides how to handle the entry, depending on the existing file with its path.
+    /// Decides what to do with an entry, depending on the file that exists at its path.
     pub(super) fn decide(self, parent: &Dir, name: &str, entry: &Entry<'_>) -> Result<Decision> {
         let found = match parent.stat(name) {
             Ok(found) => found,

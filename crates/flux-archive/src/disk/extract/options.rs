@@ -9,12 +9,13 @@ use crate::model::{Entry, HashType, Limits};
 use crate::parallel::Progress;
 use crate::store::BlobStore;
 
-/// A function that returns `true` for entries to extract.
+/// A function that returns `true` if an entry is to be extracted.
 pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 
-/// The symbolic links that are created, by their targets.
+/// Which symbolic links are created, depending on their targets.
 ///
-/// An extraction never writes through a link. This option protects programs that use the files later.
+/// An extraction never writes through a link, whatever this policy. The policy protects programs that use the files
+/// later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkPolicy {
@@ -23,8 +24,8 @@ pub enum LinkPolicy {
     Keep,
     /// Only links with a relative target are created.
     RefuseAbsolute,
-    /// Only links that cannot lead out of the target directory are created, whatever other links exist: relative, with
-    /// `..` only at the start, and not above the root.
+    /// Only links that cannot lead out of the target directory are created, regardless of other links. Their targets
+    /// must be relative, contain `..` only at the start, and not lead above the root.
     RefuseEscaping,
 }
 
@@ -102,7 +103,7 @@ impl<'o> Extractor<'o> {
     }
 
     binio::setters! {
-        /// Sets the store of the blobs.
+        /// Sets the store from which blobs are read.
         store: &'o dyn BlobStore => Some(store);
 
         /// Sets how to handle existing files.
@@ -114,13 +115,13 @@ impl<'o> Extractor<'o> {
         /// Sets limits on the files and bytes to write.
         limits: Limits;
 
-        /// Rejects files with blobs that are named by another hash.
+        /// Rejects files with blobs that use any other hash.
         require_hash: Option<HashType>;
 
         /// Extracts only selected entries.
         select: Select<'o> => Some(select);
 
-        /// Reports progress in bytes.
+        /// Reports progress as a number of bytes written.
         progress: Progress<'o> => Some(progress);
 
         /// Sets whether modification times are restored. Default: yes.
@@ -136,7 +137,8 @@ impl<'o> Extractor<'o> {
         /// Sets whether to stop at the first failure. Default: no.
         fail_fast: bool;
 
-        /// Sets whether to only look for conflicts and write nothing. Blobs are not read.
+        /// Sets whether to only report what would happen, without writing files or reading blobs.
+        /// Default: no.
         dry_run: bool;
     }
 }

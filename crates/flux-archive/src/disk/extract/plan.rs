@@ -9,16 +9,16 @@ use binio::check_limit;
 
 use super::options::Extractor;
 
-/// The entries by type, each list sorted by path.
+/// The indices of the entries to extract, by type. Each list is sorted by path.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// The entries that fail regardless of existing files.
+    /// The indices of entries that fail regardless of existing files, and the errors.
     pub(super) failures: Vec<(usize, Error)>,
-    /// The paths that some file system may treat as equal, because they differ only by case or by
-    /// the encoding of accents.
+    /// The paths that a file system may treat as equal, because they differ only in case or in the
+    /// encoding of accents.
     pub(super) twins: HashSet<String>,
 }
 
@@ -56,13 +56,14 @@ impl Plan {
     }
 }
 
-/// Returns the paths that some file system may treat as equal to another one, including doubtful
-/// cases.
+/// Returns the paths that a file system may treat as equal to another of the paths, including
+/// doubtful cases.
 fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();
         for name in path.split('/').map(str::to_lowercase) {
-            // Accents have more than one form: all such names of a directory are treated as equal.
+            // An accented character has several encodings, so treat all names with such characters
+            // in a directory as equal.
             if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
         }
         hasher.finish()

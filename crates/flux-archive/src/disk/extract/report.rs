@@ -13,11 +13,11 @@ use crate::error::Failure;
 pub struct ExtractReport {
     /// The number of files written.
     pub files: u64,
-    /// The number of directories of the archive that were created or existed.
+    /// The number of directories of the archive that were created or already existed.
     pub directories: u64,
     /// The number of symbolic links created.
     pub links: u64,
-    /// The number of entries that were skipped because a file exists.
+    /// The number of entries that were skipped because a file already exists.
     pub skipped: u64,
     /// The number of bytes written to files, without holes.
     pub bytes: u64,

@@ -17,16 +17,16 @@ use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
 
-/// The number of files that a thread processes at a time.
+/// The number of files in a batch, which a single thread processes.
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
-    /// Extracts an archive. The failures of entries are in the report.
+    /// Extracts an archive. Entries that fail are listed in the report.
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Limit`] if the selected entries exceed the [limits](Self::limits). Nothing is written
-    /// then.
+    /// Fails with [`ErrorKind::Limit`] if the selected entries exceed the [limits](Self::limits). In this case, nothing
+    /// is written.
     pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
         let plan = Plan::new(self, archive)?;
         let run = Run {
@@ -62,7 +62,8 @@ struct Run<'r, 'a> {
     content: ContentWriter<'r>,
 }
 
-/// The names in directories. Each directory is listed once, not for each of its names.
+/// A cache of the names in directories. A directory is listed again only to look for a name that is
+/// not in the cache.
 #[derive(Default)]
 struct Names(Mutex<HashMap<FileId, HashSet<Vec<u8>>>>);
 
@@ -82,12 +83,12 @@ impl Names {
 /// The result of creating the directories.
 #[derive(Default)]
 struct Made {
-    /// The directories whose permissions and times are still to be set, with their permissions;
-    /// parents before children.
+    /// The directories whose permissions and times are still to be set, each with its permissions.
+    /// Parents precede children.
     finish: Vec<(usize, u32)>,
     /// The same directories, as a set.
     ours: HashSet<usize>,
-    /// The files and links whose directory could not be created.
+    /// The indices of files and links whose directory could not be created.
     orphans: Vec<usize>,
 }
 
@@ -104,7 +105,7 @@ impl Run<'_, '_> {
         self.tally.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
     }
 
-    /// Counts the result of an entry.
+    /// Adds the result of an entry to the report.
     fn settle(&self, entry: &Entry<'_>, count: &AtomicU64, result: Result<Decision>) {
         match result {
             Ok(Decision::Create | Decision::Replace) => drop(count.fetch_add(1, Ordering::Relaxed)),
@@ -117,7 +118,8 @@ impl Run<'_, '_> {
         self.tally.stop.load(Ordering::Relaxed)
     }
 
-    /// Finds the conflicts of each entry.
+    /// Adds the results that extracting the entries would have to the report, without writing
+    /// anything.
     fn look<'i>(&self, indices: impl Iterator<Item = &'i usize>) {
         let mut walk = self.walk();
         for &index in indices {
@@ -145,7 +147,8 @@ impl Run<'_, '_> {
         if matches!(decision, Ok(Decision::Create)) || !self.twins.contains(entry.path().as_str()) {
             return decision;
         }
-        // A file exists, perhaps because the file system treats two names as equal.
+        // A file exists, but the file system may have found it under another name that it treats as
+        // equal.
         if self.names.has(parent, name)? {
             return decision;
         }
@@ -203,7 +206,7 @@ impl Run<'_, '_> {
             let permissions = entry.mode().permissions();
             let there = existing(parent.make_dir(name, permissions & 0o777 | 0o700))?;
             if there {
-                // The directory may have been created for another entry.
+                // Another entry may have caused this directory to be created.
                 if made.ours.contains(&index) {
                     return Ok(());
                 }
@@ -265,7 +268,7 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
         let name = name_of(entry.path());
-        // Renaming detects a conflict, but check a large file before writing it.
+        // Renaming detects conflicts as well, but check for a conflict before writing a large file.
         let much =
             matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
         let late = self.options.existing == Existing::Error && !much;
@@ -309,7 +312,7 @@ impl Run<'_, '_> {
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
             Err((error, temporary)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // The file was created in the meantime, or was not checked before.
+                // The existing file was created in the meantime, or was not checked for before.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
                     parent.replace(temporary, name)?;
@@ -365,12 +368,12 @@ impl Run<'_, '_> {
     }
 }
 
-/// Returns the permissions that the umask allows for a new file.
+/// Creates a temporary file, and returns the permissions that the umask allows.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
 
-/// Returns `true` if the directory existed.
+/// Returns `true` if creating a directory failed because it exists.
 fn existing(made: io::Result<()>) -> io::Result<bool> {
     match made {
         Ok(()) => Ok(false),
