@@ -1,10 +1,10 @@
-"""Times scibin beside the packages that it replaces, by turns in one run, and prints the ratios.
+"""Compares scibin with the packages that it replaces, taking turns in one run, and prints ratios.
 
     python benches/ratios.py [--rounds N]
 
-A ratio is the time of the other package divided by ours, both medians; above 1 we are faster.
-Needs the packages asdf, asdf-compression (for lz4) and bloscpack; a row whose package is missing
-is left out. The last row runs on two processes of Dask.
+A ratio is the median time of the other package divided by ours, so above 1 we are faster. This
+needs the packages asdf, asdf-compression (for lz4) and bloscpack. The row for bloscpack is left out
+if that package is missing. The last row runs on two Dask processes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row = tuple[str, float, Callable[[], object], Callable[[], object]]
 
 
 def rows(folder: Path) -> Iterator[Row]:
-    """Yield the name, the goal, our function and that of the other package."""
+    """Yield the name of each row, the goal, our function, and that of the other package."""
     image = np.random.default_rng(0).normal(size=(256, 256)).astype("float32")
     scibin.asdf.write(folder / "image.asdf", {"image": image})
     yield (
@@ -78,7 +78,7 @@ def rows(folder: Path) -> Iterator[Row]:
 
 
 def _bloscpack() -> Any:
-    """Import the original, which needs a name that Python 3.10 has removed."""
+    """Import the original program, which needs a name that Python 3.10 removed."""
     collections.MutableMapping = collections.abc.MutableMapping  # type: ignore[attr-defined]
     try:
         import bloscpack
@@ -108,7 +108,7 @@ def _value_asdf(path: Path) -> object:
 
 
 def cluster(folder: Path) -> Row:
-    """Return the mean image of 1,000 files on two processes."""
+    """Return the row that computes the mean image of 1,000 files on two processes."""
     from scibin.dask import stack
 
     paths = [folder / f"{i:04}.asdf" for i in range(1000)]
@@ -138,7 +138,7 @@ def _sum_asdf(paths: list[Path]) -> object:
 
 
 def measure(row: Row, rounds: int) -> str:
-    """Return the line of a row."""
+    """Measure a row, and return the line to print."""
     name, goal, ours, theirs = row
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds + 1):
@@ -146,14 +146,14 @@ def measure(row: Row, rounds: int) -> str:
             start = time.perf_counter()
             call()
             spent.append(time.perf_counter() - start)
-    # The first round imports modules and fills caches.
+    # Ignore the first round, which imports modules and fills caches.
     mine, other = (statistics.median(spent[1:]) for spent in times)
     mark = "" if other / mine >= goal else "  below the goal"
     return f"{name:<48} {mine * 1e3:>9.2f} {other * 1e3:>9.2f} {other / mine:>7.1f} {goal:>6}{mark}"
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure all rows, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds

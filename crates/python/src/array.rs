@@ -1,8 +1,8 @@
-//! Lazy arrays, the same for every format.
+//! Lazy arrays, which all formats share.
 //!
-//! A format implements [`LazyArray`]; the class [`Array`] makes it available to Python, where
-//! `scibin._array.NDArray` adds indexing as in numpy. Elements are read into memory that numpy has allocated,
-//! so every type, shape and byte order goes through numpy's own constructor.
+//! A format implements [`LazyArray`]. The class [`Array`] makes it available to Python, where `scibin._array.NDArray`
+//! adds indexing as in numpy. Elements are read into memory allocated by numpy, so that numpy's own constructor handles
+//! every type, shape and byte order.
 
 use binio::array::{ByteOrder, Datatype, Slice, Strided};
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use crate::error::Failure;
 use crate::memory::Memory;
 use crate::pool::{LARGE, install_if};
 
-/// A view of an array in a file. Creating one reads no elements.
+/// A view of an array in a file. Creating a view does not read any elements.
 ///
 /// All methods are called detached from the interpreter.
 pub(crate) trait LazyArray: Send + Sync {
@@ -30,31 +30,32 @@ pub(crate) trait LazyArray: Send + Sync {
         false
     }
 
-    /// Returns `true` if even small reads may use rayon, as for compressed data.
+    /// Returns `true` if even small reads may use rayon, because the data may be compressed.
     fn needs_pool(&self) -> bool;
 
     /// The path of the file, for messages.
     fn path(&self) -> Option<&str>;
 
-    /// The largest array in bytes that the limits of the file allow to read.
+    /// The maximum size in bytes of an array that may be read, according to the limits of the file.
     fn max_size(&self) -> u64;
 
-    /// Returns a part of the array.
+    /// Returns a view of a part of the array.
     fn part(&self, part: Part) -> Result<Box<dyn LazyArray>, Failure>;
 
-    /// Fills a buffer of exactly the size of the array with its elements in C order.
+    /// Fills a buffer, which must have exactly the size of the array, with the elements in C order.
     fn read_into(&self, out: &mut [u8], numbers: ByteOrder) -> Result<(), Failure>;
 
-    /// Returns the bytes from the first to the last element, shared if they are in memory, and the layout of
-    /// the elements in them.
+    /// Returns the bytes from the first to the last element, without copying them if they are in memory, and the layout
+    /// of the elements within these bytes.
     fn shared_bytes(&self) -> Result<(Bytes, Strided), Failure>;
 
-    /// Returns whether each element is masked, in C order, or `None` if the array has no mask.
+    /// Returns the mask in C order, in which `true` marks a masked element, or `None` if the array
+    /// has no mask.
     fn mask(&self) -> Result<Option<Vec<bool>>, Failure> {
         Ok(None)
     }
 
-    /// Returns the smallest unit of the stored data that can be read on its own.
+    /// Returns the smallest unit of stored data that can be read on its own.
     fn unit(&self) -> Result<Unit, Failure>;
 }
 
@@ -63,7 +64,7 @@ pub(crate) trait LazyArray: Send + Sync {
 pub(crate) enum Part {
     /// The elements that slices select.
     Slice(Vec<Slice>),
-    /// A field of an array of records.
+    /// The field of an array of records with this name.
     Field(String),
 }
 
@@ -87,7 +88,8 @@ impl Array {
         Self(Box::new(array))
     }
 
-    /// Runs a call detached from the interpreter and, if it pays, in the pool.
+    /// Runs a call detached from the interpreter. The call runs in the pool if `pays` is set or the
+    /// array needs the pool.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -99,7 +101,7 @@ impl Array {
             .map_err(|failure| failure.raise(py, array.path()))
     }
 
-    /// The size of the elements in bytes.
+    /// The total size of the elements in bytes.
     fn size(&self) -> u64 {
         let size = binio::array::byte_size(self.0.shape(), self.0.datatype().itemsize());
         size.unwrap_or(u64::MAX)
@@ -128,14 +130,15 @@ impl Array {
         self.0.is_masked()
     }
 
-    /// Fails with `LimitError` if the array is larger than the limits allow. Call it before allocating memory.
+    /// Raises `LimitError` if the array is larger than the limits allow. Call this before allocating memory.
     fn check_size(&self, py: Python<'_>) -> PyResult<()> {
         let limits = binio::Limits::default().max_alloc(self.0.max_size());
         let checked = limits.check_alloc("bytes of an array", self.size());
         checked.map_err(|error| Failure::from(error).raise(py, self.0.path()))
     }
 
-    /// Returns the part of the array that an index selects: integers, slices, `...` and `None`.
+    /// Returns the part of the array selected by an index, which may contain integers, slices,
+    /// `...` and `None`.
     fn slice(&self, index: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let slices = index.iter().map(|item| slice(&item)).collect::<PyResult<Vec<_>>>()?;
         Ok(Self(self.run(index.py(), false, |array| array.part(Part::Slice(slices)))?))
@@ -146,8 +149,8 @@ impl Array {
         Ok(Self(self.run(py, false, |array| array.part(Part::Field(name)))?))
     }
 
-    /// Reads the elements in C order into an array of bytes with exactly their size. If `native`, numbers are
-    /// converted to the byte order of this machine.
+    /// Reads the elements in C order into an array of bytes, which must have exactly their size. If `native` is set,
+    /// numbers are converted to the byte order of this machine.
     fn read_into(
         &self,
         py: Python<'_>,
@@ -159,14 +162,15 @@ impl Array {
         self.run(py, self.is_large(), |array| array.read_into(bytes, numbers))
     }
 
-    /// Returns the bytes from the first to the last element, and the offset and the strides of the elements in
-    /// them.
+    /// Returns the bytes from the first to the last element, and the offset and strides of the elements within these
+    /// bytes.
     fn shared<'py>(&self, py: Python<'py>) -> PyResult<(Memory, u64, Bound<'py, PyTuple>)> {
         let (bytes, layout) = self.run(py, self.is_large(), |array| array.shared_bytes())?;
         Ok((Memory::new(bytes), layout.offset(), PyTuple::new(py, layout.strides())?))
     }
 
-    /// Returns whether each element is masked, in C order, or `None` if the array has no mask.
+    /// Returns the mask in C order, in which `true` marks a masked element, or `None` if the array
+    /// has no mask.
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<bool>>>> {
         if !self.0.is_masked() {
             return Ok(None);
@@ -175,7 +179,8 @@ impl Array {
         Ok(mask.map(|mask| PyArray1::from_vec(py, mask)))
     }
 
-    /// Returns the number of positions along the first axis that are best read together, at least 1.
+    /// Returns the number of rows that should be read together, because they are stored in the same unit of data. A row
+    /// is a position along the first axis. The number is at least 1.
     fn rows_per_chunk(&self, py: Python<'_>) -> PyResult<u64> {
         let unit = self.run(py, false, |array| array.unit())?;
         let rows = self.0.shape().first().copied().unwrap_or(1).max(1);
@@ -188,7 +193,7 @@ impl Array {
     }
 }
 
-/// Converts one item of an index.
+/// Converts a single item of an index.
 fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
     if item.is_none() {
         return Ok(Slice::NewAxis);
@@ -211,7 +216,8 @@ fn slice(item: &Bound<'_, PyAny>) -> PyResult<Slice> {
         .map_err(|_| PyIndexError::new_err(format!("index {index} is out of range")))
 }
 
-/// Converts a bound of a slice. One that does not fit lies past the end of any axis.
+/// Converts a bound of a slice. A bound that does not fit into 64 bits is beyond the end of any
+/// axis, so it is clamped.
 fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     if value.is_none() {
         return Ok(None);
@@ -224,7 +230,7 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
     }
 }
 
-/// Returns an integer of any type, such as one of numpy's, as an `int`.
+/// Converts an integer of any type, such as a numpy integer, to an `int`.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     value.call_method0("__index__").map_err(|_| {
         let name =

@@ -1,15 +1,15 @@
-//! Errors of the crates as Python exceptions.
+//! Converting the errors of the crates into Python exceptions.
 //!
-//! | what failed | exception |
+//! | cause | exception |
 //! |---|---|
-//! | the bytes of a file are not as its format demands | `scibin.FormatError`, a `ValueError` |
+//! | a file does not conform to its format | `scibin.FormatError`, a `ValueError` |
 //! | a checksum does not match | `scibin.ChecksumMismatch` |
-//! | a limit was reached | `scibin.LimitError` |
-//! | the operating system | the subclass of `OSError` for the error number |
-//! | a source that is written in Python | the exception that it raised |
-//! | memory | `MemoryError` |
-//! | a pointer that leads nowhere | `KeyError` |
-//! | an argument, or a closed file | `ValueError`, `TypeError` |
+//! | a limit was exceeded | `scibin.LimitError` |
+//! | the operating system failed | the subclass of `OSError` for the error number |
+//! | a source written in Python failed | the exception that it raised |
+//! | memory could not be allocated | `MemoryError` |
+//! | a pointer or key does not exist | `KeyError` |
+//! | an argument is invalid, or a file is closed | `ValueError`, `TypeError` |
 //!
 //! The exception classes are written in Python (`scibin/_errors.py`).
 
@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// The module with the exception classes.
+/// The module that defines the exception classes.
 const MODULE: &str = "scibin._errors";
 
 /// An error that becomes an exception as soon as the interpreter is available.
@@ -54,20 +54,20 @@ enum Kind {
     Python(Arc<PyErr>),
 }
 
-/// The attributes of a `FormatError`, as far as they are known.
+/// The attributes of a `FormatError`. Unknown ones are `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
-    /// Offset in the file, in bytes.
+    /// The offset in the file in bytes.
     pub(crate) offset: Option<u64>,
-    /// Line of a text, from 1.
+    /// The line in the text, counted from 1.
     pub(crate) line: Option<u32>,
-    /// Column of a text in characters, from 1.
+    /// The column in the text in characters, counted from 1.
     pub(crate) column: Option<u32>,
-    /// Number of a block or a chunk, from 0.
+    /// The index of the block or chunk.
     pub(crate) block: Option<u64>,
-    /// JSON Pointer to a node.
+    /// The JSON Pointer of the node.
     pub(crate) pointer: Option<String>,
-    /// What is wrong, as one word for programs.
+    /// A word that identifies the kind of error, for use by programs.
     pub(crate) code: Option<&'static str>,
 }
 
@@ -80,7 +80,7 @@ impl Failure {
         Self(Box::new(Details { kind, message: message.into(), place }))
     }
 
-    /// Creates a `FormatError`: the bytes of a file are not as the format demands.
+    /// Creates a `FormatError`, for a file that does not conform to its format.
     pub(crate) fn format(message: impl Into<String>, place: Place) -> Self {
         Self::at_place(Kind::Format, message, place)
     }
@@ -110,12 +110,12 @@ impl Failure {
         Self::new(Kind::Index, message)
     }
 
-    /// Creates a `TypeError`: an argument has the wrong type, or a value cannot be written.
+    /// Creates a `TypeError`, for an argument of the wrong type or a value that cannot be written.
     pub(crate) fn type_error(message: impl Into<String>) -> Self {
         Self::new(Kind::Type, message)
     }
 
-    /// Creates a `ValueError`: an argument has an invalid value.
+    /// Creates a `ValueError`, for an argument with an invalid value.
     pub(crate) fn value(message: impl Into<String>) -> Self {
         Self::new(Kind::Value, message)
     }
@@ -125,8 +125,8 @@ impl Failure {
         Self::value("file is closed")
     }
 
-    /// Creates an `OSError`. If a source that is written in Python has raised an exception, the failure is that
-    /// exception instead.
+    /// Creates an `OSError`. If the error comes from an exception raised by a source written in Python, that exception
+    /// is used instead.
     pub(crate) fn system(error: &io::Error, message: impl Into<String>) -> Self {
         let python = error.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>());
         let kind = match python {
@@ -136,7 +136,7 @@ impl Failure {
         Self::new(kind, message)
     }
 
-    /// Adds what is known about the node that needs the data that failed, if the failure does not know it.
+    /// Fills in those attributes of the place that are not known yet, except for the block and the code.
     pub(crate) fn at(mut self, place: Place) -> Self {
         let inner = &mut self.0.place;
         inner.offset = inner.offset.or(place.offset);
@@ -146,16 +146,16 @@ impl Failure {
         self
     }
 
-    /// Prepends the place of an error in what is written.
+    /// Prepends the place at which the error occurred to the message.
     pub(crate) fn context(mut self, place: &str) -> Self {
         self.0.message = format!("{place}: {}", self.0.message);
         self
     }
 
-    /// Returns the exception. `path` is the file that it is about, if it has a name.
+    /// Converts the failure into an exception. `path` is the path of the file, if it has one.
     pub(crate) fn raise(self, py: Python<'_>, path: Option<&str>) -> PyErr {
         let Details { kind, message, place } = *self.0;
-        // The exception names the path itself.
+        // Remove the path from the message, because the exception adds it.
         let prefix = path.map(|path| format!("{path}: "));
         let message = match prefix.and_then(|prefix| message.strip_prefix(&prefix)) {
             Some(rest) => rest.to_owned(),
@@ -183,7 +183,7 @@ impl Failure {
             Kind::Value => return PyValueError::new_err(message),
             Kind::Python(error) => return error.clone_ref(py),
             Kind::System(error) => {
-                // Python chooses the subclass by the number, and adds the number and the path to the text.
+                // Python chooses the subclass by the error number, and adds the number and the path to the text.
                 let Some(number) = error.raw_os_error() else {
                     return PyOSError::new_err(message);
                 };
@@ -198,12 +198,12 @@ impl Failure {
     }
 }
 
-/// Returns Python's text for an error number.
+/// Returns the text that Python uses for an error number.
 fn strerror(py: Python<'_>, number: i32) -> PyResult<String> {
     py.import("os")?.call_method1("strerror", (number,))?.extract()
 }
 
-/// Creates an exception of one of our classes.
+/// Creates an exception of a class in [`MODULE`].
 fn format_error(
     py: Python<'_>,
     class: &str,
@@ -226,7 +226,7 @@ fn format_error(
     Ok(PyErr::from_value(class.call((message,), Some(&attributes))?))
 }
 
-/// Copies an error of the system, which cannot be cloned.
+/// Creates a copy of an error, because `io::Error` cannot be cloned.
 fn copy_of(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
@@ -254,7 +254,8 @@ impl From<binio::Error> for Failure {
 }
 
 impl Failure {
-    /// Converts an error, which may be inside another one that has the complete `message`.
+    /// Converts an error. If the error is contained in another one, `message` is that of the outer
+    /// error.
     pub(crate) fn binio(error: &binio::Error, message: String) -> Self {
         use binio::ErrorKind;
         let place = Place { offset: error.offset(), ..Place::default() };

@@ -1,7 +1,7 @@
-//! The extension module `scibin._scibin`: the part of the Python package `scibin` that is written in Rust.
+//! The extension module `scibin._scibin`, which is the part of the Python package `scibin` written in Rust.
 //!
-//! It stays small. What users see, with its documentation and its types, is in `python/scibin`; the extension
-//! does what has to be fast, and what only the crates can do.
+//! The module is kept small. The public interface, with its documentation and types, is in `python/scibin`. The
+//! extension contains only code that must be fast, or that calls the crates.
 //!
 //! ```text
 //! scibin.asdf, ...        Python: the interface, indexing, pickling
@@ -13,13 +13,14 @@
 //! pool, error             threads that survive a fork; errors as exceptions
 //! ```
 //!
-//! Three rules hold everywhere:
+//! All code follows three rules:
 //!
-//! - A call that may read, decode or wait for a lock runs detached from the interpreter (`Python::detach`), so
-//!   that other Python threads continue. Otherwise, a source written in Python could also deadlock.
-//! - A call that may use rayon runs in [`pool::install`], because a forked child of a process that has used
-//!   rayon's global pool hangs forever.
-//! - All classes are frozen, `Send` and `Sync`, so the module needs no global interpreter lock.
+//! - A call that may read, decode or wait for a lock runs detached from the interpreter (`Python::detach`), so that
+//!   other Python threads can run. Otherwise, a source written in Python could even cause a deadlock.
+//! - A call that may use rayon runs in [`pool::install`]. If it used rayon's global pool, a forked child process would
+//!   hang forever.
+//! - All classes are frozen, `Send` and `Sync`, so the module does not need the global interpreter
+//!   lock.
 
 #![forbid(unsafe_code)]
 

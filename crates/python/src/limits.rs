@@ -1,14 +1,14 @@
-//! Limits, which Python passes as a mapping from names to integers.
+//! Reading limits, which Python passes as a mapping from names to integers.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A limit that a format knows: its name, and the function that sets it.
+/// A limit of a format: the name, and a function that sets the limit.
 pub(crate) type Known<L> = (&'static str, fn(L, u64) -> L);
 
-/// Sets the limits in a mapping. Raises `TypeError` for an unknown name, and `ValueError` for anything but a
-/// non-negative integer.
+/// Returns `limits` with the values from a mapping. Raises `TypeError` for an unknown name, and `ValueError` for a
+/// value that is not a non-negative integer.
 pub(crate) fn read_limits<L>(
     mapping: Option<&Bound<'_, PyDict>>,
     mut limits: L,

@@ -1,14 +1,14 @@
-//! Bytes that Python receives without a copy.
+//! Passing bytes to Python without copying them.
 
 use bytes::Bytes;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Read-only bytes that a numpy array can share: memory of a mapped file, of a decoded block, or of a file
-/// that was opened from `bytes`.
+/// Read-only bytes that a numpy array can share. They belong to a mapped file, to a decoded block, or to a file opened
+/// from `bytes`.
 ///
-/// `numpy.asarray(memory)` is an array of bytes. It keeps this object alive, and this object keeps the bytes
-/// alive, even after the file has been closed.
+/// `numpy.asarray(memory)` returns an array of bytes. The array keeps this object alive, and this object keeps the
+/// bytes alive, even after the file has been closed.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct Memory(Bytes);
 
@@ -20,7 +20,7 @@ impl Memory {
 
 #[pymethods]
 impl Memory {
-    /// numpy's description of the bytes (version 3 of its array interface).
+    /// The description of the bytes for numpy, in version 3 of the array interface.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let interface = PyDict::new(py);

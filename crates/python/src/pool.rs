@@ -1,9 +1,10 @@
-//! The threads of the extension.
+//! The pool of threads that the extension uses.
 //!
-//! The pool belongs to the process that created it, because threads do not survive a fork. A forked child
-//! creates its own pool, and leaks that of its parent: dropping it would wait for threads that do not exist.
+//! The pool can be used only in the process that created it, because threads do not survive a fork. A forked child
+//! creates a pool of its own, and leaks the pool of its parent, because dropping that pool would wait for threads that
+//! do not exist.
 //!
-//! Entering the pool takes about 0.1 ms. Small work is therefore done without it, if it uses no rayon.
+//! Entering the pool takes about 0.1 ms, so small pieces of work that do not use rayon run outside the pool.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +16,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::Failure;
 
-/// The environment variable with the number of threads.
+/// The environment variable that sets the number of threads.
 const VARIABLE: &str = "SCIBIN_THREADS";
 
-/// The size in bytes from which reading raw data is done in the pool. Below, the crates use no rayon.
+/// The minimum size in bytes of raw data to read in the pool. To read less, the crates do not use rayon.
 pub(crate) const LARGE: u64 = 1 << 20;
 
 struct Pool {
@@ -26,14 +27,14 @@ struct Pool {
     threads: ThreadPool,
 }
 
-/// The pool of this process, or that of the parent until the first use after a fork. Without a lock, which
-/// another thread could hold during a fork.
+/// The pool of this process, or the pool of the parent until the first use after a fork. There is no lock, because
+/// another thread could hold it during a fork.
 static POOL: ArcSwapOption<Pool> = ArcSwapOption::const_empty();
 
-/// The number of threads that [`set_threads`] has set, or 0.
+/// The number of threads set by [`set_threads`], or 0 if it has not been called.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs `work` in the pool. Call it detached from the interpreter.
+/// Runs `work` in the pool. Must be called detached from the interpreter.
 pub(crate) fn install<T, E>(work: impl FnOnce() -> Result<T, E> + Send) -> Result<T, Failure>
 where
     T: Send,
@@ -43,7 +44,7 @@ where
     Ok(current()?.threads.install(work)?)
 }
 
-/// Runs `work` in the pool if it `pays`, and otherwise on this thread.
+/// Runs `work` in the pool if `pays` is set, or else on this thread.
 pub(crate) fn install_if<T, E>(
     pays: bool,
     work: impl FnOnce() -> Result<T, E> + Send,
@@ -64,7 +65,7 @@ fn current() -> Result<Arc<Pool>, Failure> {
     }
 }
 
-/// Creates the pool of this process.
+/// Creates a new pool for this process.
 fn replace(process: u32) -> Result<Arc<Pool>, Failure> {
     let threads = ThreadPoolBuilder::new()
         .num_threads(wanted()?)
@@ -79,7 +80,7 @@ fn replace(process: u32) -> Result<Arc<Pool>, Failure> {
     Ok(pool)
 }
 
-/// Returns the number of threads to create.
+/// Returns the number of threads that the user has set, or else the number of processors.
 fn wanted() -> Result<usize, Failure> {
     let set = THREADS.load(Ordering::Relaxed);
     if set > 0 {
@@ -94,8 +95,8 @@ fn wanted() -> Result<usize, Failure> {
     })
 }
 
-/// Sets the number of threads that decode, compress and copy data in this process and in those forked from
-/// it. Calls that are already running keep theirs.
+/// Sets the number of threads that decode, compress and copy data in this process, and in processes forked from it.
+/// Calls that are already running keep their threads.
 #[pyfunction]
 #[pyo3(signature = (number, /))]
 pub(crate) fn set_threads(py: Python<'_>, number: i64) -> PyResult<()> {
@@ -107,7 +108,7 @@ pub(crate) fn set_threads(py: Python<'_>, number: i64) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns the number of threads.
+/// Returns the number of threads that decode, compress and copy data.
 #[pyfunction]
 pub(crate) fn threads(py: Python<'_>) -> PyResult<usize> {
     let pool = py.detach(current).map_err(|failure| failure.raise(py, None))?;

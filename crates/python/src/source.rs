@@ -1,4 +1,5 @@
-//! Bytes that Python provides: a path, bytes in memory, or an object that reads by position.
+//! Reading bytes that Python provides as a path, as bytes in memory, or as an object that reads by
+//! position.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,8 +24,8 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// Recognises a path as `str`, bytes-like data, and an object with `read_at`. Data that could be changed
-    /// is copied.
+    /// Converts a path (`str`), bytes-like data, or an object with `read_at`. Data that could be modified later is
+    /// copied.
     pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         if object.is_instance_of::<PyString>() {
             return Ok(Self::Path(object.extract()?));
@@ -46,33 +47,33 @@ impl Input {
     }
 }
 
-/// An object with `read_at(offset, length)`, which returns exactly these bytes, and a length. It may also have
-/// the attributes `gap` and `piece`; see [`ReadAt::gap_worth_reading`] and [`ReadAt::preferred_piece`].
+/// A Python object with a length and a method `read_at(offset, length)`, which returns exactly these bytes. It may also
+/// have the attributes `gap` and `piece`; see [`ReadAt::gap_worth_reading`] and [`ReadAt::preferred_piece`].
 ///
-/// It is called from any thread, also from several at the same time. Each call takes the GIL, and nothing
-/// else does.
+/// The method may be called from several threads at the same time. The GIL is held only during these calls.
 ///
-/// Small reads are extended, because every request takes time: the first one of a file to `gap` bytes, which
-/// usually include the whole tree, and later ones to 64 KiB, which are often a block header with its data.
+/// Small reads are extended, because every request takes time. The first read of a file is extended to `gap` bytes,
+/// which usually include the whole tree. Later reads are extended to 64 KiB, which often include a block header and its
+/// data.
 pub(crate) struct PythonSource {
     object: Py<PyAny>,
     len: u64,
     gap: u64,
     piece: usize,
-    /// The first bytes of the file, and the bytes of the last small read. Without a lock, which another thread
-    /// could hold during a fork.
+    /// The first bytes of the file, and the bytes of the last small read. There is no lock, because another thread
+    /// could hold it during a fork.
     head: ArcSwapOption<Window>,
     recent: ArcSwapOption<Window>,
 }
 
-/// Bytes that have been read.
+/// A range of bytes that has been read.
 struct Window {
     offset: u64,
     bytes: Vec<u8>,
 }
 
 impl Window {
-    /// Copies a range into `out`. Returns `false` if it is not in the window.
+    /// Copies the bytes at `offset` into `out`. Returns `false` if they are not within the window.
     fn copy(&self, out: &mut [u8], offset: u64) -> bool {
         let start = offset.checked_sub(self.offset).and_then(|start| usize::try_from(start).ok());
         let rest = start.and_then(|start| self.bytes.get(start..));
@@ -85,10 +86,11 @@ impl Window {
 /// The size in bytes to which small reads are extended.
 const AHEAD: u64 = 64 << 10;
 
-/// The default of `gap`. A request to a remote store takes about as long as reading this many bytes.
+/// The default value of `gap` in bytes. A request to a remote store takes about as long as reading this number of
+/// bytes.
 const GAP: u64 = 1 << 20;
 
-/// The default of `piece`.
+/// The default value of `piece` in bytes.
 const PIECE: usize = 16 << 20;
 
 impl PythonSource {
@@ -112,7 +114,7 @@ impl PythonSource {
         })
     }
 
-    /// Requests bytes from the object.
+    /// Fills `out` by calling `read_at` of the object.
     fn request(&self, out: &mut [u8], offset: u64) -> binio::Result<()> {
         let read = Python::attach(|py| {
             let data = self.object.bind(py).call_method1("read_at", (offset, out.len()))?;

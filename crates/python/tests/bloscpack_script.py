@@ -1,4 +1,4 @@
-"""Use every function of Bloscpack's interface, and print what it returns.
+"""Call every function of the interface of Bloscpack, and print the results.
 
     bloscpack_script.py PACKAGE
 
@@ -26,7 +26,7 @@ warnings.simplefilter("ignore")
 
 
 def attempt(function, *args, **kwargs):
-    """Print the classes of the exception that have a meaning outside of our package."""
+    """Print those base classes of an exception that exist outside our package."""
     try:
         print(repr(function(*args, **kwargs)))
     except Exception as error:

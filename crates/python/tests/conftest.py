@@ -1,4 +1,4 @@
-"""What the tests share: the folders of files, and a folder for each test."""
+"""Fixtures that the tests share: the folders of test files, and a folder for each test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 GOLDEN = Path(__file__).resolve().parents[2] / "testdata"
-"""The golden files of the workspace."""
+"""The folder of golden files in the repository."""
 
 
 def corpus() -> Path | None:

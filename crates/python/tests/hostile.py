@@ -1,4 +1,4 @@
-"""Read every part of the files whose paths are on standard input. Run by test_hostile.py.
+"""Read all parts of the files whose paths are on standard input. Run by test_hostile.py.
 
 Ends with an error if a file raises anything but a FormatError. A panic is a BaseException, which is
 not caught here.
@@ -29,7 +29,7 @@ def arrays(value: Any, seen: set[int]) -> Iterator[scibin.NDArray]:
 
 
 def use(path: str, **options: Any) -> int:
-    """Return how many errors a file has raised."""
+    """Read all parts of a file, and return the number of errors."""
     errors = 0
 
     def attempt(call: Any) -> Any:
@@ -61,7 +61,7 @@ def use(path: str, **options: Any) -> int:
     try:
         attempt(lambda: scibin.asdf.dumps(f))
     except TypeError:
-        # A tree that is not a mapping, or a value for which ASDF has no form.
+        # The tree is not a mapping, or ASDF cannot represent a value.
         errors += 1
     f.close()
     return errors

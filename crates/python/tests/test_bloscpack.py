@@ -1,4 +1,4 @@
-"""`scibin.bloscpack`, alone and next to the original program."""
+"""Tests of `scibin.bloscpack`, alone and compared with the original program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 GOLDEN = HERE.parents[1] / "testdata" / "bloscpack"
 CASES = json.loads((GOLDEN / "expected.json").read_text())["cases"]
 GOOD = [case for case in CASES if case["ours"].get("unpack") == ["good"]]
-# The original writes outside of its memory for some of the hostile files.
+# The original program writes outside its memory for some of the hostile files.
 HARMLESS = [case for case in GOOD if not case["file"].startswith("hostile/")]
 
 
@@ -71,10 +71,10 @@ def test_arrays_agree_with_the_original_in_both_directions(
     array: np.ndarray[Any, Any], original: ModuleType, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "a.blp")
-    # A multiple of the size of every element.
+    # The chunk size is a multiple of the size of every element.
     options = {"chunk_size": 27 * 1000 * 16}
     bp.pack_ndarray_to_file(array, path, **options)
-    # The original does not close the file that it unpacks.
+    # The original program does not close the file that it unpacks.
     theirs = original.unpack_ndarray_from_bytes(Path(path).read_bytes())
     assert theirs.dtype == array.dtype
     np.testing.assert_array_equal(theirs, array)
@@ -89,7 +89,7 @@ def test_arrays_agree_with_the_original_in_both_directions(
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case["name"])
-def test_golden_files_contain_what_is_expected(case: dict[str, Any]) -> None:
+def test_golden_files_have_the_expected_content(case: dict[str, Any]) -> None:
     data = bp.open(GOLDEN / case["file"]).read()
     assert len(data) == case["ours"]["plain_size"]
     assert hashlib.sha256(data).hexdigest() == case["ours"]["plain_sha256"]
@@ -109,7 +109,7 @@ def test_golden_files_agree_with_the_original(case: dict[str, Any], original: Mo
     if isinstance(metadata, dict) and metadata.get("container") == "numpy":
         found = original.unpack_ndarray_from_bytes(Path(path).read_bytes())
         array = bp.unpack_ndarray_from_file(path)
-        # The original names the padding of records, and the only field of a scalar type.
+        # The original program names the padding of records, and the elements of a scalar type.
         assert (array.shape, array.tobytes()) == (found.shape, found.tobytes())
 
 
@@ -125,7 +125,7 @@ def test_script_with_every_function_prints_the_same_with_either_import(
     assert output("scibin.bloscpack") == theirs
 
 
-def test_signatures_begin_like_those_of_the_original(original: ModuleType) -> None:
+def test_signatures_begin_with_those_of_the_original(original: ModuleType) -> None:
     for name in dir(original):
         theirs = getattr(original, name)
         if not callable(theirs) or name.startswith("_") or inspect.isclass(theirs):
@@ -151,7 +151,7 @@ def packed(size: int = 10_000, **options: Any) -> bytes:
     return bp.pack_bytes_to_bytes(bytes(size), 1000, **options)
 
 
-def test_errors_are_those_that_python_programmers_expect(tmp_path: Path) -> None:
+def test_errors_have_the_usual_python_classes(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         bp.open(tmp_path / "none")
     assert missing.value.filename == str(tmp_path / "none")
@@ -184,7 +184,7 @@ def test_errors_are_those_that_python_programmers_expect(tmp_path: Path) -> None
         packed(metadata={"big": 1 << 70})
 
 
-def test_damaged_chunk_is_named_and_costs_only_that_chunk() -> None:
+def test_a_damaged_chunk_is_reported_and_other_chunks_can_be_read() -> None:
     data = bytearray(packed(5000))
     chunk = bp.open(bytes(data)).chunks[2]
     data[chunk.offset + chunk.stored - 1] ^= 1
@@ -199,7 +199,7 @@ def test_damaged_chunk_is_named_and_costs_only_that_chunk() -> None:
     assert report.chunks == 5
 
 
-def test_verify_reports_what_stops_the_reader(tmp_path: Path) -> None:
+def test_verify_reports_errors_that_stop_the_reader(tmp_path: Path) -> None:
     assert bp.verify(packed()).ok
     report = bp.verify(packed()[:-1])
     assert not report.ok
@@ -218,12 +218,12 @@ def test_recover_keeps_intact_chunks(tmp_path: Path) -> None:
     assert bp.unpack_bytes_from_file(path) == (bytes(3000), None)
 
 
-def test_slices_decode_only_what_they_need() -> None:
+def test_slices_decode_only_the_necessary_chunks() -> None:
     array = np.random.default_rng(1).random((100, 1000))
     data = bp.pack_ndarray_to_bytes(array, 80_000)
 
     class Log:
-        """A source that counts the bytes that were read."""
+        """A source that counts the bytes that are read."""
 
         gap = 0
         read = 0
@@ -245,7 +245,7 @@ def test_slices_decode_only_what_they_need() -> None:
     assert file.array.chunks == (10, 1000)
 
 
-def test_random_basic_indices_equal_those_of_numpy() -> None:
+def test_random_basic_indices_select_the_same_elements_as_in_numpy() -> None:
     random = np.random.default_rng(3)
     for array in arrays():
         lazy = bp.open(bp.pack_ndarray_to_bytes(array, 27 * 1000 * 16)).array
@@ -264,7 +264,7 @@ def test_random_basic_indices_equal_those_of_numpy() -> None:
             assert np.asarray(found).dtype == expected.dtype
 
 
-def test_field_of_records_is_read_alone() -> None:
+def test_a_field_of_records_is_read_on_its_own() -> None:
     record = arrays()[13]
     lazy = bp.open(bp.pack_ndarray_to_bytes(record)).array
     np.testing.assert_array_equal(lazy["b"][5:9, 1], record["b"][5:9, 1])
@@ -307,7 +307,7 @@ def test_reading_a_closed_file_is_an_error() -> None:
             read()
 
 
-def test_existing_output_survives_a_failure(tmp_path: Path) -> None:
+def test_an_existing_output_file_survives_a_failure(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"old")
     damaged = tmp_path / "damaged.blp"
@@ -322,7 +322,7 @@ def test_existing_output_survives_a_failure(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["damaged.blp", "out"]
 
 
-def test_appending_is_refused_without_space_and_extends_arrays_if_asked(tmp_path: Path) -> None:
+def test_appending_is_rejected_without_space_and_extends_arrays_on_request(tmp_path: Path) -> None:
     path, new = tmp_path / "a.blp", tmp_path / "new"
     new.write_bytes(bytes(5000))
     args = bp.BloscpackArgs(max_app_chunks=1)
@@ -350,7 +350,7 @@ def _sum(path: Path) -> float:
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_child_process_reads_after_its_parent_has(method: str, tmp_path: Path) -> None:
+def test_a_child_process_can_read_after_its_parent(method: str, tmp_path: Path) -> None:
     path = tmp_path / "a.blp"
     bp.pack_ndarray_to_file(np.arange(1e6), path, 100_000)
     expected = _sum(path)
@@ -373,7 +373,7 @@ def _limit_memory() -> None:
 
 
 def _use_hostile_files(out: Path) -> tuple[int, int]:
-    """Use every file of the corpus. Returns the numbers of files and of errors."""
+    """Read every file of the corpus, and return the number of files and the number of errors."""
     folders = [GOLDEN]
     if "SCIBIN_CORPUS" in os.environ:
         folders.append(Path(os.environ["SCIBIN_CORPUS"]) / "bloscpack")
@@ -396,7 +396,7 @@ def _use_hostile_files(out: Path) -> tuple[int, int]:
     return len(files), errors
 
 
-def test_hostile_files_raise_nothing_but_format_errors_in_little_memory(tmp_path: Path) -> None:
+def test_hostile_files_raise_only_format_errors_and_need_little_memory(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(1, _limit_memory) as pool:
         files, errors = pool.apply_async(_use_hostile_files, [tmp_path / "out"]).get(timeout=120)
     assert files > 100
@@ -404,7 +404,7 @@ def test_hostile_files_raise_nothing_but_format_errors_in_little_memory(tmp_path
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_and_descriptors_stay_level(tmp_path: Path) -> None:
+def test_memory_and_descriptors_do_not_leak(tmp_path: Path) -> None:
     path = tmp_path / "a.blp"
     bp.pack_ndarray_to_file(np.random.default_rng(1).random(500_000), path)
 

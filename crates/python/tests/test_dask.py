@@ -1,4 +1,4 @@
-"""Arrays of many files on a cluster of processes."""
+"""Tests of arrays in many files on a cluster of processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def client() -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return 1,000 files with an image each."""
+    """Return the paths of 1,000 files with an image each."""
     folder = tmp_path_factory.mktemp("images")
     paths = [folder / f"{i:04}.asdf" for i in range(1000)]
     ramp = np.linspace(-1, 1, 64 * 64, dtype="float32").reshape(64, 64)
@@ -52,14 +52,14 @@ def _mean(paths: list[Path]) -> npt.NDArray[np.float64]:
     return total / len(paths)
 
 
-def test_the_mean_of_a_thousand_files_equals_that_of_numpy(
+def test_the_mean_of_a_thousand_files_equals_the_result_of_numpy(
     client: Client, images: list[Path]
 ) -> None:
     mean = scibin.dask.stack(images, "image").mean(axis=0, dtype="float64").compute()
     np.testing.assert_allclose(mean, _mean(images), rtol=1e-6)
 
 
-def test_a_task_carries_no_data(images: list[Path]) -> None:
+def test_a_task_contains_no_data(images: list[Path]) -> None:
     stacked = scibin.dask.stack(images, "image", files_per_task=100)
     assert stacked.numblocks == (10, 1, 1)
     assert len(pickle.dumps(dict(stacked.__dask_graph__()))) < 300 * len(images)
@@ -84,7 +84,7 @@ def test_the_result_is_right_although_a_worker_is_killed(
 
 @pytest.fixture
 def damaged(images: list[Path], tmp_path: Path) -> list[Path]:
-    """Return four files of which the third is damaged."""
+    """Return the paths of four files, the third of which is damaged."""
     paths = []
     for path in images[:4]:
         copy = tmp_path / path.name
@@ -94,7 +94,7 @@ def damaged(images: list[Path], tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_the_error_of_a_damaged_file_names_it(client: Client, damaged: list[Path]) -> None:
+def test_errors_for_damaged_files_contain_the_path(client: Client, damaged: list[Path]) -> None:
     stacked = scibin.dask.stack(damaged, "image")
     with pytest.raises(scibin.FormatError) as raised:
         stacked.compute()
@@ -138,7 +138,7 @@ def test_an_array_that_differs_from_the_first_one_is_an_error_with_its_path() ->
         _compute(stacked)
 
 
-def test_no_files_and_no_array_are_errors() -> None:
+def test_an_empty_list_and_a_missing_array_are_errors() -> None:
     with pytest.raises(ValueError, match="no files to stack"):
         scibin.dask.stack([], "x")
     scibin.asdf.write("a.asdf", {"x": 1})
@@ -151,7 +151,7 @@ def test_no_files_and_no_array_are_errors() -> None:
 @pytest.mark.parametrize(
     ("compression", "tiles"), [(None, [16, 16, 16, 2]), ("lz4", None), ("zlib", [50])]
 )
-def test_tiles_follow_what_can_be_decoded_independently(
+def test_tiles_can_be_decoded_independently(
     compression: str | None, tiles: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.arange(50 * 65536, dtype="float64").reshape(50, 65536)
@@ -169,7 +169,7 @@ def test_tiles_follow_what_can_be_decoded_independently(
     np.testing.assert_array_equal(_compute(array), values)
 
 
-def test_several_paths_are_a_list_of_arrays_in_their_own_shapes() -> None:
+def test_several_paths_open_a_list_of_arrays_with_their_own_shapes() -> None:
     scibin.asdf.write("a.asdf", {"x": np.zeros(3)})
     scibin.asdf.write("b.asdf", {"x": np.ones((2, 2), ">i2")})
     arrays = scibin.dask.open(["a.asdf", "b.asdf"], "x", chunks=1)

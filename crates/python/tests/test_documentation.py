@@ -1,4 +1,4 @@
-"""The examples of the pages in `docs`."""
+"""Tests that run the examples on the pages in `docs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_examples_print_what_the_page_says(page: Path) -> None:
+def test_examples_print_the_output_shown_on_the_page(page: Path) -> None:
     assert importlib.util.find_spec("scibin") is not None
     failed, tried = doctest.testfile(str(page), module_relative=False)
     assert tried > 0

@@ -1,4 +1,4 @@
-"""`scibin.dudley`."""
+"""Tests of `scibin.dudley`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_arrays_are_read_by_path() -> None:
         file["/x"]
 
 
-def test_order_and_parameters_are_used_where_the_file_states_none() -> None:
+def test_order_and_parameters_are_used_if_the_file_does_not_specify_them() -> None:
     numbers = np.array([1, 2, 3], ">u2")
     file = dudley.open(numbers.tobytes(), "x = u2[3]", order=">")
     np.testing.assert_array_equal(file["/x"], [1, 2, 3])
@@ -74,7 +74,7 @@ def test_addresses_are_read_from_a_stream(tmp_path: Path) -> None:
         layout.addresses(tmp_path / "none")
 
 
-def test_errors_of_a_layout_have_a_position() -> None:
+def test_errors_in_a_layout_have_a_position() -> None:
     with pytest.raises(scibin.FormatError) as error:
         dudley.Layout.parse("x = f8\ny = f9")
     assert (error.value.line, error.value.column) == (2, 5)
@@ -127,7 +127,7 @@ def test_only_the_needed_bytes_of_a_source_are_read() -> None:
     big = np.arange(1_000_000.0)
 
     class Log:
-        """A source that counts the bytes that were read."""
+        """A source that counts the bytes that are read."""
 
         gap = 0
         read = 0
@@ -147,7 +147,7 @@ def test_only_the_needed_bytes_of_a_source_are_read() -> None:
     assert log.read <= 128 << 10
 
 
-def test_layouts_of_the_conformance_suite_raise_nothing_but_format_errors() -> None:
+def test_layouts_of_the_conformance_suite_raise_only_format_errors() -> None:
     folder = Path(__file__).parents[2] / "testdata" / "dudley"
     texts = [path.read_bytes() for path in folder.rglob("*.dud")]
     for path in folder.rglob("*.json"):

@@ -1,4 +1,4 @@
-"""The examples in the documentation of the package."""
+"""Tests that run the examples in the docstrings of the package."""
 
 from __future__ import annotations
 

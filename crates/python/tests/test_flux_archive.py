@@ -1,4 +1,4 @@
-"""`scibin.flux_archive`."""
+"""Tests of `scibin.flux_archive`."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_extracted_files_equal_the_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["../out", "/out", "d/../../out", "d/link/../../out"])
-def test_paths_that_lead_out_are_rejected_or_stay_inside(path: str, tmp_path: Path) -> None:
+def test_paths_that_lead_outside_are_rejected_or_kept_inside(path: str, tmp_path: Path) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     bad = {"path": path, "mode": stat.S_IFREG | 0o644, "data": 5}
@@ -113,7 +113,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     report = flux_archive.open(archive(bad)).extract(other)
-    # Links are created as they are, and never followed.
+    # Links are created as they are, but never followed.
     assert report.failures == {}
     assert os.readlink(other / "out") == "../outside"
     assert os.listdir(outside) == []
@@ -170,7 +170,7 @@ def test_damaged_archives_are_format_errors(tmp_path: Path) -> None:
         pickle.dumps(flux_archive.open(data))
 
 
-def test_hostile_archives_raise_nothing_but_format_errors(tmp_path: Path) -> None:
+def test_hostile_archives_raise_only_format_errors(tmp_path: Path) -> None:
     data = archive()
     documents = [data[:length] for length in range(0, len(data), 7)]
     for at in range(0, len(data), 3):

@@ -1,4 +1,4 @@
-"""Golden files and the corpus: every array equals that of the package asdf."""
+"""Every array in the golden files and the corpus must equal that of the package asdf."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ THEIRS_DIFFERS = {
     "056_header_trailing_space.asdf": "asdf converts no tags after such a header line",
     "inline_null.asdf": "asdf reads a masked element of an inline array as None",
 }
-"""Files of which the package asdf reads an array in another way, with the reason."""
+"""The files in which the package asdf reads an array differently, with the reasons."""
 
 
 def files() -> list[Path]:
@@ -34,7 +34,7 @@ def files() -> list[Path]:
 
 
 def walk(root: Any) -> Iterator[tuple[str, NDArray]]:
-    """Return all arrays below a value, each with its pointer. Trees may be deep and have cycles."""
+    """Yield all arrays below a value with their pointers. Trees may be deep and have cycles."""
     stack, seen = [("", root)], set()
     while stack:
         pointer, value = stack.pop()
@@ -60,7 +60,7 @@ def test_arrays_equal_those_of_asdf(path: Path) -> None:
     try:
         theirs = asdf.open(path)
     except Exception:
-        # The crate's tests compare what asdf rejects with recorded results.
+        # The tests of the crate cover files that asdf rejects, using recorded results.
         return
     with theirs, scibin.asdf.open(path) as ours:
         for pointer, array in walk(ours.to_dict(arrays="lazy", errors="keep")):
@@ -90,7 +90,7 @@ DTYPES = ["i1", ">i2", "<i4", "u8", "f2", ">f4", "f8", "c8", ">c16", "?", "S3", 
 @pytest.mark.parametrize("dtype", DTYPES)
 @settings(max_examples=500, deadline=None, database=None)
 @given(data=st.data())
-def test_index_selects_what_numpy_selects(dtype: str, data: st.DataObject) -> None:
+def test_an_index_selects_the_same_elements_as_in_numpy(dtype: str, data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6))
     size = int(np.prod(shape))
     raw = np.arange(size * np.dtype(dtype).itemsize, dtype="u1") % 97 + 1

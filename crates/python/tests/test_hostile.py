@@ -1,4 +1,4 @@
-"""Hostile files, memory and file descriptors."""
+"""Tests of hostile files, memory and file descriptors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def resident() -> int:
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 @pytest.mark.parametrize("memmap", [False, True])
 @pytest.mark.parametrize("compression", [None, "lz4"])
-def test_memory_and_descriptors_stay_level(memmap: bool, compression: str | None) -> None:
+def test_memory_and_descriptors_do_not_leak(memmap: bool, compression: str | None) -> None:
     scibin.asdf.write("a.asdf", {"a": np.zeros(1 << 20), "b": [1] * 1000}, compression=compression)
 
     def use() -> None:

@@ -1,4 +1,4 @@
-"""Objects of other packages."""
+"""Tests that convert objects of other packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scibin.asdf import Tagged
 asdf = pytest.importorskip("asdf")
 
 
-def test_wcs_of_gwcs_computes_equal_world_coordinates() -> None:
+def test_a_converted_gwcs_object_computes_the_same_world_coordinates() -> None:
     pytest.importorskip("gwcs")
     wcs = example_wcs()
     asdf.AsdfFile({"meta": {"wcs": wcs, "other": 1}, "data": np.zeros(3)}).write_to("a.asdf")
@@ -37,7 +37,7 @@ def example_wcs():  # type: ignore[no-untyped-def]
     return WCS([(pixels, shift | scale | models.Pix2Sky_TAN() | rotation), (sky, None)])
 
 
-def test_quantity_keeps_its_unit_and_its_block() -> None:
+def test_a_quantity_keeps_its_unit_and_its_block() -> None:
     pytest.importorskip("asdf_astropy")
     from astropy import units as u
 
@@ -51,7 +51,7 @@ def test_quantity_keeps_its_unit_and_its_block() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:meta.filename")
-def test_roman_file_that_we_wrote_is_opened_by_roman_datamodels() -> None:
+def test_a_roman_file_written_by_scibin_is_opened_by_roman_datamodels() -> None:
     rdm = pytest.importorskip("roman_datamodels")
     from roman_datamodels import datamodels
 
@@ -69,6 +69,6 @@ def test_roman_file_that_we_wrote_is_opened_by_roman_datamodels() -> None:
             assert copy.meta.instrument.name == model.meta.instrument.name
 
 
-def test_object_without_a_tag_raises_type_error() -> None:
+def test_an_object_without_a_tag_raises_type_error() -> None:
     with pytest.raises(TypeError, match="tag"):
         Tagged.from_object({"a": 1})

@@ -1,4 +1,4 @@
-"""Forks, other processes, and threads."""
+"""Tests of forks, other processes, and threads."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ import scibin
 import scibin.asdf
 
 SECONDS = 60
-"""How long a step may take before it counts as hanging."""
+"""The time in seconds after which a step is considered to hang."""
 
 
 @pytest.fixture
 def lz4_file() -> Path:
-    """Write a file whose block has several chunks, which are decoded on all threads."""
+    """Write a file with a block of several chunks, which are decoded on all threads."""
     path = Path("lz4.asdf").absolute()
     scibin.asdf.write(path, {"a": np.arange(4 << 20, dtype="f4")}, compression="lz4")
     return path
@@ -60,7 +60,7 @@ def test_workers_finish_after_the_parent_has_used_its_threads(method: str, lz4_f
         "scibin.asdf.dumps(f)",
     ],
 )
-def test_no_call_uses_threads_that_a_fork_loses(use: str) -> None:
+def test_no_call_uses_threads_lost_in_a_fork(use: str) -> None:
     """Use a feature in the parent, then all features in a forked child that must finish."""
     script = f"""
 import os, sys, numpy as np, scibin.asdf
@@ -112,7 +112,7 @@ def test_other_threads_run_while_a_block_is_decoded() -> None:
     assert longest < took / 2
 
 
-def test_number_of_threads_can_be_set() -> None:
+def test_the_number_of_threads_can_be_set() -> None:
     before = scibin.threads()
     try:
         scibin.set_threads(3)
@@ -131,7 +131,7 @@ def test_number_of_threads_can_be_set() -> None:
     assert b"ValueError: SCIBIN_THREADS" in run.stderr
 
 
-def test_arrays_are_pickled_to_a_pool_of_processes(lz4_file: Path) -> None:
+def test_arrays_can_be_pickled_for_a_pool_of_processes(lz4_file: Path) -> None:
     array = scibin.asdf.open(lz4_file)["a"].slice(slice(10, 20))
     assert len(pickle.dumps(array)) < 1000
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -1,4 +1,4 @@
-"""Opening files, indexing trees and arrays."""
+"""Tests of opening files, and of indexing trees and arrays."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def test_values_are_found_by_key_and_by_pointer(science: scibin.asdf.File) -> No
     assert science.get("absent") is None
 
 
-def test_pointer_that_leads_nowhere_raises_key_error(science: scibin.asdf.File) -> None:
+def test_a_pointer_without_a_value_raises_key_error(science: scibin.asdf.File) -> None:
     for pointer in ["absent", "meta/absent", "/meta/filters/9", "meta/gain/x"]:
         with pytest.raises(KeyError):
             science[pointer]
 
 
-def test_key_with_a_slash_wins_over_a_pointer() -> None:
+def test_a_key_with_a_slash_takes_precedence_over_a_pointer() -> None:
     f = text_file("a/b: 1\na: {b: 2}")
     assert f["a/b"] == 1
     assert f["/a/b"] == 2
 
 
-def test_mapping_node_equals_the_dict_of_its_items(science: scibin.asdf.File) -> None:
+def test_a_mapping_node_equals_the_dict_of_its_items(science: scibin.asdf.File) -> None:
     wcs = science["meta/wcs"]
     assert wcs == {"crpix": [64.5, 48.5], "cdelt": [-0.0001, 0.0001]}
     assert wcs["crpix"] == [64.5, 48.5]
@@ -84,7 +84,7 @@ def test_scalars_become_python_objects() -> None:
     assert f["huge"] == 1 << 128
 
 
-def test_sets_ordered_mappings_and_pairs() -> None:
+def test_sets_ordered_mappings_and_pairs_become_python_collections() -> None:
     f = text_file("s: !!set {a, b}\no: !!omap [z: 1, a: 2]\np: !!pairs [a: 1, a: 2]")
     assert f.to_dict() == {"s": {"a", "b"}, "o": {"z": 1, "a": 2}, "p": [("a", 1), ("a", 2)]}
     assert f["s"] == {"a", "b"}
@@ -98,7 +98,7 @@ def test_aliases_become_the_same_object() -> None:
     assert tree["me"]["self"] is tree["me"]
 
 
-def test_deep_tree_is_converted_without_recursion() -> None:
+def test_a_deep_tree_is_converted_without_recursion() -> None:
     f = text_file("a: " + "[" * 900 + "]" * 900)
     value, depth = f.to_dict()["a"], 0
     while value:
@@ -116,12 +116,12 @@ def test_tags_are_kept_on_request() -> None:
     }
 
 
-def test_nodes_know_their_place() -> None:
+def test_nodes_have_a_pointer_and_a_position() -> None:
     node = text_file("a:\n  b: [1, 2]").node("a/b")
     assert (node.pointer, node.line, node.column) == ("/a/b", 7, 6)
 
 
-def test_file_without_a_tree_is_empty() -> None:
+def test_a_file_without_a_tree_is_empty() -> None:
     f = scibin.asdf.loads(b"#ASDF 1.0.0\n")
     assert f.tree is None
     assert f.to_dict() is None
@@ -130,14 +130,14 @@ def test_file_without_a_tree_is_empty() -> None:
         f["a"]
 
 
-def test_root_that_is_not_a_mapping_is_the_tree() -> None:
+def test_a_root_that_is_not_a_mapping_is_the_tree() -> None:
     f = text_file("[1, 2]")
     assert f.tree == [1, 2]
     with pytest.raises(KeyError):
         f["a"]
 
 
-def test_array_reads_what_an_index_selects(science: scibin.asdf.File) -> None:
+def test_an_array_reads_the_elements_that_an_index_selects(science: scibin.asdf.File) -> None:
     image = science["image/error"]
     whole = np.asarray(image)
     assert (image.shape, image.dtype, image.ndim) == ((96, 128), np.dtype(">f4"), 2)
@@ -153,7 +153,7 @@ def test_array_reads_what_an_index_selects(science: scibin.asdf.File) -> None:
     assert image[..., None, 0].shape == whole[..., None, 0].shape
 
 
-def test_other_indices_are_those_of_numpy(science: scibin.asdf.File) -> None:
+def test_other_indices_select_the_same_elements_as_in_numpy(science: scibin.asdf.File) -> None:
     image = science["image/data"]
     whole = np.asarray(image)
     np.testing.assert_array_equal(image[[3, 1]], whole[[3, 1]])
@@ -161,7 +161,7 @@ def test_other_indices_are_those_of_numpy(science: scibin.asdf.File) -> None:
     np.testing.assert_array_equal(image[:, [True] * 128], whole[:, [True] * 128])
 
 
-def test_index_outside_raises_index_error(science: scibin.asdf.File) -> None:
+def test_an_index_out_of_range_raises_index_error(science: scibin.asdf.File) -> None:
     image = science["image/data"]
     for index in [96, -97, (0, 0, 0), (0, 128), 1 << 80]:
         with pytest.raises(IndexError):
@@ -172,7 +172,7 @@ def test_index_outside_raises_index_error(science: scibin.asdf.File) -> None:
         image.slice("x")  # type: ignore[arg-type]
 
 
-def test_field_of_records_is_lazy(science: scibin.asdf.File) -> None:
+def test_a_field_of_records_is_lazy(science: scibin.asdf.File) -> None:
     table = science["catalogue"]
     assert table["flux"].shape == (20, 2)
     np.testing.assert_array_equal(table["ra"][2:4], np.asarray(table)["ra"][2:4])
@@ -196,7 +196,7 @@ def test_read_fills_a_buffer_and_converts_the_byte_order(science: scibin.asdf.Fi
             image.read(wrong)
 
 
-def test_array_protocol_follows_numpy(science: scibin.asdf.File) -> None:
+def test_the_array_protocol_follows_numpy(science: scibin.asdf.File) -> None:
     image = science["image/data"]
     assert np.asarray(image, "f8").dtype == np.float64
     with pytest.raises(ValueError, match="copy"):
@@ -204,7 +204,7 @@ def test_array_protocol_follows_numpy(science: scibin.asdf.File) -> None:
     assert np.sum(image) == np.asarray(image).sum()
 
 
-def test_chunks_follow_what_can_be_decoded_alone(science: scibin.asdf.File) -> None:
+def test_chunks_can_be_decoded_on_their_own(science: scibin.asdf.File) -> None:
     assert science["image/error"].chunks == (1, 128)
     assert science["image/data"].chunks == (96, 128)
     data = np.arange(4 << 20, dtype="u1").reshape(1024, 4096)
@@ -224,7 +224,7 @@ def test_mapped_arrays_are_views_that_outlive_the_file() -> None:
         lazy.read()
 
 
-def test_closed_file_cannot_be_read(science: scibin.asdf.File) -> None:
+def test_a_closed_file_cannot_be_read(science: scibin.asdf.File) -> None:
     image, node, values = science["image/data"], science["meta"], science["image/error"][:]
     science.close()
     science.close()
@@ -235,7 +235,7 @@ def test_closed_file_cannot_be_read(science: scibin.asdf.File) -> None:
             read()
 
 
-def test_masked_array() -> None:
+def test_an_array_is_read_with_its_mask() -> None:
     f = scibin.asdf.open(GOLDEN / "asdf/masked.asdf")
     array = next(a for a in f.to_dict(arrays="lazy").values() if getattr(a, "is_masked", False))
     masked = array.masked()
@@ -244,7 +244,7 @@ def test_masked_array() -> None:
     np.testing.assert_array_equal(masked.mask, array.mask())
 
 
-def test_arrays_that_cannot_be_decoded_are_kept_as_errors() -> None:
+def test_errors_can_be_kept_in_place_of_arrays_that_cannot_be_decoded() -> None:
     f = scibin.asdf.open(GOLDEN / "asdf/checksum_mismatch.asdf", verify=True)
     with pytest.raises(scibin.ChecksumMismatch) as caught:
         f.to_dict()
@@ -255,7 +255,7 @@ def test_arrays_that_cannot_be_decoded_are_kept_as_errors() -> None:
     assert any(isinstance(value, scibin.ChecksumMismatch) for value in kept.values())
 
 
-def test_lists_of_blocks_and_diagnostics(science: scibin.asdf.File) -> None:
+def test_blocks_and_diagnostics_are_listed(science: scibin.asdf.File) -> None:
     first = science.blocks[0]
     assert (first.index, first.compression, first.data_size) == (0, "zlib", 49152)
     assert first.checksum is not None
@@ -264,7 +264,7 @@ def test_lists_of_blocks_and_diagnostics(science: scibin.asdf.File) -> None:
     assert text_file("a: 1\na: 2").diagnostics == ()
 
 
-def test_duplicate_key_is_a_diagnostic() -> None:
+def test_a_duplicate_key_is_reported_as_a_diagnostic() -> None:
     f = text_file("a: 1\na: 2")
     assert f["a"] == 2
     (found,) = f.diagnostics
@@ -289,7 +289,7 @@ def test_strict_rejects_an_irregular_layout() -> None:
         scibin.asdf.open(path, strict=True)
 
 
-def test_limits_are_those_of_the_caller() -> None:
+def test_limits_of_the_caller_are_enforced() -> None:
     with pytest.raises(TypeError, match="allocation, decoded, depth, items"):
         scibin.asdf.open(SCIENCE, limits={"memory": 1})
     with pytest.raises(ValueError, match="non-negative"):
@@ -300,7 +300,7 @@ def test_limits_are_those_of_the_caller() -> None:
     assert f["image/data"][0, :3].shape == (3,)
 
 
-def test_errors_say_what_is_wrong_and_where(tmp_path: Path) -> None:
+def test_errors_contain_the_reason_and_the_position(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         scibin.asdf.open("absent.asdf")
     assert missing.value.filename == "absent.asdf"
@@ -343,7 +343,7 @@ def test_pickles_reopen_the_file() -> None:
         pickle.dumps(scibin.asdf.loads(path.read_bytes()))
 
 
-def test_outline_is_cut_at_the_number_of_rows(science: scibin.asdf.File) -> None:
+def test_an_outline_is_truncated_to_the_number_of_rows(science: scibin.asdf.File) -> None:
     rows = science.info(max_rows=5).splitlines()
     assert len(rows) == 5
     assert rows[-1] == "..."

@@ -1,4 +1,4 @@
-"""Files in memory, in objects that read by position, and in remote stores."""
+"""Tests of files in memory, in objects that read by position, and in remote stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def data() -> bytes:
     return scibin.asdf.dumps(tree | {f"x{i}": np.full(1000, i) for i in range(300)})
 
 
-def test_file_is_opened_by_at_most_three_requests(data: bytes) -> None:
+def test_a_file_is_opened_with_at_most_three_requests(data: bytes) -> None:
     source = Log(data)
     assert isinstance(source, Source)
     f = scibin.asdf.open(source)
@@ -49,7 +49,7 @@ def test_file_is_opened_by_at_most_three_requests(data: bytes) -> None:
     assert len(source.requests) <= 3
 
 
-def test_tile_of_a_raw_image_is_one_request(data: bytes) -> None:
+def test_a_tile_of_a_raw_image_is_read_with_one_request(data: bytes) -> None:
     source = Log(data)
     image = scibin.asdf.open(source)["image"]
     source.requests.clear()
@@ -58,7 +58,7 @@ def test_tile_of_a_raw_image_is_one_request(data: bytes) -> None:
     assert source.requests[0][1] <= 256 * 2048 * 4
 
 
-def test_gap_of_a_source_decides_how_much_is_skipped(data: bytes) -> None:
+def test_gaps_larger_than_that_of_the_source_are_skipped(data: bytes) -> None:
     source = Log(data)
     source.gap = 0  # type: ignore[attr-defined]
     image = scibin.asdf.open(source)["image"]
@@ -67,7 +67,7 @@ def test_gap_of_a_source_decides_how_much_is_skipped(data: bytes) -> None:
     assert [length for _, length in source.requests] == [32] * 4
 
 
-def test_exception_of_a_source_is_raised_unchanged(data: bytes) -> None:
+def test_an_exception_raised_by_a_source_is_passed_on_unchanged(data: bytes) -> None:
     class Gone(Log):
         def read_at(self, offset: int, length: int) -> memoryview:
             if self.requests and len(self.requests) > 2:
@@ -80,7 +80,7 @@ def test_exception_of_a_source_is_raised_unchanged(data: bytes) -> None:
             f["image"][i * 300].sum()
 
 
-def test_source_that_returns_too_little_raises_os_error(data: bytes) -> None:
+def test_a_source_that_returns_too_few_bytes_raises_os_error(data: bytes) -> None:
     class Short(Log):
         def read_at(self, offset: int, length: int) -> memoryview:
             return super().read_at(offset, length)[:-1]
@@ -122,7 +122,7 @@ def test_bytes_like_data_is_opened(kind: Any) -> None:
     np.testing.assert_array_equal(f["a"], [0, 1, 2])
 
 
-def test_url_is_opened_by_fsspec(data: bytes) -> None:
+def test_a_url_is_opened_by_fsspec(data: bytes) -> None:
     fsspec = pytest.importorskip("fsspec")
     fs = fsspec.filesystem("memory")
     fs.pipe("/bucket/a.asdf", data)
@@ -135,7 +135,7 @@ def test_url_is_opened_by_fsspec(data: bytes) -> None:
         scibin.asdf.open("memory://bucket/absent.asdf")
 
 
-def test_store_of_obstore_is_opened(data: bytes) -> None:
+def test_a_file_in_an_obstore_store_is_opened(data: bytes) -> None:
     obstore = pytest.importorskip("obstore")
     store = obstore.store.MemoryStore()
     obstore.put(store, "a.asdf", data)

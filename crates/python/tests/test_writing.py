@@ -1,4 +1,4 @@
-"""Writing and editing files."""
+"""Tests of writing and editing files."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_views_of_the_same_memory_share_a_block() -> None:
         np.testing.assert_array_equal(f[key], array)
 
 
-def test_view_does_not_drag_its_whole_base_along() -> None:
+def test_only_the_viewed_part_of_a_base_array_is_written() -> None:
     base = np.arange(1_000_000.0)
     f = scibin.asdf.loads(scibin.asdf.dumps({"a": base[10:20], "b": base[::1000]}))
     assert sorted(block.data_size for block in f.blocks) == [80, 8000]
@@ -141,7 +141,7 @@ def test_scalars_and_collections_are_read_back() -> None:
     assert {key: back[key] for key in tree} == tree
 
 
-def test_numpy_scalars_become_plain_ones() -> None:
+def test_numpy_scalars_become_plain_scalars() -> None:
     tree = {"f": np.float32(0.5), "i": np.int64(3), "b": np.bool_(True), "s": np.str_("x")}
     back = trip(tree)
     assert {key: back[key] for key in tree} == {"f": 0.5, "i": 3, "b": True, "s": "x"}
@@ -176,13 +176,13 @@ class Odd:
         ({(1, 2): 3}, "key"),
     ],
 )
-def test_value_that_cannot_be_written_raises_type_error(value: object, message: str) -> None:
+def test_a_value_that_cannot_be_written_raises_type_error(value: object, message: str) -> None:
     with pytest.raises(TypeError, match=message) as caught:
         scibin.asdf.dumps({"a": [1, {"b/c": value}]})
     assert "/a/1/b~1c" in str(caught.value)
 
 
-def test_too_deep_objects_raise_type_error() -> None:
+def test_objects_nested_too_deeply_raise_type_error() -> None:
     value: list[Any] = []
     for _ in range(100_000):
         value = [value]
@@ -190,7 +190,7 @@ def test_too_deep_objects_raise_type_error() -> None:
         scibin.asdf.dumps({"a": value})
 
 
-def test_existing_file_survives() -> None:
+def test_an_existing_file_survives_a_failure() -> None:
     scibin.asdf.write("a.asdf", {"a": 1})
     with pytest.raises(FileExistsError):
         scibin.asdf.write("a.asdf", {"a": 2})
@@ -204,14 +204,14 @@ def test_existing_file_survives() -> None:
         scibin.asdf.write("absent/a.asdf", {})
 
 
-def test_options_are_checked() -> None:
+def test_invalid_options_raise_value_error() -> None:
     for options in [{"compression": "gzip"}, {"align": 3}, {"standard": "9.9.9"}]:
         with pytest.raises(ValueError, match="expected"):
             scibin.asdf.dumps({}, **options)  # type: ignore[arg-type]
     assert scibin.asdf.loads(scibin.asdf.dumps({}, standard="1.5.0")).standard == "1.5.0"
 
 
-def test_compression_by_pointer() -> None:
+def test_compression_can_be_chosen_by_pointer() -> None:
     arrays = {"a": np.zeros(1000), "b": {"c": np.ones(1000)}}
     f = scibin.asdf.loads(scibin.asdf.dumps(arrays, compression={"/a": "zlib", "b/c": "lz4"}))
     assert sorted(block.compression for block in f.blocks) == ["lz4", "zlib"]

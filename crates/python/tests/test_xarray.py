@@ -1,4 +1,4 @@
-"""The engine of xarray."""
+"""Tests of the engine for xarray."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_variables_are_read_lazily_and_indexed_in_every_way(compression: str | N
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(x)), values)
 
 
-def test_groups_names_and_attributes_are_those_of_the_tree() -> None:
+def test_groups_names_and_attributes_come_from_the_tree() -> None:
     records = np.zeros(2, [("a", "f4")])
     tree = {"roman": {"data": np.zeros((2, 3)), "err": np.ones(2), "t": records, "gain": 2.5}}
     scibin.asdf.write("a.asdf", tree)

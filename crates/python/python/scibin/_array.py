@@ -1,4 +1,4 @@
-"""Lazy arrays, the same for every format."""
+"""Lazy arrays, which all formats share."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from ._errors import FormatError
 __all__ = ["Address", "BasicIndex", "NDArray"]
 
 BasicIndex = int | slice | EllipsisType | None
-"""An item of an index that selects elements at regular distances."""
+"""An item of an index that selects elements at regular intervals."""
 
 
 class Address(Protocol):
-    """The way to an array, from which it can be opened again, also in another process."""
+    """The location of an array, from which it can be opened again, even in another process."""
 
     def open_array(self) -> NDArray:
         """Open the whole array."""
         ...
 
     def node(self) -> object:
-        """Return the extension's node for the array, or ``None`` if the format has no tree."""
+        """Return the extension's node of the array, or ``None`` if the format has no tree."""
         ...
 
 
 class NDArray:
-    """An array in a file. It reads elements when they are needed, and only those.
+    """An array in a file, which reads only the elements that are needed, when they are needed.
 
     Indexing follows numpy's basic indexing (integers, slices, ``...`` and ``None``) and returns a
-    new array that is writable and aligned. With any other index, the whole array is read, and then
-    indexed by numpy. The name of a field returns another lazy array. ``numpy.asarray(array)``,
-    ``array[...]`` and :meth:`read` read everything.
+    new array that is writable and aligned. With any other index, the whole array is read, and numpy
+    then indexes it. The name of a field returns another lazy array. ``numpy.asarray(array)``,
+    ``array[...]`` and :meth:`read` read all elements.
 
-    The byte order of the result is that of the file; :meth:`read` converts it while reading if
+    Results have the byte order of the file. :meth:`read` converts the elements while reading if
     `out` has the byte order of the machine.
 
-    Arrays can be pickled unless their file was opened from bytes. A pickle contains no data, only
-    the path of the file and the location of the array in it. Reading raises `ValueError` after the
-    file has been closed.
+    Arrays can be pickled unless their file was opened from bytes. A pickle does not contain data,
+    but only the path of the file and the location of the array in the file. After the file has been
+    closed, reading raises `ValueError`.
 
     Any number of threads may use an array at the same time.
 
@@ -121,10 +121,10 @@ class NDArray:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """The shape of the smallest part that can be read without reading more.
+        """The shape of the smallest part of the array that can be read on its own.
 
-        That is one row of raw data, the rows that a chunk of compressed data contains, or the whole
-        array if its data is compressed as one stream. May read the lengths of all chunks.
+        This is one row of raw data, the rows in a chunk of compressed data, or the whole array if
+        its data is compressed as a single stream. May read the lengths of all chunks.
         """
         if not self._shape:
             return ()
@@ -146,13 +146,12 @@ class NDArray:
         Parameters
         ----------
         *index
-            Integers, slices, ``...`` and ``None``, as between the brackets of numpy's basic
-            indexing.
+            Integers, slices, ``...`` and ``None``, as in numpy's basic indexing.
 
         Raises
         ------
         IndexError
-            If an integer is not on its axis, or there are more items than axes.
+            If an integer is out of range, or if there are more items than axes.
         """
         plain = tuple(_plain(item) for item in index)
         return self._part(self._raw.slice(plain), plain)
@@ -184,9 +183,10 @@ class NDArray:
         Parameters
         ----------
         out
-            A writable, C-contiguous array of the same shape to read into, whose dtype is that of
-            this array, in the byte order of the file or of the machine. Without it, a new array is
-            returned, which is a read-only view of the file if that was opened with ``memmap=True``.
+            A writable, C-contiguous array to read into. It must have the same shape and dtype as
+            this array, in the byte order of the file or of the machine. Without `out`, a new array
+            is returned. It is a read-only view of the file if the file was opened with
+            ``memmap=True``.
 
         Raises
         ------
@@ -195,9 +195,9 @@ class NDArray:
         ChecksumMismatch
             If the data does not match its checksum.
         LimitError
-            If the array is larger than the limits of its file allow.
+            If the array is larger than the limits of the file allow.
         ValueError
-            If the file was closed, or `out` does not fit.
+            If the file was closed, or `out` is not suitable.
         """
         if out is None:
             return self._view() if self._memmap else self._fill(self._empty(), native=False)
@@ -222,7 +222,7 @@ class NDArray:
 
     def _fill(self, out: npt.NDArray[Any], *, native: bool) -> npt.NDArray[Any]:
         if out.nbytes:
-            # A view of its bytes: numpy cannot view a 0-d array as another type.
+            # Reshape the array first, because numpy cannot view a 0-d array as another type.
             self._raw.read_into(out.reshape(-1).view(np.uint8), native)
         return out
 
@@ -233,7 +233,7 @@ class NDArray:
         return np.ndarray(self._shape, self._dtype, np.asarray(memory), offset, strides)
 
     def mask(self) -> npt.NDArray[np.bool_] | None:
-        """Read which elements are masked, or return ``None`` if the array has no mask."""
+        """Read the mask, which is True for masked elements, or return ``None`` if there is none."""
         mask = self._raw.mask()
         return None if mask is None else mask.reshape(self._shape)
 
@@ -265,7 +265,7 @@ class NDArray:
         return f"<NDArray {self._dtype} {self._shape}{masked}>"
 
     def _node(self) -> object:
-        """Return the node of the whole array, of which this is not a part."""
+        """Return the node of the array, or ``None`` if this is only a part of an array."""
         return None if self._steps or self._address is None else self._address.node()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -283,14 +283,14 @@ def _reopen(address: Address, steps: tuple[tuple[BasicIndex, ...] | str, ...]) -
 
 
 def _is_basic(item: object) -> bool:
-    """Return whether an item of an index selects elements at regular distances."""
+    """Return True if an item of an index selects elements at regular intervals."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return True
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
 
 
 def _plain(item: BasicIndex) -> BasicIndex:
-    """Replace numpy's integers, so that the item can be pickled and compared."""
+    """Replace numpy integers by Python integers, so that the item can be pickled and compared."""
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, slice):
@@ -300,7 +300,7 @@ def _plain(item: BasicIndex) -> BasicIndex:
 
 
 def _parse_dtype(descr: str) -> np.dtype[Any]:
-    """Convert the literal of a type, as in the header of a ``.npy`` file."""
+    """Convert the literal of a dtype, as in the header of a ``.npy`` file."""
     try:
         literal: Any = ast.literal_eval(descr)
         convert = np.dtype if isinstance(literal, dict) else np.lib.format.descr_to_dtype

@@ -1,4 +1,4 @@
-"""The exceptions of the package. The extension raises them too."""
+"""The exceptions of the package, which the extension raises as well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ChecksumMismatch", "FormatError", "LimitError"]
 
 
 class FormatError(ValueError):
-    """The bytes of a file are not as its format demands.
+    """A file does not conform to its format.
 
     Attributes
     ----------
@@ -17,13 +17,13 @@ class FormatError(ValueError):
     offset : int or None
         The offset of the error in the file, in bytes.
     line, column : int or None
-        The position in the text of the file, both from 1.
+        The position in the text of the file, counted from 1.
     block : int or None
-        The number of the affected block or chunk, from 0.
+        The index of the affected block or chunk.
     pointer : str or None
-        The JSON Pointer to the affected node.
+        The JSON Pointer of the affected node.
     code : str or None
-        What is wrong, as one word for programs, such as ``"checksum"``.
+        A word that identifies the kind of error for programs, such as ``"checksum"``.
     """
 
     path: str | None
@@ -68,4 +68,4 @@ class ChecksumMismatch(FormatError, RuntimeError):  # noqa: N818, the name in bl
 
 
 class LimitError(FormatError):
-    """A file demands more memory or work than the caller's limits allow."""
+    """A file requires more memory or work than the caller's limits allow."""

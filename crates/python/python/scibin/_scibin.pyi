@@ -1,4 +1,4 @@
-"""The extension module. Use the modules of the package instead."""
+"""The private extension module. Use the modules of the package instead."""
 
 from os import PathLike
 from typing import Any, Protocol, final

@@ -1,6 +1,6 @@
-"""Arrays by path and pointer, and their division into tiles that are read by tasks.
+"""Locating arrays by path and pointer, and dividing them into tiles that tasks read.
 
-A task carries only paths, pointers and slices. It opens the file where it runs.
+A task contains only paths, pointers and slices. It opens the file on the worker on which it runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._scibin import set_threads
 __all__ = ["TARGET", "ArrayPath", "Template", "rows_per_tile", "use_one_thread_on_workers"]
 
 TARGET = 64 << 20
-"""The size of a tile in bytes that tasks aim for."""
+"""The preferred size of a tile in bytes."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class ArrayPath:
     pointer: str
 
     def read(self, *index: slice) -> npt.NDArray[Any]:
-        """Read a part of the array; masked elements keep their stored values."""
+        """Read a part of the array. Masked elements keep their stored values."""
         with asdf.open(self.path) as file:
             return _array(file, self.pointer).slice(*index).read()
 
     def template(self) -> Template:
-        """Return the shape and the type of the array, reading only the head of the file."""
+        """Return the shape and type of the array, without reading elements."""
         with asdf.open(self.path) as file:
             array = _array(file, self.pointer)
             return Template(array.shape, array.dtype.newbyteorder("="), array.chunks[:1])
@@ -43,14 +43,14 @@ class ArrayPath:
 
 @dataclass(frozen=True)
 class Template:
-    """Shape and type of an array, and the number of rows that can be decoded independently."""
+    """The shape and type of an array, and the number of rows that must be decoded together."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     unit: tuple[int, ...] = ()
 
     def check(self, values: NDArray | npt.NDArray[Any] | Template, path: str) -> None:
-        """Raise `ValueError` if an array has another shape or type than this one."""
+        """Raise `ValueError` if an array does not have this shape and type."""
         found = values.shape, values.dtype.newbyteorder("=")
         if found != (self.shape, self.dtype):
             raise ValueError(
@@ -72,7 +72,7 @@ def _array(file: asdf.File, pointer: str) -> NDArray:
 
 
 def rows_per_tile(template: Template, target: int) -> int:
-    """Return how many rows form a tile of about `target` bytes that is decoded on its own."""
+    """Return the number of rows in a tile of about `target` bytes that is decoded on its own."""
     if not template.shape:
         return 1
     rows = max(template.shape[0], 1)
@@ -82,11 +82,11 @@ def rows_per_tile(template: Template, target: int) -> int:
 
 
 _processes: set[int] = set()
-"""The processes whose number of threads has been decided."""
+"""The IDs of processes in which the number of threads has been set, or left unchanged."""
 
 
 def use_one_thread_on_workers() -> None:
-    """Use one thread per task on a worker of Dask that runs several tasks at a time."""
+    """Use one thread per task on a Dask worker that runs several tasks at a time."""
     process = os.getpid()
     if process in _processes:
         return
@@ -97,5 +97,5 @@ def use_one_thread_on_workers() -> None:
         if get_worker().state.nthreads > 1:
             set_threads(1)
     except (ImportError, ValueError):
-        # This is not a worker.
+        # This process is not a Dask worker.
         pass

@@ -1,8 +1,8 @@
-"""Arrays in one file or in thousands of files as Dask arrays.
+"""Arrays in one or many files as Dask arrays.
 
-A task carries paths and slices, never data or open files, so that it can run anywhere where the
-files can be read. It reads about 64 MiB: whole rows of raw data, whole chunks of compressed data,
-or several small files.
+A task contains paths and slices, never data or open files, so it can run on any machine that can
+read the files. It reads about 64 MiB, which are whole rows of raw data, whole chunks of compressed
+data, or several small files.
 
 >>> import scibin.asdf, scibin.dask
 >>> for i in range(3):
@@ -46,30 +46,30 @@ def open(
 def open(
     path: Path | list[Path] | tuple[Path, ...], pointer: str, *, chunks: Any = "auto"
 ) -> da.Array | list[da.Array]:
-    """Return an array of an ASDF file as a Dask array.
+    """Return an array in an ASDF file as a Dask array.
 
-    Reads the head of the file, and its elements when the result is computed.
+    Reads only the start of the file. The elements are read when the result is computed.
 
     Parameters
     ----------
     path
-        A path or URL that the workers can open too; or several, which yields a list of arrays that
-        may differ in shape and type.
+        A path or URL that the workers can open as well. For a list of paths, a list of arrays is
+        returned, which may differ in shape and type.
     pointer
-        JSON Pointer to the array, such as ``"/image/data"``.
+        The JSON Pointer of the array, such as ``"/image/data"``.
     chunks
         The shapes of the tiles in any form that Dask accepts. ``"auto"`` divides the first axis
         into tiles of about 64 MiB that can be decoded independently. An array whose data is
-        compressed as one stream is a single tile.
+        compressed as a single stream is one tile.
 
     Raises
     ------
     KeyError
-        If there is nothing at the pointer.
+        If there is no value at the pointer.
     TypeError
-        If there is something else than an array.
+        If the value at the pointer is not an array.
     FormatError
-        If the file is damaged. Damaged data is found when it is read.
+        If the file is damaged. Damaged data is detected only when it is read.
     """
     if not isinstance(path, (str, os.PathLike)):
         return [open(one, pointer, chunks=chunks) for one in path]
@@ -92,7 +92,7 @@ def open(
 
 
 def _chunks(template: Template) -> tuple[tuple[int, ...], ...]:
-    """Return tiles that can be decoded independently."""
+    """Return the lengths of tiles that can be decoded independently, for each axis."""
     if not template.shape:
         return ()
     rows = rows_per_tile(template, TARGET)
@@ -121,8 +121,9 @@ class Stack:
     array
         The stacked arrays.
     failed
-        A delayed list of the paths that could not be read. Compute it together with what is
-        derived from the array, so that nothing is read twice: ``dask.compute(mean, stack.failed)``.
+        A delayed list of the paths that could not be read. Compute it together with the values
+        derived from the array, as in ``dask.compute(mean, stack.failed)``, so that nothing is read
+        twice.
     """
 
     array: da.Array
@@ -163,19 +164,22 @@ def stack(
     Parameters
     ----------
     paths
-        Paths or URLs that the workers can open too.
+        Paths or URLs that the workers can open as well.
     pointer
-        JSON Pointer to the array in each file.
+        The JSON Pointer of the array in each file.
     files_per_task
-        The number of files that one task reads. ``"auto"`` makes tasks of about 64 MiB.
+        The number of files that a single task reads. ``"auto"`` chooses at most about 64 MiB per
+        task, and fewer files for small stacks.
     check
-        Shape and type are those of the first file. ``"all"`` compares the heads of all files now;
-        with ``"first"``, a file that differs raises an error in its task.
+        When to check that all arrays have the shape and type of the first one. With ``"all"`` and
+        ``errors="raise"``, this function opens all files and checks them. Otherwise, an array that
+        differs is detected by its task.
     errors
-        ``"nan"`` replaces the array of a file that cannot be read or that differs by NaN, and logs
-        a warning. Integers become ``float64``, with a warning.
+        ``"nan"`` fills an array with NaN and logs a warning if the array cannot be read or differs
+        from the first one. If the arrays do not contain floating-point or complex numbers, the
+        result is ``float64``, and a warning is issued.
     return_failed
-        Whether to return a `Stack`, which also has the paths that could not be read.
+        Whether to return a `Stack`, which also contains the paths that could not be read.
 
     Raises
     ------
@@ -183,7 +187,8 @@ def stack(
         If there are no files, or if an array differs from the first one. The message begins with
         the path.
     FormatError, OSError, KeyError, TypeError
-        If the array of the first file, or with ``check="all"`` of any file, cannot be opened.
+        If the array in the first file cannot be opened, or with ``check="all"``, the array in any
+        file.
     """
     names = [os.fspath(path) for path in paths]
     if not names:
@@ -197,7 +202,7 @@ def stack(
         warnings.warn(f"{template.dtype} has no NaN: the result is float64", stacklevel=2)
     if files_per_task == "auto":
         files_per_task = max(TARGET // max(template.nbytes, 1), 1)
-        # Even small stacks are divided among the workers.
+        # Divide small stacks as well, so that all workers have something to do.
         files_per_task = min(files_per_task, max(-(-len(names) // 16), 1))
     sizes = da.core.normalize_chunks((files_per_task,), (len(names),))[0]
     groups = da.from_array(np.array(names, dtype=object), chunks=(sizes,))
@@ -216,7 +221,7 @@ def stack(
 
 
 def _template(names: list[str], pointer: str, check: str, errors: str) -> Template:
-    """Return the shape and type of the first array that can be opened."""
+    """Return the shape and type of the first array, or of the first one that can be opened."""
     first = None
     for name in names:
         try:
@@ -237,7 +242,7 @@ def _template(names: list[str], pointer: str, check: str, errors: str) -> Templa
 
 @dataclass(frozen=True)
 class _Read:
-    """What a task has read."""
+    """The result of a task."""
 
     values: npt.NDArray[Any]
     failed: list[str]
@@ -245,7 +250,7 @@ class _Read:
 
 @dataclass(frozen=True)
 class _Group:
-    """The task that reads some of the files."""
+    """A task that reads some of the files."""
 
     pointer: str
     template: Template

@@ -6,7 +6,8 @@ r"""Dudley, a language for the layout of binary data.
 ...     f["/x"][...]
 array([0., 0.])
 
-A layout describes where the arrays of a file are. It is either given, or appended to the file.
+A layout describes the locations of the arrays in a file. It is either passed to :func:`open` or
+appended to the file.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ __all__ = ["Address", "Diagnostic", "File", "Layout", "open"]
 
 @dataclass(frozen=True)
 class Address:
-    """The location of something that a layout stores.
+    """The location of an item that a layout describes.
 
     Attributes
     ----------
     path
         The path, such as ``"/mesh/x"``.
     address
-        The address in bytes from the start of the file, or ``None`` if it is not known.
+        The offset from the start of the file in bytes, or ``None`` if it is unknown.
     shape
         The lengths of the dimensions, outermost first.
     dtype
-        The type of the elements in the language, with its byte order.
+        The type of the elements in the notation of Dudley, with the byte order.
     nbytes
-        The size in bytes, or ``None`` if it is not known.
+        The size in bytes, or ``None`` if it is unknown.
     """
 
     path: str
@@ -59,13 +60,13 @@ class Diagnostic:
     Attributes
     ----------
     code
-        The stable name for programs.
+        A stable name for use by programs.
     severity
         ``"note"`` or ``"warning"``.
     message
         A description in one line.
     line, column
-        The position in the text, both from 1.
+        The position in the text, counted from 1.
     """
 
     code: str
@@ -76,7 +77,7 @@ class Diagnostic:
 
 
 class Layout:
-    """A layout without errors.
+    """A layout that was parsed without errors.
 
     Examples
     --------
@@ -95,7 +96,8 @@ class Layout:
         Raises
         ------
         FormatError
-            If the text has errors; the attributes `line` and `column` are those of the first one.
+            If the text has errors. The attributes `line` and `column` are the position of the first
+            error.
         """
         return cls(_scibin.DudleyLayout(text.encode() if isinstance(text, str) else text))
 
@@ -116,20 +118,21 @@ class Layout:
         order: Literal["<", ">"] | None = None,
         parameters: Mapping[str, int] | None = None,
     ) -> tuple[Address, ...]:
-        """Compute the addresses of everything that the layout stores.
+        """Compute the locations of all items that the layout describes.
 
         Parameters
         ----------
         stream
-            The file that contains the values of parameters: a path, bytes, or an object with
-            ``read_at(offset, length)`` and a length.
+            The file that contains the values of parameters, as a path, as bytes, or as an object
+            with a length and a method ``read_at(offset, length)``.
         native
-            Whether the data follows a signature of 16 bytes. A stream shows that itself.
+            Whether a signature of 16 bytes precedes the data. If a stream is given, the signature
+            is detected.
         order
-            The byte order of types without a prefix, if neither the layout nor the stream states
-            one. By default, that of this machine.
+            The byte order of types without a prefix, if neither the layout nor the stream specifies
+            it. By default, this is the byte order of this machine.
         parameters
-            Values of parameters that the stream does not contain, by name or path.
+            The values of parameters that are not in the stream, by name or path.
 
         Raises
         ------
@@ -161,7 +164,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class _ArrayAddress:
-    """The way to an array."""
+    """The location of an array."""
 
     file: File
     path: str
@@ -174,16 +177,16 @@ class _ArrayAddress:
 
 
 class File(Mapping[str, NDArray]):
-    """A file that is described by a layout, open for reading.
+    """A file described by a layout, which is open for reading.
 
-    It is a mapping from paths to arrays. Paths may also lead to elements of lists (``/list[2]``),
-    to instances of structs (``/item[2]``) and to their members (``/item.member``), which are not
-    among the keys.
+    A file is a mapping from paths to arrays. A path may also refer to an element of a list
+    (``/list[2]``), an instance of a struct (``/item[2]``) or a member of a struct
+    (``/item.member``), none of which are keys.
 
-    Any number of threads may use a file at the same time. It can be pickled, unless it was opened
-    from bytes: a pickle contains the path, and opening it again raises `OSError` (``ESTALE``) if
-    the file has changed since. When a file is closed, arrays in memory stay valid, but reading
-    raises `ValueError`.
+    Any number of threads may use a file at the same time. It can be pickled unless it was opened
+    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
+    file has changed since. After a file has been closed, reading raises `ValueError`, but arrays
+    that were read remain valid.
     """
 
     def __init__(
@@ -218,7 +221,7 @@ class File(Mapping[str, NDArray]):
 
     @property
     def path(self) -> str | None:
-        """The path that the file was opened with, if it was opened by path."""
+        """The path from which the file was opened, or ``None``."""
         return self._path
 
     @property
@@ -228,7 +231,7 @@ class File(Mapping[str, NDArray]):
 
     @property
     def order(self) -> str:
-        """The byte order of types without a prefix: ``"<"`` or ``">"``."""
+        """The byte order of types without a prefix, ``"<"`` or ``">"``."""
         return self._raw.order()
 
     def __getitem__(self, path: str) -> NDArray:
@@ -250,7 +253,7 @@ class File(Mapping[str, NDArray]):
     __eq__ = object.__eq__
 
     def close(self) -> None:
-        """Close the file. Arrays in memory stay valid."""
+        """Close the file. Arrays that were read remain valid."""
         self._raw.close()
 
     @property
@@ -294,18 +297,19 @@ def open(
     Parameters
     ----------
     data
-        A path; a URL that fsspec can open; the bytes of a file; or an object with
-        ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`).
+        A path; a URL that fsspec can open; the bytes of a file; or an object with a length and a
+        method ``read_at(offset, length)`` (:class:`scibin.sources.Source`).
     layout
-        The layout, or its text. Without it, the file must be a native file with an appended layout.
+        The layout or its text. Without a layout, the file must be a native file with an appended
+        layout.
     parameters
-        Values of parameters that the file does not contain, by name or path.
+        The values of parameters that are not in the file, by name or path.
     order
         The byte order of types without a prefix, ``"<"`` or ``">"``, if neither the layout nor the
-        file states one. By default, that of this machine.
+        file specifies it. By default, this is the byte order of this machine.
     memmap
-        Whether to map the file into memory, so that arrays are read-only views of it. If the file
-        is truncated while it is mapped, touching the missing part ends the process.
+        Whether to map the file into memory, so that arrays are read-only views of the file. If the
+        file is truncated while it is mapped, reading the missing part kills the process.
 
     Raises
     ------
@@ -314,7 +318,7 @@ def open(
     FormatError
         If the signature of the file is damaged, or the layout has errors.
     ValueError
-        If there is no layout.
+        If no layout is given, and the file does not contain one.
     """
     return File(data, layout, parameters=parameters, order=order, memmap=memmap)
 
@@ -334,6 +338,6 @@ def _reopen(
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """Return the size in bytes and the time of the last change in nanoseconds."""
+    """Return the size in bytes and the modification time in nanoseconds."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns

@@ -34,7 +34,7 @@ _Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity of an archive.
+    """An irregularity in an archive.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Diagnostic:
     path
         The path of the affected entry, if it is known.
     pointer
-        The JSON Pointer to the affected value, if there is one.
+        The JSON Pointer of the affected value, if there is one.
     """
 
     code: str
@@ -64,11 +64,11 @@ class Report:
     Attributes
     ----------
     ok
-        Whether everything is fine.
+        Whether all blobs are intact, so that no diagnostic is an error.
     blobs
-        The number of blobs that were read.
+        The number of different blobs that were checked.
     diagnostics
-        All irregularities.
+        All irregularities that were found.
     """
 
     ok: bool
@@ -83,9 +83,9 @@ class ExtractReport:
     Attributes
     ----------
     files, directories, links
-        The numbers of files, directories and symbolic links that were created.
+        The numbers of extracted files, directories and symbolic links.
     nbytes
-        The number of bytes written to files, without holes.
+        The number of bytes written to files, not counting holes.
     failures
         The exceptions of entries that could not be extracted, by path.
     """
@@ -106,7 +106,7 @@ class CreateReport:
     entries
         The number of entries in the archive.
     changed
-        The paths of files that changed while they were read.
+        The paths of files that changed while they were being read.
     """
 
     entries: int
@@ -120,17 +120,17 @@ class Entry:
     Attributes
     ----------
     path
-        The path, relative and without ``..``.
+        The relative path, which does not contain ``..``.
     type
         ``"file"``, ``"directory"`` or ``"symlink"``.
     mode
-        The type and the permissions, as in `os.stat_result.st_mode`.
+        The type and permissions, as in `os.stat_result.st_mode`.
     target
         The target of a symbolic link.
     size
-        The size of a file in bytes; 0 for directories and links.
+        The size of a file in bytes, or 0 for a directory or link.
     mtime
-        The time of the last modification, in seconds since 1970, or ``None``.
+        The modification time in seconds since 1970, or ``None``.
     """
 
     path: str
@@ -143,7 +143,7 @@ class Entry:
     _index: int = field(repr=False, compare=False)
 
     def read(self, offset: int = 0, length: int | None = None) -> bytes:
-        """Read the content of a file, or at most `length` bytes of it from `offset` on.
+        """Read the content of a file from `offset` on, but at most `length` bytes.
 
         Only the necessary blobs are fetched, and each is verified.
 
@@ -166,10 +166,11 @@ class Entry:
 
 
 class Archive(Mapping[str, Entry]):
-    """An archive that is open for reading: a mapping from paths to entries.
+    """An archive that is open for reading, which is a mapping from paths to entries.
 
-    It is held in memory, except for the blobs of its store. Any number of threads may use it at the
-    same time. It can be pickled, unless it was opened from bytes: a pickle contains the path.
+    The archive is kept in memory, except for the blobs in its store. Any number of threads may use
+    it at the same time. It can be pickled unless it was opened from bytes. A pickle contains only
+    the path.
     """
 
     def __init__(
@@ -202,12 +203,12 @@ class Archive(Mapping[str, Entry]):
 
     @property
     def path(self) -> str | None:
-        """The path that the archive was opened with, if it was opened by path."""
+        """The path from which the archive was opened, or ``None``."""
         return self._path
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The irregularities that the profile accepts."""
+        """The deviations from RFC 37 that the profile accepts but reports."""
         return tuple(Diagnostic(**diagnostic) for diagnostic in self._raw.diagnostics())
 
     def __getitem__(self, path: str) -> Entry:
@@ -223,7 +224,7 @@ class Archive(Mapping[str, Entry]):
     __eq__ = object.__eq__
 
     def verify(self) -> Report:
-        """Check that the store has all blobs, and that they have the right length and digest."""
+        """Check that all blobs are in the store and have the right length and digest."""
         ok, blobs, diagnostics = self._raw.verify()
         return Report(ok, blobs, tuple(Diagnostic(**diagnostic) for diagnostic in diagnostics))
 
@@ -237,21 +238,21 @@ class Archive(Mapping[str, Entry]):
     ) -> ExtractReport:
         """Extract entries below an existing directory.
 
-        Nothing is ever written outside of the directory, because symbolic links are created as they
-        are, but never followed. Entries that cannot be extracted are in the report, and do not
-        affect the others.
+        Nothing is ever written outside the directory, because symbolic links are created as they
+        are, but never followed. Entries that cannot be extracted are listed in the report, and do
+        not affect the others.
 
         Parameters
         ----------
         directory
-            The directory.
+            The directory, which must exist.
         paths
-            The paths of the entries to extract. By default, all.
+            The paths of the entries to extract. By default, all entries are extracted.
         overwrite
-            Whether files replace existing ones.
+            Whether to replace existing files.
         preserve_permissions
-            Whether permissions are restored exactly, including set-user-id, set-group-id and
-            sticky, regardless of the umask.
+            Whether to restore permissions exactly, including set-user-id, set-group-id and sticky,
+            regardless of the umask.
 
         Raises
         ------
@@ -311,18 +312,19 @@ def open(
     Parameters
     ----------
     path
-        A path; a URL that fsspec can open; the bytes of an archive; or an object with
-        ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`). The archive may
-        also be the files of a jobspec.
+        A path; a URL that fsspec can open; the bytes of an archive; or an object with a length and
+        a method ``read_at(offset, length)`` (:class:`scibin.sources.Source`). The document may also
+        be a jobspec, whose files are then the archive.
     store
-        The blobs of the archive: a directory, or a file of ``flux dump``.
+        The store of the blobs, which is a directory or a file written by ``flux dump``.
     profile
-        What is accepted: only what RFC 37 allows (``"strict"``), what Flux reads (``"flux"``), or
-        also the dialect before RFC 37 (``"legacy"``).
+        The accepted archives: only those that RFC 37 allows (``"strict"``), those that Flux reads
+        (``"flux"``), or also those in the dialect before RFC 37 (``"legacy"``).
     limits
-        The most that the archive may demand: ``"allocation"``, the number of bytes that are read
-        from a file at a time (default 4 GiB); ``"document"``, the size of the JSON text in bytes;
-        ``"entries"``; ``"file"``, the size of a file in bytes; ``"total"``, that of all files.
+        The limits for the archive, by name: ``"allocation"`` is the number of bytes to read from a
+        file at a time (default 4 GiB); ``"document"`` is the size of the JSON text in bytes;
+        ``"entries"`` is the number of entries; ``"file"`` is the size of a file in bytes;
+        ``"total"`` is the total size of all files in bytes.
 
     Raises
     ------
@@ -341,24 +343,24 @@ def create(
     base: _Path = ".",
     store: _Path | None = None,
 ) -> CreateReport:
-    """Create an archive, which replaces an existing file when it is complete.
+    """Create an archive. An existing file is replaced only when the new archive is complete.
 
     Parameters
     ----------
     path
-        The archive.
+        The path of the archive.
     names
         The files and directories to archive, relative to `base`. Symbolic links are not followed.
     base
         The directory to which the paths in the archive are relative.
     store
-        A directory of blobs for large files, which is created if it does not exist. Without it, all
-        content is in the archive.
+        A directory in which the blobs of larger files are stored. It is created if it does not
+        exist. Without a store, the archive contains all data.
 
     Raises
     ------
     OSError
-        If a file cannot be read. The archive is then not written.
+        If a file cannot be read. In this case, the archive is not written.
     """
     if isinstance(names, (str, os.PathLike)):
         raise TypeError("names is a single path: expected several")

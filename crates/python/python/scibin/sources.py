@@ -1,9 +1,9 @@
 """Sources of bytes other than local files.
 
-A source is an object with ``read_at(offset, length)``, which returns exactly that many bytes, and
-a length. It may be called from several threads at the same time. Two attributes are optional:
-``gap``, the number of bytes that are cheaper to read than to skip by another request, and
-``piece``, the largest number of bytes to request at a time.
+A source is an object with a length and a method ``read_at(offset, length)``, which returns exactly
+``length`` bytes. The method may be called from several threads at the same time. Two attributes are
+optional: ``gap``, the number of unneeded bytes that are cheaper to read than to skip with another
+request, and ``piece``, the maximum number of bytes to request at a time.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Source(Protocol):
     """An object that reads bytes by position."""
 
     def read_at(self, offset: int, length: int) -> ReadableBuffer:
-        """Return `length` bytes from `offset` on."""
+        """Return `length` bytes that start at `offset`."""
         ...
 
     def __len__(self) -> int: ...
 
 
 class _Remote:
-    """A file in a store, read by requests for ranges."""
+    """A file in a remote store, which is read by requesting ranges of bytes."""
 
     gap = 1 << 20
     piece = 16 << 20
@@ -49,7 +49,7 @@ class _Remote:
 
 
 class FsspecSource(_Remote):
-    """A file in a file system of fsspec.
+    """A file in an fsspec file system.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class FsspecSource(_Remote):
     path
         The path in the file system.
     size
-        The length of the file in bytes, if it is known. It is requested otherwise.
+        The length of the file in bytes. By default, the length is requested.
     """
 
     def __init__(self, fs: Any, path: str, size: int | None = None) -> None:
@@ -77,13 +77,13 @@ class FsspecSource(_Remote):
         return cls(fs, path)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Return `length` bytes from `offset` on."""
+        """Return `length` bytes that start at `offset`."""
         data: bytes = self.store.cat_file(self.path, start=offset, end=offset + length)
         return data
 
 
 class ObstoreSource(_Remote):
-    """A file in a store of obstore.
+    """A file in an obstore store.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class ObstoreSource(_Remote):
     path
         The path in the store.
     size
-        The length of the file in bytes, if it is known. It is requested otherwise.
+        The length of the file in bytes. By default, the length is requested.
     """
 
     def __init__(self, store: Any, path: str, size: int | None = None) -> None:
@@ -101,7 +101,7 @@ class ObstoreSource(_Remote):
         super().__init__(store, path, obstore.head(store, path)["size"] if size is None else size)
 
     def read_at(self, offset: int, length: int) -> ReadableBuffer:
-        """Return `length` bytes from `offset` on."""
+        """Return `length` bytes that start at `offset`."""
         import obstore
 
         data: ReadableBuffer = obstore.get_range(self.store, self.path, start=offset, length=length)

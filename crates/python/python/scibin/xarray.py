@@ -1,7 +1,7 @@
 """ASDF files as xarray datasets: ``xarray.open_dataset(path, engine="scibin")``.
 
-The arrays of a mapping of the tree are the variables, and its scalars the attributes. Arrays are
-read when they are needed, also by workers in other processes.
+The arrays in a mapping of the tree become variables, and the scalars become attributes. Arrays are
+read when they are needed, even by workers in other processes.
 
 >>> import scibin.asdf, xarray
 >>> scibin.asdf.write("a.asdf", {"exposure": 30.0, "image": np.arange(6.0).reshape(2, 3)})
@@ -32,7 +32,7 @@ _MAGIC = b"#ASDF"
 
 
 class ScibinBackend(BackendEntrypoint):
-    """The engine ``scibin``."""
+    """The engine ``scibin``, which opens ASDF files."""
 
     description = "Open ASDF files (.asdf) lazily with scibin"
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "group", "dims")
@@ -45,24 +45,24 @@ class ScibinBackend(BackendEntrypoint):
         group: str = "",
         dims: Mapping[str, Iterable[str]] | None = None,
     ) -> Dataset:
-        """Open the arrays of a mapping as a dataset.
+        """Open the arrays in a mapping as a dataset.
 
         Parameters
         ----------
         filename_or_obj
-            What `scibin.asdf.open` accepts: a path, a URL, bytes, or a source.
+            A path, a URL, bytes, or a source, as for `scibin.asdf.open`.
         drop_variables
-            Names of arrays to leave out.
+            The names of arrays to leave out.
         group
-            JSON Pointer to the mapping; the root of the tree by default.
+            The JSON Pointer of the mapping. Default: the root of the tree.
         dims
-            Names of the dimensions by array. By default, those of the array `NAME` are `NAME_0`,
-            `NAME_1` and so on.
+            The names of the dimensions, by the name of the array. By default, the dimensions of an
+            array `NAME` are called `NAME_0`, `NAME_1` and so on.
 
         Notes
         -----
-        Records are left out, since xarray has no such type. Masked elements of floating-point
-        arrays are NaN; other arrays keep the stored values.
+        Arrays of records are left out, because xarray has no such type. Masked elements of
+        floating-point arrays become NaN. Masked elements of other arrays keep their stored values.
         """
         dropped = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         file = asdf.open(filename_or_obj)
@@ -88,7 +88,7 @@ class ScibinBackend(BackendEntrypoint):
         return dataset
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Return whether a path leads to an ASDF file, from its first bytes."""
+        """Return True if the first bytes of the file at a path are those of an ASDF file."""
         if not isinstance(filename_or_obj, (str, os.PathLike)):
             return False
         try:
@@ -107,7 +107,7 @@ def _variable(name: str, array: NDArray, dims: Iterable[str] | None) -> Variable
 
 
 class _LazyArray(BackendArray):
-    """An array that xarray indexes and pickles."""
+    """A lazy array that xarray can index and pickle."""
 
     def __init__(self, array: NDArray) -> None:
         self.array = array

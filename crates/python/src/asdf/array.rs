@@ -1,4 +1,4 @@
-//! The arrays of a file.
+//! Reading the arrays of a file.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::{Failure, Place};
 
-/// A view of an array. The crate's own view borrows the file, so this one stores the steps that lead to it,
-/// and takes them again for each call.
+/// A view of an array. The view in the crate borrows the file, so this one stores the node and the selected parts, and
+/// creates the crate's view again for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     node: NodeId,
@@ -26,7 +26,7 @@ pub(super) struct FileArray {
 }
 
 impl FileArray {
-    /// Opens the array of a node. Reads no elements.
+    /// Opens the array of a node, without reading elements.
     pub(super) fn open(file: &Arc<OpenFile>, node: NodeId) -> Result<Self, Failure> {
         Self::with_parts(file, node, Vec::new())
     }

@@ -1,4 +1,4 @@
-//! New arrays from numpy, and the blocks that they share.
+//! Writing new arrays from numpy, and the blocks that they share.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::Failure;
 
-/// The bytes of a numpy array. They are copied piece by piece, each time with the GIL, so nothing can change a
-/// piece while it is being copied.
+/// The bytes of a numpy array. They are copied piece by piece. The GIL is held while a piece is copied, so Python code
+/// cannot modify the piece.
 struct ArrayBytes {
     array: Py<PyArray1<u8>>,
     len: u64,
@@ -39,15 +39,16 @@ impl ReadAt for ArrayBytes {
     }
 }
 
-/// Arrays with their blocks, which `scibin/asdf/_blocks.py` has chosen.
+/// The new arrays, and the blocks that `scibin/asdf/_blocks.py` has assigned to them.
 pub(super) struct NewArrays {
-    /// By the address of the object. An array that cannot be written has a message instead.
+    /// The arrays by the addresses of their objects. An array that cannot be written is represented
+    /// by an error message.
     arrays: HashMap<usize, Result<Stored, String>>,
     compressions: HashMap<String, Option<Compression>>,
     used: Vec<String>,
 }
 
-/// An array in a block.
+/// An array that is stored in a block.
 struct Stored {
     block: Arc<dyn ReadAt>,
     descr: String,
@@ -57,8 +58,9 @@ struct Stored {
     mask: Option<Box<Stored>>,
 }
 
-/// What `prepare` returns for an array, unless it is a `TypeError`: the block as an array of bytes, the dtype, the shape, the strides and
-/// the offset in bytes, and the same for the mask.
+/// The value that `prepare` returns for an array that can be written: the block as an array of bytes, the dtype, the
+/// shape, the strides and the offset in bytes, and the same tuple for the mask. For any other array, `prepare` returns
+/// a `TypeError`.
 type Prepared<'py> =
     (Bound<'py, PyArray1<u8>>, String, Vec<u64>, Vec<i64>, u64, Option<Bound<'py, PyAny>>);
 
@@ -93,7 +95,8 @@ impl NewArrays {
         Ok(Self { arrays: known, compressions: chosen, used: Vec::new() })
     }
 
-    /// Returns the value for an array at a pointer.
+    /// Returns the value to write for the array with this address. `pointer` is its place in the
+    /// tree.
     pub(super) fn value(&mut self, address: usize, pointer: &str) -> Result<Value, Failure> {
         let stored = self.arrays.get(&address);
         let stored =
@@ -107,7 +110,7 @@ impl NewArrays {
         Ok(array.into())
     }
 
-    /// Fails if a compression was chosen for a pointer that is not that of a new array.
+    /// Fails if a compression was chosen for a pointer at which there is no new array.
     pub(super) fn check_compressions(&self) -> PyResult<()> {
         match self.compressions.keys().find(|pointer| !self.used.contains(pointer)) {
             None => Ok(()),

@@ -1,8 +1,8 @@
-//! Converting Python objects into a tree that can be written; the reverse of [`super::convert`].
+//! Converting Python objects into a tree that can be written, which is the reverse of
+//! [`super::convert`].
 //!
-//! There are two passes. The first one finds the arrays, so that views of the same memory can share a block,
-//! and the containers that occur several times, which become anchors and aliases. The second one builds the
-//! tree.
+//! There are two passes. The first pass finds the arrays, so that views of the same memory can share a block, and the
+//! containers that occur several times, which become anchors and aliases. The second pass builds the tree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,18 +23,19 @@ use super::file::OpenFile;
 use super::node::AsdfNode;
 use crate::error::Failure;
 
-/// Maximum nesting depth, which is that of the crate. Building is recursive.
+/// The maximum nesting depth, which is also the limit of the crate. It is needed because building a
+/// tree is recursive.
 const MAX_DEPTH: usize = 1000;
 
-/// A tree, and the file whose blocks its arrays refer to by number.
+/// A tree, and the file from which blocks are copied.
 pub(super) struct BuiltTree {
     pub(super) tree: Tree,
     pub(super) origin: Option<Arc<OpenFile>>,
 }
 
-/// Converts an object and everything below it. `prepare` assigns memory to arrays, see
-/// `scibin/asdf/_blocks.py`. With `copy_blocks`, nodes of one file are copied together with their blocks;
-/// otherwise, and for nodes of further files, arrays are read.
+/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`). If
+/// `copy_blocks` is set, nodes of the first file that occurs are copied together with their blocks. The arrays of all
+/// other nodes are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,
@@ -58,22 +59,22 @@ pub(super) fn build(
     Ok(BuiltTree { tree: builder.tree, origin: builder.found.origin })
 }
 
-/// What an object is.
+/// The kind of an object, which determines how it is converted.
 enum Kind<'py> {
     Scalar,
     Dict(Bound<'py, PyMapping>),
     List(Bound<'py, PyAny>),
     Set(Bound<'py, PyAny>),
     Tagged(Bound<'py, PyAny>),
-    /// A node, or a lazy array that is a node.
+    /// A node of a file, or a lazy array that represents a node.
     Node(Bound<'py, PyAny>),
-    /// A numpy array, or a lazy array that has to be read.
+    /// A numpy array, or a lazy array that must be read.
     Array,
-    /// A scalar of numpy.
+    /// A numpy scalar.
     NumpyScalar,
 }
 
-/// Returns whether an object is an instance of a class that is written in Python.
+/// Returns `true` if an object is an instance of a class written in Python.
 macro_rules! is_class {
     ($object:expr, $module:literal, $name:literal) => {{
         static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -83,7 +84,7 @@ macro_rules! is_class {
 
 impl<'py> Kind<'py> {
     fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        // The common types first.
+        // Check the most common types first.
         if object.is_exact_instance_of::<PyString>()
             || object.is_exact_instance_of::<PyInt>()
             || object.is_exact_instance_of::<PyFloat>()
@@ -97,7 +98,8 @@ impl<'py> Kind<'py> {
         if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
             return Ok(Self::List(object.clone()));
         }
-        // Before floats, integers and strings, from which some of numpy's scalars are derived.
+        // Check this before scalars in general, because some numpy scalars are also floats or
+        // strings.
         if is_class!(object, "numpy", "generic")? {
             return Ok(Self::NumpyScalar);
         }
@@ -132,14 +134,14 @@ impl<'py> Kind<'py> {
 #[derive(Default)]
 struct Found<'py> {
     copy_blocks: bool,
-    /// How often each container occurs, by address. All objects are kept alive by the root or by `read`.
+    /// How often each container occurs, by the address of its object.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
-    /// Plain objects in place of nodes of other files, by the address of the node.
+    /// The plain objects that replace nodes of other files, by the address of the node.
     read: HashMap<usize, Bound<'py, PyAny>>,
-    /// Nodes, which keep the addresses in `read` from being used again.
+    /// All objects found, which are kept alive so that no address is used again for another object.
     alive: Vec<Bound<'py, PyAny>>,
-    /// The file whose blocks are copied.
+    /// The file from which blocks are copied.
     origin: Option<Arc<OpenFile>>,
 }
 
@@ -176,13 +178,14 @@ impl<'py> Found<'py> {
                 Kind::Array => self.arrays.push(object.clone()),
                 Kind::Set(_) | Kind::Scalar | Kind::NumpyScalar => {}
             }
-            // Objects that an attribute or an iterator has just created must stay alive.
+            // Keep the object alive, because an attribute or iterator may have created it just now.
             self.alive.push(object);
         }
         Ok(())
     }
 
-    /// Copies nodes of the first file, and returns a plain object in place of any other node.
+    /// Returns `None` for a node of the file from which blocks are copied. Converts any other node
+    /// to a plain object, and returns the object.
     fn node(
         &mut self,
         object: &Bound<'py, PyAny>,
@@ -202,20 +205,20 @@ impl<'py> Found<'py> {
     }
 }
 
-/// The second pass.
+/// The state of the second pass.
 struct Builder<'py> {
     py: Python<'py>,
     tree: Tree,
-    /// Handles of containers that occur several times, by address.
+    /// The handles of containers that occur several times, by the address of the object.
     handles: HashMap<usize, SharedId>,
-    /// The pointer to the current object, in parts.
+    /// The keys and indices on the path to the current object.
     path: Vec<String>,
     arrays: NewArrays,
     found: Found<'py>,
 }
 
 impl<'py> Builder<'py> {
-    /// Converts an object, in which containers that occur several times become handles.
+    /// Converts an object. Containers that occur several times are replaced by handles.
     fn value(&mut self, object: &Bound<'py, PyAny>) -> PyResult<Value> {
         let kind = Kind::of(object)?;
         let is_container =
@@ -372,7 +375,7 @@ impl<'py> Builder<'py> {
         Ok(time.into())
     }
 
-    /// Copies a node of the file whose blocks are copied.
+    /// Copies a node of the file from which blocks are copied.
     fn node(&mut self, node: &AsdfNode) -> PyResult<Value> {
         let copied = node.with(self.py, |node| Ok(Tree::from_node(node.yaml())?))?;
         let mut import = Import { from: &copied, to: &mut self.tree, handles: HashMap::new() };
@@ -413,13 +416,13 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// The recursion is limited, because a tree is at most 1,000 deep.
+    /// Copies a value. Recursion is safe, because a tree is nested at most 1,000 levels deep.
     fn value(&mut self, value: &Value) -> Value {
         match value {
             Value::Shared(handle) => self.shared(*handle).into(),
             Value::Tagged(tagged) => self.value(&tagged.value).tagged(&*tagged.tag),
             Value::Sequence(_) | Value::Mapping(_) => {
-                // A clone keeps the notation of the file.
+                // Clone the collection, because this keeps the notation used in the file.
                 let mut copy = value.clone();
                 if let Some(sequence) = copy.as_sequence_mut() {
                     for item in sequence.items_mut() {

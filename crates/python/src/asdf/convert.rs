@@ -9,10 +9,10 @@
 //! | `!!binary` | `bytes` |
 //! | sequence, mapping, `!!omap` | `list`, `dict`, `dict` |
 //! | `!!set`, `!!pairs` | `set`, `list` of tuples |
-//! | `!core/ndarray` | what the caller returns for it |
+//! | `!core/ndarray` | the object that the caller returns for it |
 //!
-//! Nothing that a tag names is imported or run. Nesting is handled with an explicit stack. A node that occurs
-//! several times becomes one object, and may contain itself.
+//! Tags never cause code to be imported or run. Nesting is handled with an explicit stack. A node that occurs several
+//! times becomes a single object, which may even contain itself.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -29,10 +29,10 @@ use pyo3::types::{
 
 use crate::error::Failure;
 
-/// The prefix of the tags of YAML itself.
+/// The prefix of the tags that YAML defines.
 const YAML: &str = "tag:yaml.org,2002:";
 
-/// What a node becomes.
+/// The form of the Python object that a node becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Mapping,
@@ -78,7 +78,8 @@ fn is_pairs(node: Node<'_>) -> bool {
         && node.items().all(|item| item.kind() == NodeKind::Mapping && item.len() == 1)
 }
 
-/// Returns `true` if the value of a node has to be wrapped together with its tag, if the caller wants tags.
+/// Returns `true` if a node has a tag that its plain Python object cannot represent. The object must then be wrapped
+/// together with the tag, if the caller wants tags.
 fn has_own_tag(node: Node<'_>) -> bool {
     node.tag().is_some_and(|tag| {
         let name = core_name(tag);
@@ -93,7 +94,7 @@ pub(super) fn scalar<'py>(py: Python<'py>, node: Node<'_>) -> Result<Bound<'py, 
             let number = node.complex()?;
             return Ok(PyComplex::from_doubles(py, number.re, number.im).into_any());
         }
-        // The words may be in a block, and may have to be decoded.
+        // The words of the integer may be in a compressed block.
         Some("integer") => {
             let number = py.detach(|| crate::pool::install(|| node.integer()))?;
             return integer(py, &number);
@@ -145,11 +146,11 @@ fn date_time<'py>(py: Python<'py>, time: &DateTime) -> Result<Bound<'py, PyAny>,
     Ok(time.into_any())
 }
 
-/// Returns the text by which the crate finds a key: that of a string, or the JSON form of another scalar.
+/// Returns the text by which the crate looks up a key: a string itself, or the JSON form of any other scalar. Returns
 /// `None` for an object that cannot be a key.
 pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
     if let Ok(text) = key.cast::<PyString>() {
-        // A string with a lone surrogate is not in any file.
+        // No file can contain a string with a lone surrogate.
         return Ok(text.to_cow().ok());
     }
     if key.is_none() {
@@ -164,21 +165,21 @@ pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a,
     Ok(None)
 }
 
-/// How arrays are converted.
+/// Specifies how arrays are converted.
 pub(super) struct Arrays<'a, 'py> {
-    /// Returns the object for the array of a node.
+    /// The function that returns the object for an array node.
     pub(super) open: &'a dyn Fn(NodeId) -> PyResult<Bound<'py, PyAny>>,
-    /// Whether an exception takes the place of the array that raised it.
+    /// Whether an exception raised for an array takes its place in the result.
     pub(super) keep_errors: bool,
 }
 
-/// A conversion of a node with everything below it.
+/// Converts a node and everything below it.
 pub(super) struct Conversion<'a, 'py> {
     py: Python<'py>,
     path: Option<&'a str>,
     arrays: &'a Arrays<'a, 'py>,
     tagged: Option<&'a Bound<'py, PyAny>>,
-    /// Objects of nodes that occur several times.
+    /// The objects of nodes that have an anchor, and may therefore occur again.
     seen: HashMap<NodeId, Bound<'py, PyAny>>,
 }
 
@@ -190,7 +191,7 @@ struct Open<'a, 'py> {
     key: Option<Bound<'py, PyAny>>,
 }
 
-/// The object that items are added to.
+/// The object to which items are added.
 enum Into<'py> {
     List(Bound<'py, PyList>),
     Dict(Bound<'py, PyDict>),
@@ -207,7 +208,7 @@ impl<'a, 'py> Conversion<'a, 'py> {
         Self { py, path, arrays, tagged, seen: HashMap::new() }
     }
 
-    /// Converts a node.
+    /// Converts a node and everything below it.
     pub(super) fn run<'n>(&mut self, root: Node<'n>) -> PyResult<Bound<'py, PyAny>> {
         let mut stack: Vec<Open<'n, 'py>> = Vec::new();
         let result = self.begin(root, &mut stack)?;
@@ -247,7 +248,8 @@ impl<'a, 'py> Conversion<'a, 'py> {
         Failure::from(error).raise(self.py, self.path)
     }
 
-    /// Returns the object of a node. A collection is still empty, and is pushed onto the stack.
+    /// Returns the object of a node. For a collection, this is an empty object, which is pushed
+    /// onto the stack to be filled.
     fn begin<'n>(
         &mut self,
         node: Node<'n>,

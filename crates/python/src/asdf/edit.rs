@@ -13,16 +13,17 @@ use super::error::of_pointer;
 use crate::error::Failure;
 use crate::pool;
 
-/// A file that is open for editing, and locked.
+/// A file that is open for editing. It is locked until the editor is closed.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct AsdfEditor {
-    /// `None` after a commit.
+    /// The editor, or `None` after it has been closed.
     editor: Mutex<Option<Editor>>,
     path: String,
 }
 
 impl AsdfEditor {
-    /// Runs a call on the editor, detached from the interpreter, in the pool.
+    /// Runs a call on the editor in the pool, detached from the interpreter. Fails if the editor
+    /// was closed.
     fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -59,7 +60,7 @@ impl AsdfEditor {
         }
     }
 
-    /// Sets the value at a JSON Pointer. `prepare` is that of `asdf_dumps`.
+    /// Sets the value at a JSON Pointer. `prepare` has the same meaning as in `asdf_dumps`.
     fn set(
         &self,
         py: Python<'_>,
@@ -77,28 +78,28 @@ impl AsdfEditor {
         })
     }
 
-    /// Removes an entry or an item.
+    /// Removes the entry or item at a JSON Pointer.
     fn remove(&self, py: Python<'_>, pointer: &str) -> PyResult<()> {
         self.run(py, |editor| editor.remove(pointer).map_err(of_pointer))
     }
 
-    /// Changes the key of an entry.
+    /// Changes the key of the entry at a JSON Pointer.
     fn rename(&self, py: Python<'_>, pointer: &str, key: &str) -> PyResult<()> {
         self.run(py, |editor| editor.rename(pointer, key).map_err(of_pointer))
     }
 
-    /// The text of the tree with all edits so far.
+    /// Returns the text of the tree with all edits so far.
     fn text(&self, py: Python<'_>) -> PyResult<String> {
         self.run(py, |editor| Ok(editor.tree()?.text().to_owned()))
     }
 
-    /// Returns what a commit would do.
+    /// Returns a report of what a commit would do, as a dictionary.
     fn plan<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let planned = self.run(py, |editor| Ok(editor.plan()?))?;
         report(py, &planned)
     }
 
-    /// Writes the changes, and closes the editor.
+    /// Writes the changes, and closes the editor. Returns a report as a dictionary.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let written = self.take(py, |editor| {
             let editor = editor.take().ok_or_else(Failure::closed)?;
@@ -107,7 +108,7 @@ impl AsdfEditor {
         report(py, &written)
     }
 
-    /// Unlocks the file without changing it.
+    /// Closes the editor and unlocks the file, without writing changes.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.take(py, |editor| {
             *editor = None;

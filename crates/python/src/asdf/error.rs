@@ -1,4 +1,4 @@
-//! Errors of the crate `asdf`.
+//! Converting the errors of the crate `asdf`.
 
 use asdf::block::BlockError;
 use asdf::ndarray::ArrayError;
@@ -13,7 +13,8 @@ impl From<Error> for Failure {
     }
 }
 
-/// Converts the error of following a pointer of the caller: if it leads nowhere, that is a `KeyError`.
+/// Converts an error from following a pointer given by the caller. If there is no value at the pointer, the result is a
+/// `KeyError`.
 pub(super) fn of_pointer(error: Error) -> Failure {
     match error.kind() {
         ErrorKind::Reference { .. } => Failure::key(error.to_string()),
@@ -21,7 +22,8 @@ pub(super) fn of_pointer(error: Error) -> Failure {
     }
 }
 
-/// Converts an error, which may be inside another one that has the complete `message`.
+/// Converts an error. If the error is contained in another one, `message` is that of the outer
+/// error.
 fn of(error: &Error, message: String) -> Failure {
     let mut place = Place { offset: error.offset(), ..Place::default() };
     place.pointer = error.pointer().map(str::to_owned);
@@ -60,7 +62,7 @@ fn of(error: &Error, message: String) -> Failure {
             ReferenceError::External(inner) => of(inner, message),
             _ => Failure::format(message, Place { code: Some("reference"), ..place }),
         },
-        // At a pointer, it is the value there that ASDF has no form for.
+        // With a pointer, the value there is of a type that ASDF cannot represent.
         ErrorKind::Unwritable { pointer: Some(_), .. } => Failure::type_error(message),
         ErrorKind::Unwritable { .. } => Failure::value(message),
         ErrorKind::Limit { .. } => Failure::limit(message, Place { code: Some("limit"), ..place }),

@@ -1,4 +1,4 @@
-//! An open file.
+//! Open files.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
-/// A file that nodes and arrays share. Closing it drops the file for all of them.
+/// A file shared by its nodes and arrays. Closing it drops the file for all of them.
 pub(crate) struct OpenFile {
     file: ArcSwapOption<Asdf>,
     path: Option<String>,
@@ -27,12 +27,12 @@ impl OpenFile {
         self.file.load_full().ok_or_else(Failure::closed)
     }
 
-    /// The path, for messages.
+    /// The path of the file for messages, if it has one.
     pub(crate) fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// The limits that the file was opened with.
+    /// The limits with which the file was opened.
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -86,9 +86,10 @@ impl AsdfFile {
         Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path, limits })))
     }
 
-    /// Drops the file. Data that was read stays valid.
+    /// Closes the file. Data that was read remains valid.
     fn close(&self, py: Python<'_>) {
-        // Dropping the last reference unmaps and closes the file.
+        // Detach from the interpreter, because dropping the last reference unmaps and closes the
+        // file.
         py.detach(|| drop(self.0.file.swap(None)));
     }
 
@@ -97,7 +98,7 @@ impl AsdfFile {
         self.0.file.load().is_none()
     }
 
-    /// The root of the tree, or `None` if the file has no tree.
+    /// Returns the root of the tree, or `None` if the file has no tree.
     fn root(&self, py: Python<'_>) -> PyResult<Option<AsdfNode>> {
         let id = self.0.run(py, |file| {
             if file.layout().tree.is_none() {
@@ -108,24 +109,24 @@ impl AsdfFile {
         Ok(id.map(|id| AsdfNode::new(&self.0, id)))
     }
 
-    /// The version of the standard in the first lines of the file.
+    /// The version of the ASDF standard that the first lines of the file state, or `None`.
     #[getter]
     fn standard(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.0.run(py, |file| Ok(file.layout().standard_version.map(|version| version.to_string())))
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     fn block_count(&self, py: Python<'_>) -> PyResult<usize> {
         self.0.run(py, |file| Ok(file.blocks().len()?))
     }
 
-    /// A description of a block as a dictionary.
+    /// Returns a description of a block as a dictionary.
     fn block<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyDict>> {
         let block = self.0.run(py, |file| report::BlockSummary::new(&file.blocks().get(index)?))?;
         block.to_dict(py)
     }
 
-    /// Decodes a block.
+    /// Decodes a block, and returns its data.
     fn read_block(&self, py: Python<'_>, index: usize) -> PyResult<crate::memory::Memory> {
         let bytes = self.0.run(py, |file| {
             let block = file.blocks().get(index)?;
@@ -134,13 +135,14 @@ impl AsdfFile {
         Ok(crate::memory::Memory::new(bytes))
     }
 
-    /// The irregularities found so far, each as a dictionary.
+    /// Returns the irregularities found so far, each as a dictionary.
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = self.0.run(py, |file| Ok(file.diagnostics()))?;
         report::diagnostics(py, &found)
     }
 
-    /// Checks the whole file. Returns whether it is valid, the checked blocks, and the diagnostics.
+    /// Checks the whole file. Returns `True` if it is valid, followed by the checked blocks and the
+    /// diagnostics.
     fn verify<'py>(
         &self,
         py: Python<'py>,
@@ -154,7 +156,7 @@ impl AsdfFile {
     }
 }
 
-/// The limits of ASDF by their names in Python.
+/// The limits for ASDF files, by their names in Python.
 const LIMITS: &[Known<Limits>] = &[
     ("allocation", |limits, number| limits.max_alloc(number)),
     ("decoded", |limits, number| limits.max_decoded(number)),

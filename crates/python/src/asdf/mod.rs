@@ -1,4 +1,4 @@
-//! ASDF: what `scibin.asdf` is built on.
+//! Support for ASDF, on which the Python module `scibin.asdf` is built.
 
 mod array;
 mod blocks;

@@ -1,4 +1,4 @@
-//! Nodes of a tree.
+//! The nodes of a tree.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::file::OpenFile;
 use crate::array::Array;
 use crate::error::Failure;
 
-/// A node of the tree of an ASDF file.
+/// A node in the tree of an ASDF file.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct AsdfNode {
     file: Arc<OpenFile>,
@@ -34,7 +34,8 @@ impl AsdfNode {
         Self::new(&self.file, id)
     }
 
-    /// Runs a call on the node. The tree has already been parsed, so nothing is read and nothing waits.
+    /// Runs a call on the node without detaching from the interpreter. This is safe, because the tree has been parsed,
+    /// so the call does not read or wait.
     pub(super) fn with<T>(
         &self,
         py: Python<'_>,
@@ -64,19 +65,20 @@ impl AsdfNode {
         self.with(py, |node| Ok(Form::of(node).name()))
     }
 
-    /// The tag in full, or `None`.
+    /// The complete tag of the node, or `None`.
     #[getter]
     fn tag(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |node| Ok(node.tag().map(str::to_owned)))
     }
 
-    /// The JSON Pointer to the node, or `None` if it is part of a key or longer than 1 KiB.
+    /// The JSON Pointer of the node, or `None` if the node is part of a key or the pointer is
+    /// longer than 1 KiB.
     #[getter]
     fn pointer(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |node| Ok(node.to_pointer()))
     }
 
-    /// The line and the column of the content, from 1.
+    /// The line and column at which the content of the node starts, counted from 1.
     #[getter]
     fn position(&self, py: Python<'_>) -> PyResult<(u32, u32)> {
         self.with(py, |node| Ok((node.position().line, node.position().column)))
@@ -89,13 +91,13 @@ impl AsdfNode {
         })
     }
 
-    /// Returns the value of a key of a mapping. Keys that are not strings are found by their text in JSON.
+    /// Returns the value of a key of a mapping, or `None`. A key that is not a string is looked up by its JSON form.
     fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let Some(key) = convert::key_text(key)? else { return Ok(None) };
         self.with(py, |node| Ok(node.member(&key).map(|value| self.sibling(value.id()))))
     }
 
-    /// Returns an item of a sequence.
+    /// Returns an item of a sequence, or `None` if the index is out of range.
     fn at(&self, py: Python<'_>, index: usize) -> PyResult<Option<Self>> {
         self.with(py, |node| Ok(node.at(index).map(|item| self.sibling(item.id()))))
     }
@@ -110,7 +112,8 @@ impl AsdfNode {
         PyList::new(py, keys.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Returns the node at a JSON Pointer relative to this one. Raises `KeyError` if there is none.
+    /// Returns the node at a JSON Pointer relative to this node. Raises `KeyError` if there is no
+    /// such node.
     fn find(&self, py: Python<'_>, pointer: &str) -> PyResult<Self> {
         self.with(py, |node| {
             let found = node.pointer(pointer).map_err(of_pointer)?;
@@ -125,15 +128,15 @@ impl AsdfNode {
         convert::scalar(py, node).map_err(|failure| self.raise(py, failure))
     }
 
-    /// Opens the array of the node. Reads no elements.
+    /// Opens the array of the node, without reading elements.
     fn array(&self, py: Python<'_>) -> PyResult<Array> {
         let array = py.detach(|| FileArray::open(&self.file, self.id));
         array.map(Array::new).map_err(|failure| self.raise(py, failure))
     }
 
-    /// Converts the node and everything below it into plain objects. `array` is called with the node of each
-    /// array. If `keep_errors`, an exception that it raises takes the place of the array. If there is a
-    /// `tagged`, it is called with the tag and the value of each node whose tag has no plain counterpart.
+    /// Converts the node and everything below it into plain objects. Calls `array` with the node of each array. If
+    /// `keep_errors` is set, an exception that `array` raises takes the place of the array. If `tagged` is set, it is
+    /// called with the tag and the value of each node whose tag a plain object cannot represent.
     #[pyo3(signature = (array, *, keep_errors = false, tagged = None))]
     fn to_python<'py>(
         &self,
@@ -150,7 +153,7 @@ impl AsdfNode {
         conversion.run(node)
     }
 
-    /// The text of a scalar as it is in the file, without quotes; `None` for other nodes.
+    /// The text of a scalar as in the file, without quotes, or `None` for any other node.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
         self.with(py, |node| {

@@ -1,4 +1,5 @@
-//! Descriptions of blocks, and diagnostics, as dictionaries for the classes in Python.
+//! Converting descriptions of blocks and diagnostics into dictionaries, from which Python creates
+//! its classes.
 
 use asdf::block::{Block, ChecksumVerdict};
 use asdf::diagnostic::Diagnostic;
@@ -8,7 +9,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::error::Failure;
 
-/// The fields of a block header that users need.
+/// The properties of a block that are shown to users.
 pub(super) struct BlockSummary {
     index: usize,
     offset: u64,
@@ -49,7 +50,7 @@ impl BlockSummary {
     }
 }
 
-/// The result of checking a block.
+/// Converts the result of checking a block into a dictionary.
 pub(super) fn checked_block<'py>(
     py: Python<'py>,
     block: &CheckedBlock,

@@ -14,7 +14,7 @@ use super::build::{BuiltTree, build};
 use crate::error::Failure;
 use crate::pool;
 
-/// Returns the bytes of a file with this tree.
+/// Returns the bytes of a file with a tree.
 #[pyfunction]
 #[pyo3(signature = (tree, prepare, *, compression, compressions, align, standard))]
 pub(crate) fn asdf_dumps<'py>(
@@ -38,10 +38,11 @@ pub(crate) fn asdf_dumps<'py>(
     Ok(PyBytes::new(py, &bytes.map_err(|failure| failure.raise(py, None))?))
 }
 
-/// Writes a file with this tree. The file appears at `path` when it is complete and on disk.
+/// Writes a file with a tree. The file appears at `path` only when it is complete and has been
+/// written to disk.
 #[pyfunction]
 #[pyo3(signature = (path, tree, prepare, *, compression, compressions, align, standard, overwrite))]
-#[allow(clippy::too_many_arguments, reason = "they are those of a Python function")]
+#[allow(clippy::too_many_arguments, reason = "the function is called from Python with keywords")]
 pub(crate) fn asdf_write(
     py: Python<'_>,
     path: PathBuf,
@@ -66,14 +67,14 @@ pub(crate) fn asdf_write(
     written.map_err(|failure| failure.raise(py, Some(&name)))
 }
 
-/// Runs a call with the writer of a tree, in the pool.
+/// Runs a call in the pool with a writer for a tree.
 fn with_writer<T: Send>(
     built: BuiltTree,
     options: WriteOptions,
     call: impl FnOnce(&Writer<'_>) -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
     let origin = built.origin.map(|origin| origin.get()).transpose()?;
-    // Blocks of external files are copied, so that the new file is complete wherever it is.
+    // Copy blocks from external files as well, so that the new file does not depend on other files.
     let mut writer = Writer::new(built.tree).options(options).implode(true);
     if let Some(origin) = &origin {
         writer = writer.blocks_of(origin);

@@ -1,4 +1,4 @@
-//! The array of a file.
+//! Reading the array in a file.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
-/// A view of the array. The crate's own view borrows the file, so this one stores the steps that lead to it, and
-/// takes them again for each call.
+/// A view of the array. The view in the crate borrows the file, so this one stores the selected parts, and creates the
+/// crate's view again for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,
@@ -21,7 +21,7 @@ pub(super) struct FileArray {
 }
 
 impl FileArray {
-    /// Opens the array. Reads no elements.
+    /// Opens the array and selects parts, without reading elements.
     pub(super) fn open(file: &Arc<OpenFile>, parts: Vec<Part>) -> Result<Self, Failure> {
         let reader = file.get()?;
         let array = find(&reader, &parts)?;
@@ -86,7 +86,7 @@ impl LazyArray for FileArray {
     fn unit(&self) -> Result<Unit, Failure> {
         let reader = self.file.get()?;
         let size = reader.chunks().iter().map(|chunk| u64::from(chunk.nbytes)).max();
-        // In Fortran order, the positions along the first axis are next to each other in every chunk.
+        // In Fortran order, every chunk contains elements of all rows, so rows cannot be read chunk by chunk.
         let is_row_major = reader.array()?.order() == Order::C || self.shape.len() < 2;
         Ok(match size.filter(|_| is_row_major && self.parts.is_empty()) {
             Some(size) => Unit::Chunk(size),

@@ -1,6 +1,6 @@
-//! Errors of the crate `bloscpack`.
+//! Converting the errors of the crate `bloscpack`.
 //!
-//! `scibin.bloscpack.exceptions` turns some of the codes into the exceptions of the original program.
+//! `scibin.bloscpack.exceptions` converts errors with some of these codes into the exceptions of the original program.
 
 use bloscpack::format::MetadataError;
 use bloscpack::{Error, ErrorKind};

@@ -1,4 +1,4 @@
-//! An open file.
+//! Open files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
-/// A file that arrays share. Closing it drops the file for all of them.
+/// A file shared by its arrays. Closing it drops the file for all of them.
 pub(super) struct OpenFile {
     file: ArcSwapOption<Reader>,
     path: Option<String>,
@@ -33,12 +33,12 @@ impl OpenFile {
         self.file.load_full().ok_or_else(Failure::closed)
     }
 
-    /// The path, for messages.
+    /// The path of the file for messages, if it has one.
     pub(super) fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
-    /// The limits that the file was opened with.
+    /// The limits with which the file was opened.
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -67,7 +67,7 @@ impl BloscpackFile {
         source: &Bound<'_, PyAny>,
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        // The crate limits decoded data to 16 GiB by default, too.
+        // The crate has the same default limit of 16 GiB for decoded data.
         let limits = read_limits(limits, Limits::default().max_decoded(16 << 30), LIMITS)?;
         let options = OpenOptions::new().limits(limits).ignore_metadata(true);
         let input = Input::new(source)?;
@@ -84,7 +84,7 @@ impl BloscpackFile {
         Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path, limits })))
     }
 
-    /// Drops the file. Data that was read stays valid.
+    /// Closes the file. Data that was read remains valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.0.file.swap(None)));
     }
@@ -94,18 +94,18 @@ impl BloscpackFile {
         self.0.file.load().is_none()
     }
 
-    /// The length of the data in bytes.
+    /// The length of the decoded data in bytes.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.0.run(py, |file| Ok(file.len()))
     }
 
-    /// The typesize and the name of the checksum in the header.
+    /// Returns the typesize and the name of the checksum in the header.
     fn header(&self, py: Python<'_>) -> PyResult<(u8, &'static str)> {
         self.0.run(py, |file| Ok((file.header().typesize, file.header().checksum.name())))
     }
 
-    /// The text of the metadata, or `None` if the file has none.
+    /// Returns the text of the metadata, or `None` if the file has no metadata.
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let text = self.0.run(py, |file| {
             let metadata = file.metadata()?;
@@ -114,7 +114,7 @@ impl BloscpackFile {
         Ok(text.map(|text| PyBytes::new(py, &text)))
     }
 
-    /// The offset, the length of the data and the stored length of each chunk, in bytes.
+    /// Returns the offset, the decoded length and the stored length of each chunk, in bytes.
     fn chunks(&self, py: Python<'_>) -> PyResult<Vec<(u64, u32, u32)>> {
         self.0.run(py, |file| {
             let chunk =
@@ -123,7 +123,7 @@ impl BloscpackFile {
         })
     }
 
-    /// The array. Reads no elements.
+    /// Opens the array, without reading elements.
     fn array(&self, py: Python<'_>) -> PyResult<Array> {
         let array = py.detach(|| FileArray::open(&self.0, Vec::new()));
         array.map(Array::new).map_err(|failure| failure.raise(py, self.0.path()))
@@ -134,12 +134,13 @@ impl BloscpackFile {
         self.0.run(py, |file| Ok(file.array()?.order() == Order::F))
     }
 
-    /// Fails if the data is larger than the limits allow. Call it before allocating memory.
+    /// Raises `LimitError` if the data is larger than the limits allow. Call this before allocating
+    /// memory.
     fn check_size(&self, py: Python<'_>) -> PyResult<()> {
         self.0.run(py, |file| Ok(self.0.limits.check_decoded("bytes of data", file.len())?))
     }
 
-    /// Fills a buffer with the data from an offset on.
+    /// Fills a buffer with the decoded data that starts at an offset.
     #[pyo3(signature = (out, offset, threads))]
     fn read_into(
         &self,
@@ -152,7 +153,7 @@ impl BloscpackFile {
         self.0.run(py, |file| pool::install(|| file.read_into(bytes, offset, &unpacking(threads))))
     }
 
-    /// Returns all data.
+    /// Returns all decoded data.
     fn read<'py>(&self, py: Python<'py>, threads: Option<usize>) -> PyResult<Bound<'py, PyBytes>> {
         self.check_size(py)?;
         let len = usize::try_from(self.nbytes(py)?).unwrap_or(usize::MAX);
@@ -161,7 +162,8 @@ impl BloscpackFile {
         })
     }
 
-    /// Writes all data to a new file, which replaces an old one when it is complete.
+    /// Writes all decoded data to a new file. An existing file is replaced only when the new one is
+    /// complete.
     fn unpack(&self, py: Python<'_>, path: PathBuf, threads: Option<usize>) -> PyResult<()> {
         self.0.run(py, |file| {
             let mut output = AtomicFile::create(path)?;
@@ -170,7 +172,8 @@ impl BloscpackFile {
         })
     }
 
-    /// Checks the whole file. Returns whether it is fine, the number of checked chunks, and the diagnostics.
+    /// Checks the whole file. Returns `True` if it is fine, followed by the number of checked chunks and the
+    /// diagnostics.
     fn verify<'py>(
         &self,
         py: Python<'py>,
@@ -193,14 +196,14 @@ fn unpacking(threads: Option<usize>) -> UnpackOptions<'static> {
     }
 }
 
-/// The limits of Bloscpack by their names in Python.
+/// The limits for Bloscpack files, by their names in Python.
 const LIMITS: &[Known<Limits>] = &[
     ("allocation", |limits, number| limits.max_alloc(number)),
     ("decoded", |limits, number| limits.max_decoded(number)),
     ("items", |limits, number| limits.max_items(number)),
 ];
 
-/// Converts diagnostics to dictionaries.
+/// Converts diagnostics into dictionaries.
 pub(super) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[Diagnostic],

@@ -1,4 +1,4 @@
-//! Bloscpack: what `scibin.bloscpack` is built on.
+//! Support for Bloscpack, on which the Python module `scibin.bloscpack` is built.
 
 mod array;
 mod error;

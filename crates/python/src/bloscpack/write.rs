@@ -1,4 +1,4 @@
-//! Packing, appending and repairing.
+//! Packing, appending to and repairing files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) fn bloscpack_pack<'py>(
     Ok(packed.map(|packed| PyBytes::new(py, &packed)))
 }
 
-/// Packs a file to another file.
+/// Packs the content of a file into another file.
 #[pyfunction]
 #[pyo3(signature = (input, output, options))]
 pub(crate) fn bloscpack_pack_file(
@@ -58,7 +58,7 @@ pub(crate) fn bloscpack_pack_file(
     packed.map_err(|failure| failure.raise(py, Some(&name)))
 }
 
-/// Appends the content of a file to a file. Returns the number of new chunks.
+/// Appends the content of the file `new` to a Bloscpack file. Returns the number of new chunks.
 #[pyfunction]
 #[pyo3(signature = (path, new, options))]
 pub(crate) fn bloscpack_append(
@@ -116,7 +116,7 @@ pub(crate) fn bloscpack_recover<'py>(
     Ok(dict)
 }
 
-/// Converts options for packing. The Python module has checked their names.
+/// Converts options for packing, whose names the Python module has already checked.
 fn write_options(dict: &Bound<'_, PyDict>) -> PyResult<WriteOptions> {
     let (mut options, mut metadata) = (WriteOptions::new(), MetadataOptions::new());
     for (key, value) in dict {
@@ -158,7 +158,7 @@ fn write_options(dict: &Bound<'_, PyDict>) -> PyResult<WriteOptions> {
     Ok(options.metadata_options(metadata))
 }
 
-/// Converts options for appending. The Python module has checked their names.
+/// Converts options for appending, whose names the Python module has already checked.
 fn append_options(dict: &Bound<'_, PyDict>) -> PyResult<AppendOptions> {
     let mut options = AppendOptions::new();
     for (key, value) in dict {

@@ -1,4 +1,4 @@
-//! The arrays of a file.
+//! Reading the arrays of a file.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Errors of the crate `dudley`.
+//! Converting the errors of the crate `dudley`.
 
 use binio::array::ElementsError;
 use dudley::{Error, ErrorKind};

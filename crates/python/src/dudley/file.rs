@@ -1,4 +1,4 @@
-//! An open file.
+//! Open files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::Failure;
 use crate::pool;
 use crate::source::Input;
 
-/// A file that arrays share. Closing it drops the file for all of them.
+/// A file shared by its arrays. Closing it drops the file for all of them.
 pub(super) struct OpenFile {
     file: ArcSwapOption<File>,
     path: Option<String>,
@@ -26,7 +26,7 @@ impl OpenFile {
         self.file.load_full().ok_or_else(Failure::closed)
     }
 
-    /// The path, for messages.
+    /// The path of the file for messages, if it has one.
     pub(super) fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
@@ -41,7 +41,7 @@ impl OpenFile {
     }
 }
 
-/// A file that is described by a layout, open for reading.
+/// A file described by a layout, which is open for reading.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct DudleyFile(Arc<OpenFile>);
 
@@ -76,7 +76,7 @@ impl DudleyFile {
         Ok(Self(Arc::new(OpenFile { file: ArcSwapOption::from_pointee(file), path })))
     }
 
-    /// Drops the file. Data that was read stays valid.
+    /// Closes the file. Data that was read remains valid.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.0.file.swap(None)));
     }
@@ -86,12 +86,12 @@ impl DudleyFile {
         self.0.file.load().is_none()
     }
 
-    /// The layout.
+    /// Returns the layout that describes the file.
     fn layout(&self, py: Python<'_>) -> PyResult<DudleyLayout> {
         self.0.run(py, |file| Ok(DudleyLayout(Arc::clone(file.layout()))))
     }
 
-    /// The byte order of types without a prefix: `<` or `>`.
+    /// Returns the byte order of types without a prefix, `<` or `>`.
     fn order(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.0.run(py, |file| {
             Ok(match file.order() {
@@ -101,7 +101,7 @@ impl DudleyFile {
         })
     }
 
-    /// The paths of everything that is stored, in the order of the layout. Fails if an address cannot be found.
+    /// Returns the paths of all stored items, in the order of the layout. Fails if an address cannot be determined.
     fn paths(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.0.run(py, |file| match file.stopped() {
             Some(error) => Err(error.clone().into()),
@@ -109,9 +109,9 @@ impl DudleyFile {
         })
     }
 
-    /// The array or scalar at a path.
+    /// Opens the array or scalar at a path.
     fn array(&self, py: Python<'_>, path: &str) -> PyResult<Array> {
-        // A compressed array is decoded here.
+        // Run this in the pool, because it decodes a compressed array.
         let array = self.0.run(py, |file| pool::install(|| file.get(path)))?;
         Ok(Array::new(FileArray::new(&self.0, array)))
     }

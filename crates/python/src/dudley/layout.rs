@@ -1,4 +1,4 @@
-//! Layouts, and the addresses of what they describe.
+//! Layouts, and the addresses of the items that they describe.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use pyo3::types::{PyDict, PyList};
 use crate::error::Failure;
 use crate::source::Input;
 
-/// The path, address, shape, type and size in bytes of an item.
+/// The path, address, shape, type and size in bytes of a stored item.
 type Row = (String, Option<u64>, Vec<u64>, String, Option<u64>);
 
-/// A layout without errors.
+/// A layout that was parsed without errors.
 #[pyclass(frozen, module = "scibin._scibin")]
 pub(crate) struct DudleyLayout(pub(super) Arc<Layout>);
 
 #[pymethods]
 impl DudleyLayout {
-    /// Parses a text.
+    /// Parses the text of a layout.
     #[new]
     fn new(py: Python<'_>, text: &[u8]) -> PyResult<Self> {
         let layout = py.detach(|| Layout::parse(text));
@@ -30,18 +30,18 @@ impl DudleyLayout {
         Ok(Self(Arc::new(layout)))
     }
 
-    /// The text.
+    /// The text of the layout.
     #[getter]
     fn text(&self) -> &str {
         self.0.source().text()
     }
 
-    /// The warnings and notes, each as a dictionary.
+    /// Returns the warnings and notes about the layout, each as a dictionary.
     fn check<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         diagnostics(py, self.0.diagnostics())
     }
 
-    /// The location of everything that the layout stores.
+    /// Returns the locations of all items that the layout describes.
     #[pyo3(signature = (stream, native, order, parameters))]
     fn addresses(
         &self,
@@ -73,7 +73,7 @@ impl DudleyLayout {
     }
 }
 
-/// Opens a stream.
+/// Opens the stream that a layout describes.
 fn bytes_of(input: Input) -> Result<FileBytes, Failure> {
     Ok(match input {
         Input::Path(path) => FileBytes::open(path)?,
@@ -82,7 +82,7 @@ fn bytes_of(input: Input) -> Result<FileBytes, Failure> {
     })
 }
 
-/// Converts the arguments that are common to layouts and files.
+/// Converts the arguments that layouts and files have in common.
 pub(super) fn rules(order: Option<&str>, parameters: BTreeMap<String, i64>) -> PyResult<Rules> {
     let values = parameters
         .into_iter()
@@ -100,7 +100,7 @@ pub(super) fn rules(order: Option<&str>, parameters: BTreeMap<String, i64>) -> P
     })
 }
 
-/// Converts diagnostics to dictionaries.
+/// Converts diagnostics into dictionaries.
 pub(super) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[Diagnostic],

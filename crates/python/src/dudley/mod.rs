@@ -1,4 +1,4 @@
-//! Dudley: what `scibin.dudley` is built on.
+//! Support for Dudley, on which the Python module `scibin.dudley` is built.
 
 mod array;
 mod error;

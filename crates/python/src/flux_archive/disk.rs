@@ -15,7 +15,7 @@ use super::file::FluxArchive;
 use crate::error::Failure;
 use crate::pool;
 
-/// Extracts entries into an existing directory.
+/// Extracts entries into an existing directory. Returns a report as a dictionary.
 pub(super) fn extract<'py>(
     archive: &FluxArchive,
     py: Python<'py>,
@@ -46,8 +46,8 @@ pub(super) fn extract<'py>(
     Ok(dict)
 }
 
-/// Archives files and directories below `base`. Nothing is written if one of them cannot be read. Returns a report as a
-/// dictionary.
+/// Archives files and directories below `base`. If one of them cannot be read, the archive is not written. Returns a
+/// report as a dictionary.
 #[pyfunction]
 #[pyo3(signature = (path, names, base, store))]
 pub(crate) fn flux_create(
@@ -84,7 +84,7 @@ pub(crate) fn flux_create(
     Ok(dict)
 }
 
-/// Converts failed entries to pairs of a path and an exception.
+/// Converts failed entries into pairs of a path and an exception.
 fn failures(py: Python<'_>, failures: Vec<EntryFailure>) -> PyResult<Vec<(String, Py<PyAny>)>> {
     let pair = |EntryFailure { path, error, .. }| {
         let exception = Failure::from(error).raise(py, Some(&path));

@@ -1,4 +1,4 @@
-//! Errors of the crate `flux_archive`.
+//! Converting the errors of the crate `flux_archive`.
 
 use binio::FormatErrorKind;
 use flux_archive::store::StoreError;

@@ -1,4 +1,4 @@
-//! An open archive.
+//! Open archives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use crate::limits::{Known, read_limits};
 use crate::pool;
 use crate::source::Input;
 
-/// An archive and the store of its blobs.
+/// An archive, and the store from which its blobs are read.
 pub(super) struct OpenArchive {
     pub(super) archive: Archive<'static>,
     pub(super) store: Box<dyn BlobStore>,
     pub(super) limits: Limits,
-    /// Maximum number of bytes to read at a time. A file may consist of a hole that does not fit in memory.
+    /// The maximum number of bytes to read at a time. It is needed because a file may be a hole that does not fit in
+    /// memory.
     allocation: u64,
 }
 
@@ -34,7 +35,8 @@ pub(crate) struct FluxArchive {
 }
 
 impl FluxArchive {
-    /// Runs a call on the archive, detached from the interpreter and in the pool.
+    /// Runs a call on the archive in the pool, detached from the interpreter. Fails if the archive
+    /// was closed.
     pub(super) fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -84,7 +86,7 @@ impl FluxArchive {
         Ok(Self { file: ArcSwapOption::from(Some(Arc::new(file))), path })
     }
 
-    /// Drops the archive.
+    /// Closes the archive.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.file.swap(None)));
     }
@@ -94,14 +96,15 @@ impl FluxArchive {
         self.file.load().is_none()
     }
 
-    /// The entries, each as a dictionary.
+    /// Returns the entries, each as a dictionary.
     fn entries<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let file = self.file.load_full();
         let file = file.ok_or_else(|| Failure::closed().raise(py, None))?;
         file.archive.entries().iter().map(|entry| described(py, entry)).collect()
     }
 
-    /// Returns bytes of the content of a regular file.
+    /// Returns the bytes of a regular file from `offset` to the end of the file, but at most
+    /// `length` bytes.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -130,13 +133,13 @@ impl FluxArchive {
         })
     }
 
-    /// The irregularities that the profile accepts.
+    /// Returns the deviations from RFC 37 that the profile accepts, each as a dictionary.
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let found = self.run(py, |file| Ok(file.archive.diagnostics().to_vec()))?;
         diagnostics(py, &found)
     }
 
-    /// Checks all blobs. Returns whether everything is fine, the number of blobs read, and the diagnostics.
+    /// Checks all blobs. Returns `True` if everything is fine, followed by the number of blobs and the diagnostics.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<(bool, u64, Bound<'py, PyList>)> {
         let report = self
             .run(py, |file| Ok(file.archive.verify(&VerifyOptions::new().store(&*file.store))))?;
@@ -193,7 +196,7 @@ fn read_profile(name: &str) -> PyResult<Profile> {
     }
 }
 
-/// The limits of an archive, and on the bytes of a buffer, by their names in Python.
+/// The limits for archives and for the size of a buffer, by their names in Python.
 const LIMITS: &[Known<(Limits, u64)>] = &[
     ("allocation", |(limits, _), number| (limits, number)),
     ("document", |(limits, allocation), number| (limits.max_json_bytes(number), allocation)),
@@ -202,7 +205,7 @@ const LIMITS: &[Known<(Limits, u64)>] = &[
     ("total", |(limits, allocation), number| (limits.max_total_size(number), allocation)),
 ];
 
-/// Converts diagnostics to dictionaries.
+/// Converts diagnostics into dictionaries.
 fn diagnostics<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
     let items = diagnostics.iter().map(|diagnostic| {
         let (place, dict) = (&diagnostic.place, PyDict::new(py));

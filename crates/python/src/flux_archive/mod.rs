@@ -1,4 +1,4 @@
-//! Flux archives: what `scibin.flux_archive` is built on.
+//! Support for Flux archives, on which the Python module `scibin.flux_archive` is built.
 
 #[cfg(unix)]
 mod disk;

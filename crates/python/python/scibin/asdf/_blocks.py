@@ -1,8 +1,8 @@
 """Choosing the blocks in which new arrays are stored.
 
 Arrays that are views of the same memory share a block, each with its own offset and strides. A
-block holds the bytes from the first to the last element of its arrays, and not the rest of their
-base.
+block contains the bytes from the first to the last element of its arrays, but not the rest of the
+base array.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _Stored = tuple[Any, str, tuple[int, ...], tuple[int, ...], int]
 _Prepared = tuple[Any, str, tuple[int, ...], tuple[int, ...], int, Any]
 
 _PLAIN: tuple[type, ...] = (np.ndarray, np.memmap, np.recarray, np.ma.MaskedArray)
-"""Other subclasses mean more than their elements: an astropy Quantity has a unit."""
+"""The accepted classes. Others may mean more than their elements, as does an astropy Quantity."""
 
 
 @dataclass(frozen=True)
 class _View:
-    """An array with the addresses of its first byte and of the end of its last one."""
+    """An array, the address of its first byte, and the address after its last byte."""
 
     array: npt.NDArray[Any]
     start: int
@@ -36,8 +36,9 @@ class _View:
 def prepare(arrays: list[Any]) -> list[_Prepared | TypeError]:
     """Return the block, dtype, shape, strides, offset and mask of each array.
 
-    A block is an array of bytes; arrays with the same block share the object. For an array that
-    cannot be written, return the exception, which the extension raises with the array's pointer.
+    A block is an array of bytes, and arrays that share a block share this object. For an array that
+    cannot be written, the list contains an exception, which the extension raises together with the
+    pointer of the array.
     """
     prepared: list[_Prepared | TypeError | None] = [None] * len(arrays)
     views: dict[int, _View] = {}
@@ -96,7 +97,7 @@ def _base(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _share(views: dict[int, _View]) -> dict[int, _Stored]:
-    """Return where each view is stored."""
+    """Return the block, dtype, shape, strides and offset of each view."""
     groups: dict[int, list[int]] = {}
     for at, view in views.items():
         groups.setdefault(id(_base(view.array)), []).append(at)
@@ -120,7 +121,7 @@ def _share(views: dict[int, _View]) -> dict[int, _Stored]:
 
 
 def _clusters(views: dict[int, _View], group: list[int]) -> list[list[int]]:
-    """Divide views of the same memory into those that overlap or touch."""
+    """Divide views of the same memory into groups of views that overlap or touch."""
     clusters: list[list[int]] = []
     end = -1
     for at in sorted(group, key=lambda at: views[at].start):
@@ -133,7 +134,7 @@ def _clusters(views: dict[int, _View], group: list[int]) -> list[list[int]]:
 
 
 def _memory(base: npt.NDArray[Any]) -> _View | None:
-    """Return the bytes of a base, or ``None`` if they are not contiguous."""
+    """Return the bytes of a base array, or ``None`` if they are not contiguous."""
     if not base.flags.forc or base.dtype.hasobject or not base.nbytes:
         return None
     view = _view(base)
@@ -141,20 +142,20 @@ def _memory(base: npt.NDArray[Any]) -> _View | None:
 
 
 def _pack(array: npt.NDArray[Any]) -> _Stored:
-    """Return a copy of an array in C order in a block of its own."""
+    """Return a block of its own for an array, which is copied unless it is in C order."""
     packed = np.require(array, requirements="C").reshape(array.shape)
     data = packed.reshape(-1).view(np.uint8) if packed.nbytes else np.empty(0, np.uint8)
     return data, _descr(array.dtype), array.shape, packed.strides, 0
 
 
 def _descr(dtype: np.dtype[Any]) -> str:
-    """Return the literal of a type that the extension reads."""
+    """Return a dtype as a literal that the extension can parse."""
     if dtype.names is None:
         return dtype.str
     try:
         return repr(np.lib.format.dtype_to_descr(dtype))
     except ValueError:
-        # Fields overlap or are not in the order of their bytes.
+        # The fields overlap, or are not in the order of their offsets.
         fields: Any = dtype.fields
         return repr(
             {

@@ -16,22 +16,22 @@ __all__ = ["EditReport", "Editor", "edit"]
 
 @dataclass(frozen=True)
 class EditReport:
-    """What an edit has changed, or would change.
+    """The result of an edit, or the expected result of a dry run.
 
     Attributes
     ----------
     method
-        ``"unchanged"``; ``"patched"``, a single write within one page; ``"in place"``, under a
-        journal; or ``"new file"``, which replaces the old one.
+        How the file was changed: ``"unchanged"``; ``"patched"``, with a single write within one
+        page; ``"in place"``, with a journal; or ``"new file"``, by replacing the old file.
     size
         The size of the edited file in bytes.
     blocks
         The number of blocks in the edited file.
     unused_blocks
-        The numbers of the blocks that no array uses any more, but that keep their space, because
-        the file was changed in place.
+        The indices of blocks that no array uses any more, but that still take up space because the
+        file was changed in place.
     rolled_back
-        Whether an earlier change that was interrupted has been rolled back.
+        Whether an interrupted earlier change was rolled back first.
     """
 
     method: Literal["unchanged", "patched", "in place", "new file"]
@@ -54,7 +54,7 @@ class Editor:
 
     @property
     def report(self) -> EditReport | None:
-        """The result, once the ``with`` block has ended without an exception."""
+        """The result of the edit, or ``None`` before the ``with`` block has ended without error."""
         return self._report
 
     @property
@@ -63,11 +63,11 @@ class Editor:
         return self._raw.text()
 
     def __setitem__(self, pointer: str, value: Any) -> None:
-        """Set the value at a JSON Pointer. Missing parents are created; ``-`` appends to a list."""
+        """Set the value at a JSON Pointer. Creates missing parents. ``-`` appends to a list."""
         self._raw.set(_absolute(pointer), value, prepare)
 
     def __delitem__(self, pointer: str) -> None:
-        """Remove the entry or the item at a JSON Pointer."""
+        """Remove the entry or item at a JSON Pointer."""
         self._raw.remove(_absolute(pointer))
 
     def rename(self, pointer: str, key: str) -> None:
@@ -75,7 +75,7 @@ class Editor:
         self._raw.rename(_absolute(pointer), key)
 
     def commit(self) -> EditReport:
-        """Write the changes, and close the file. When this returns, they are on disk."""
+        """Write the changes to disk, and close the file. In a dry run, write nothing."""
         report = self._raw.plan() if self._dry_run else self._raw.commit()
         self._report = EditReport(**report)
         self._raw.close()
@@ -104,32 +104,34 @@ class Editor:
 
 
 def edit(path: str | os.PathLike[str], *, in_place: bool = False, dry_run: bool = False) -> Editor:
-    """Edit a file: its tree and its arrays.
+    """Edit the tree and the arrays of a file.
 
-    The changes are written in one step at the end of the ``with`` block, and none of them after an
-    exception. Comments and the notation of the rest of the tree are kept. Other programs see either
-    the old or the new file. The file is locked in the meantime.
+    All changes are written in one step at the end of the ``with`` block, or none of them if an
+    exception is raised. Comments, and the notation of everything that is not changed, are kept.
+    Other programs see either the old or the new file. The file is locked during the edit.
 
     Parameters
     ----------
     path
         The path of the file.
     in_place
-        Whether to change the existing file, under a journal, instead of replacing it with a new
-        one: for files too large to copy. Other programs may see it while it is being changed.
+        Whether to change the existing file, using a journal, instead of replacing it with a new
+        one. This is meant for files too large to copy. Other programs may see a file that is only
+        partly changed.
     dry_run
-        Whether to leave the file as it is, and only report what would be done.
+        Whether to leave the file unchanged, and only report what would be done.
 
     Raises
     ------
     OSError
-        If the file cannot be read or written; `BlockingIOError` if another process is editing it.
+        If the file cannot be read or written. This is a `BlockingIOError` if another process is
+        editing the file.
     FormatError
-        If the file is not valid enough to be edited.
+        If the file is too damaged to be edited.
     KeyError
-        If a pointer leads nowhere.
+        If there is no value at a pointer.
     TypeError
-        If ASDF has no form for a value.
+        If ASDF cannot represent a value.
 
     Examples
     --------

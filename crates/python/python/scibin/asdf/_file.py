@@ -22,26 +22,26 @@ __all__ = ["Block", "Diagnostic", "File", "Report", "loads", "open"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity of a file that did not stop the reader.
+    """An irregularity in a file that can be read nevertheless.
 
     Attributes
     ----------
     code
-        The stable name for programs, such as ``"DuplicateKey"``.
+        A stable name for use by programs, such as ``"DuplicateKey"``.
     severity
         ``"note"``, ``"warning"`` or ``"error"``.
     message
         A description in one line.
     help
-        Advice on what to do; may be empty.
+        Advice on what to do, which may be empty.
     path
-        The path of the file, if it is an external one.
+        The path of the affected file if it is an external one, or ``None``.
     pointer
-        The JSON Pointer to the affected node, if there is one.
+        The JSON Pointer of the affected node, if there is one.
     offset
         The offset in the file in bytes, if it is known.
     line, column
-        The position in the text of the file, both from 1, if it is known.
+        The position in the text of the file, counted from 1, if it is known.
     """
 
     code: str
@@ -72,17 +72,17 @@ class Block:
     Attributes
     ----------
     index
-        The number of the block, from 0.
+        The index of the block.
     offset
-        The offset of the block in the file, in bytes.
+        The offset of the block in the file in bytes.
     compression
-        The four-character code of the compression; empty if there is none.
+        The four-character code of the compression, or an empty string if there is none.
     stored_size
         The size of the stored data in bytes.
     data_size
         The size of the decoded data in bytes.
     checksum
-        The MD5 digest in the header, or ``None``.
+        The MD5 digest in the header, or ``None`` if there is none.
     """
 
     index: int
@@ -94,7 +94,7 @@ class Block:
     _file: _scibin.AsdfFile
 
     def read(self) -> npt.NDArray[np.uint8]:
-        """Decode the block. Returns a read-only array of its bytes."""
+        """Decode the block, and return a read-only array of its bytes."""
         return np.asarray(self._file.read_block(self.index))
 
     def __repr__(self) -> str:
@@ -109,14 +109,14 @@ class CheckedBlock:
     Attributes
     ----------
     path
-        The path of the file that contains the block, if it is an external file.
+        The path of the file that contains the block if it is an external one, or ``None``.
     index
-        The number of the block, from 0.
+        The index of the block.
     stored_size
-        The size of the stored data in bytes; 0 if the block cannot be read.
+        The size of the stored data in bytes, or 0 if the block cannot be read.
     checksum
-        ``"good"``, ``"bad"``, ``"absent"``, ``"unreadable"``, or ``"legacy"`` for a checksum of the
-        decoded data, as old programs wrote it.
+        ``"good"``, ``"bad"``, ``"absent"``, ``"unreadable"``, or ``"legacy"`` for a correct
+        checksum of the decoded data, as written by old programs.
     """
 
     path: str | None
@@ -132,11 +132,11 @@ class Report:
     Attributes
     ----------
     ok
-        Whether the file is valid: no diagnostic has the severity ``"error"``.
+        Whether the file is valid, which means that no diagnostic has the severity ``"error"``.
     blocks
-        All blocks, including those of external files that arrays use.
+        The checked blocks, including those in external files that arrays use.
     diagnostics
-        All irregularities, in the order of the file.
+        All irregularities, in the order of their positions in the file.
     """
 
     ok: bool
@@ -147,16 +147,17 @@ class Report:
 class File(Mapping[Any, Any]):
     """An ASDF file that is open for reading.
 
-    It is a mapping from the keys of the root of the tree to values: plain objects for scalars,
-    :class:`Node` for collections, and :class:`scibin.NDArray` for arrays. A key with a ``/`` that
-    does not exist is a JSON Pointer: ``file["meta/gain"]`` or ``file["/meta/gain"]``.
+    A file is a mapping from the keys of the root of the tree to values, which are plain objects for
+    scalars, :class:`Node` for collections, and :class:`scibin.NDArray` for arrays. A key that
+    contains a ``/`` and does not exist is used as a JSON Pointer, as in ``file["meta/gain"]`` or
+    ``file["/meta/gain"]``.
 
-    Any number of threads may use a file at the same time. It can be pickled, unless it was opened
-    from bytes: a pickle contains the path, and opening it again raises `OSError` (``ESTALE``) if
-    the file has changed since.
+    Any number of threads may use a file at the same time. It can be pickled unless it was opened
+    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
+    file has changed since.
 
-    Arrays and nodes refer to the file. When it is closed, arrays in memory stay valid, but reading
-    raises `ValueError`.
+    Lazy arrays and nodes need the file. After it has been closed, using them raises `ValueError`,
+    but arrays that were read remain valid.
     """
 
     def __init__(
@@ -190,27 +191,27 @@ class File(Mapping[Any, Any]):
 
     @property
     def path(self) -> str | None:
-        """The path that the file was opened with, if it was opened by path."""
+        """The path from which the file was opened, or ``None``."""
         return self._path
 
     @property
     def memmap(self) -> bool:
-        """Whether arrays are read-only views of the file's memory map."""
+        """Whether arrays are read-only views of the mapped file."""
         return bool(self._options["memmap"])
 
     @property
     def standard(self) -> str | None:
-        """The version of the ASDF standard that the file declares."""
+        """The version of the ASDF standard that the file states, or ``None``."""
         return self._raw.standard
 
     @property
     def tree(self) -> Any:
-        """The root of the tree: usually a :class:`MappingNode`. ``None`` if there is no tree."""
+        """The root of the tree, usually a :class:`MappingNode`, or ``None`` if there is no tree."""
         raw = self._raw.root()
         return None if raw is None else _node(self, raw).value
 
     def node(self, pointer: str = "") -> Node:
-        """Return the node at a JSON Pointer, also a scalar or an array.
+        """Return the node at a JSON Pointer, even if it is a scalar or an array.
 
         Raises
         ------
@@ -249,7 +250,7 @@ class File(Mapping[Any, Any]):
         errors: Literal["raise", "keep"] = "raise",
         tagged: bool = False,
     ) -> Any:
-        """Convert the whole tree into plain objects; see :meth:`Node.to_dict`."""
+        """Convert the whole tree into plain objects. See :meth:`Node.to_dict`."""
         raw = self._raw.root()
         if raw is None:
             return None
@@ -257,20 +258,20 @@ class File(Mapping[Any, Any]):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The binary blocks. Reads the headers of all blocks."""
+        """The binary blocks of the file. Reads the headers of all blocks."""
         count = self._raw.block_count()
         return tuple(Block(**self._raw.block(index), _file=self._raw) for index in range(count))
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The irregularities found so far. Reading more of the file may add to them."""
+        """The irregularities found so far. Reading more of the file may find others."""
         return tuple(Diagnostic(**diagnostic) for diagnostic in self._raw.diagnostics())
 
     def verify(self) -> Report:
-        """Check the whole file: its layout, tree, arrays, blocks and checksums.
+        """Check the whole file, including its layout, tree, arrays, blocks and checksums.
 
-        Problems of the file are in the report; this only raises `OSError`, if the file cannot be
-        read.
+        The report lists all problems. An exception is raised only if the file is closed or cannot
+        be read.
         """
         ok, blocks, diagnostics = self._raw.verify()
         return Report(
@@ -292,7 +293,7 @@ class File(Mapping[Any, Any]):
         return "\n".join(outline(self._raw.root(), max_rows))
 
     def close(self) -> None:
-        """Close the file. Arrays in memory stay valid."""
+        """Close the file. Arrays that were read remain valid."""
         self._raw.close()
 
     @property
@@ -336,29 +337,30 @@ def open(
 ) -> File:
     """Open an ASDF file for reading.
 
-    Reads the head and the end of the file. The tree is parsed when it is first used.
+    Reads only the start and the end of the file. The tree is parsed when it is first used.
 
     Parameters
     ----------
     source
         A path; a URL that fsspec can open, such as ``s3://bucket/image.asdf``; the bytes of a file;
-        or an object with ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`).
+        or an object with a length and a method ``read_at(offset, length)``
+        (:class:`scibin.sources.Source`).
     memmap
-        Whether to map the file into memory, so that arrays of uncompressed blocks are views of the
-        file instead of copies. Such arrays are read-only and often unaligned, which makes computing
-        with them slower than with a copy. If the file is truncated while it is mapped, touching the
-        missing part ends the process.
+        Whether to map the file into memory, so that arrays in uncompressed blocks are views of the
+        file instead of copies. Such arrays are read-only and often unaligned, which makes
+        computations slower than with a copy. If the file is truncated while it is mapped, reading
+        the missing part kills the process.
     verify
-        Whether to compare uncompressed blocks with their checksums as well, before their data is
-        used for the first time. Blocks that are decoded as a whole are always compared.
+        Whether to verify the checksums of uncompressed blocks as well, before their data is first
+        used. The checksums of blocks that are decoded completely are always verified.
     strict
-        Whether to reject a file whose layout is irregular, instead of reporting that among the
-        diagnostics.
+        Whether to reject a file with an irregular layout, instead of reporting the irregularities
+        as diagnostics.
     limits
-        The most that the file may demand: ``"allocation"``, the size in bytes of an array or any
-        other buffer (default 4 GiB); ``"decoded"``, the size in bytes of a decoded block (no
-        limit); ``"depth"``, the nesting of the tree (1,000); ``"items"``, the number of nodes (50
-        million).
+        The limits for the file, by name: ``"allocation"`` is the size of an array or any other
+        buffer in bytes (default 4 GiB); ``"decoded"`` is the size of a decoded block in bytes (no
+        limit); ``"depth"`` is the nesting depth of the tree (1,000); ``"items"`` is the number of
+        nodes (50 million).
 
     Raises
     ------
@@ -379,7 +381,7 @@ def loads(
     strict: bool = False,
     limits: Mapping[str, int] | None = None,
 ) -> File:
-    """Open a file that is in memory; see :func:`open`. `bytes` are not copied."""
+    """Open a file in memory. See :func:`open`. An object of type `bytes` is not copied."""
     if isinstance(data, (str, os.PathLike)):
         raise TypeError(f"expected bytes, found {type(data).__name__}")
     return File(data, verify=verify, strict=strict, limits=limits)
@@ -395,7 +397,7 @@ def _reopen(origin: Any, identity: tuple[int, int] | None, options: dict[str, An
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """Return the size in bytes and the time of the last change in nanoseconds."""
+    """Return the size in bytes and the modification time in nanoseconds."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 

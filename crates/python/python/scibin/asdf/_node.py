@@ -1,4 +1,4 @@
-"""Nodes of a tree."""
+"""The nodes of a tree."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["ArrayNode", "MappingNode", "Node", "ScalarNode", "SequenceNode"]
 
 
 class Node:
-    """A node of the tree of a file.
+    """A node in the tree of a file.
 
-    Nodes refer to the parsed tree, so they are cheap, also in a large file. A mapping is a
-    `collections.abc.Mapping` and a sequence a `collections.abc.Sequence`; their scalar items are
-    plain Python objects. ``file.node(pointer)`` returns any node, with its tag.
+    Nodes refer to the parsed tree, so they are cheap even in a large file. A mapping is a
+    `collections.abc.Mapping`, and a sequence is a `collections.abc.Sequence`. Their scalar items
+    are plain Python objects. To get any value as a node with its tag, call ``file.node(pointer)``.
     """
 
     __slots__ = ("__weakref__", "_file", "_raw")
@@ -34,31 +34,31 @@ class Node:
 
     @property
     def tag(self) -> str | None:
-        """The tag in full, or ``None``."""
+        """The complete tag of the node, or ``None``."""
         return self._raw.tag
 
     @property
     def pointer(self) -> str | None:
-        """The JSON Pointer to the node; ``None`` inside keys and above 1 KiB."""
+        """The JSON Pointer of the node, or ``None`` if it is part of a key or longer than 1 KiB."""
         return self._raw.pointer
 
     @property
     def line(self) -> int:
-        """The line of the file on which the node begins, from 1."""
+        """The line of the file on which the node begins, counted from 1."""
         return self._raw.position[0]
 
     @property
     def column(self) -> int:
-        """The column at which the node begins, in characters, from 1."""
+        """The column in characters at which the node begins, counted from 1."""
         return self._raw.position[1]
 
     @property
     def value(self) -> Any:
-        """What indexing returns for this node: a plain object, a lazy array, or the node itself."""
+        """The value that indexing returns: a plain object, a lazy array, or the node itself."""
         return self
 
     def node(self, pointer: str) -> Node:
-        """Return the node at a JSON Pointer relative to this one, also a scalar or an array.
+        """Return the node at a JSON Pointer relative to this node, even a scalar or an array.
 
         Raises
         ------
@@ -76,23 +76,23 @@ class Node:
     ) -> Any:
         """Convert the node and everything below it into plain objects.
 
-        A node that occurs several times becomes one object.
+        A node that occurs several times becomes a single object.
 
         Parameters
         ----------
         arrays
-            ``"numpy"`` reads all arrays; those with a mask become masked arrays. ``"lazy"`` keeps
-            them as :class:`scibin.NDArray`.
+            ``"numpy"`` reads all arrays. Arrays with a mask become masked arrays. ``"lazy"``
+            returns :class:`scibin.NDArray` instead.
         errors
-            With ``"keep"``, an array that cannot be read becomes the exception that reading it
-            raises. With ``"raise"``, that is raised.
+            If an array cannot be read, ``"raise"`` raises the exception, and ``"keep"`` returns the
+            exception in place of the array.
         tagged
-            Whether to return a node with a tag that has no plain counterpart as :class:`Tagged`.
+            Whether to convert a node whose tag a plain object cannot represent to :class:`Tagged`.
 
         Raises
         ------
         FormatError
-            If a node is not what its tag says, or an array cannot be decoded.
+            If a node does not conform to its tag, or an array cannot be decoded.
         """
         if arrays not in ("numpy", "lazy"):
             raise ValueError(f"arrays={arrays!r}: expected 'numpy' or 'lazy'")
@@ -115,8 +115,9 @@ class Node:
     def to_object(self) -> Any:
         """Convert the node into an object of another package, such as a WCS.
 
-        The package ``asdf`` and its installed extensions convert this node and what is below it,
-        and nothing else. Use this only for files that you trust as much as those packages do.
+        The package ``asdf`` and its installed extensions convert only this node and everything
+        below it. They may run code that depends on the file, so use this only for files that you
+        trust.
 
         Raises
         ------
@@ -203,7 +204,7 @@ class ScalarNode(Node):
 
     @property
     def text(self) -> str | None:
-        """The text in the file, without quotes."""
+        """The text of the scalar in the file, without quotes."""
         return self._raw.text
 
 
@@ -214,13 +215,13 @@ class ArrayNode(Node):
 
     @property
     def value(self) -> NDArray:
-        """The array, of which nothing has been read."""
+        """The lazy array. No elements have been read yet."""
         return _array(self._file, self._raw)
 
 
 @dataclass(frozen=True)
 class _ArrayAddress:
-    """The location of an array: its file, which is pickled by its path, and a JSON Pointer."""
+    """The location of an array: a file, which is pickled as its path, and a JSON Pointer."""
 
     file: File
     pointer: str
@@ -233,7 +234,7 @@ class _ArrayAddress:
 
 
 def plain(value: Any) -> Any:
-    """Return the content of a node, a file or a lazy array as plain objects with tags.
+    """Convert a node, a file or a lazy array to plain objects with tags.
 
     The extension calls this for nodes whose blocks it cannot copy.
     """
@@ -253,7 +254,7 @@ def _array(file: File, raw: _scibin.AsdfNode) -> NDArray:
 
 
 def _value(file: File, raw: _scibin.AsdfNode) -> Any:
-    """Return what indexing returns for a node."""
+    """Return the value that indexing returns for a node."""
     form = raw.form
     if form == "scalar":
         return raw.scalar()
@@ -274,7 +275,7 @@ def _node(file: File, raw: _scibin.AsdfNode) -> Node:
 
 
 class _PlainNode(Node):
-    """A set or a list of pairs, which have no lazy form."""
+    """A set or a list of pairs, neither of which has a lazy form."""
 
     __slots__ = ()
 

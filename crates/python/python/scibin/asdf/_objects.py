@@ -1,7 +1,7 @@
-"""Objects of other packages, through the package ``asdf`` and its extensions.
+"""Converting objects of other packages, using the package ``asdf`` and its extensions.
 
-A node is written to an ASDF file in memory, together with its blocks, and ``asdf`` reads that file;
-and the other way round. Only public interfaces are used.
+To convert a node, the node and its blocks are written to an ASDF file in memory, which ``asdf``
+reads. To convert an object, ``asdf`` writes such a file. Only public interfaces are used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _KEY = "object"
 
 
 def to_object(value: object, standard: str | None) -> Any:
-    """Convert a node or a lazy array into the object that ``asdf`` makes of it."""
+    """Convert a node or a lazy array into the object that ``asdf`` creates from it."""
     data = dumps({_KEY: value}, standard=standard or "1.6.0")
     with _asdf().open(io.BytesIO(data), lazy_load=False, memmap=False) as file:
         return file[_KEY]

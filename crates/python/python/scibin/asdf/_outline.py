@@ -1,4 +1,4 @@
-"""An outline of a tree as text."""
+"""Formatting an outline of a tree as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._errors import FormatError
 __all__ = ["outline"]
 
 _LONGEST = 60
-"""The number of characters of a value that are shown."""
+"""The maximum number of characters of a value to show."""
 
 
 def outline(root: _scibin.AsdfNode | None, max_rows: int) -> list[str]:
@@ -20,7 +20,8 @@ def outline(root: _scibin.AsdfNode | None, max_rows: int) -> list[str]:
     lines: list[str] = []
     if root is None:
         return lines
-    # The children to show, with their indentation. A node is shown once, so cycles end.
+    # The iterators over the children that are still to be shown, outermost first. The children of a
+    # node are shown only once, so cycles end.
     stack: list[Iterator[tuple[Any, _scibin.AsdfNode]]] = [_children(root)]
     seen = {root.position}
     while stack:
@@ -54,7 +55,7 @@ def _children(node: _scibin.AsdfNode) -> Iterator[tuple[Any, _scibin.AsdfNode]]:
 
 
 def _is_short(node: _scibin.AsdfNode) -> bool:
-    """Return whether a node is a list of scalars, which are shown in one line."""
+    """Return True if a node is a list of scalars, which is shown on a single line."""
     return node.form == "sequence" and all(item.form == "scalar" for _, item in _children(node))
 
 

@@ -10,12 +10,12 @@ __all__ = ["Tagged"]
 
 @dataclass
 class Tagged:
-    """A value with a tag that says what it means.
+    """A value with a tag that states its meaning.
 
     Attributes
     ----------
     tag
-        The tag in full, such as ``tag:stsci.edu:asdf/unit/unit-1.0.0``.
+        The complete tag, such as ``tag:stsci.edu:asdf/unit/unit-1.0.0``.
     value
         A plain value, such as a string, a list or a dictionary.
     """
@@ -25,9 +25,9 @@ class Tagged:
 
     @classmethod
     def from_object(cls, value: object) -> Tagged:
-        """Convert an object of another package, such as a WCS, through the package ``asdf``.
+        """Convert an object of another package, such as a WCS, using the package ``asdf``.
 
-        The result can be written. Arrays in it are numpy arrays.
+        The result can be part of a tree that is written. Its arrays are numpy arrays.
 
         Raises
         ------

@@ -25,28 +25,29 @@ def write(
 ) -> None:
     """Write a new file.
 
-    The file appears at `path` when it is complete and on disk. If writing fails, an old file
-    survives.
+    The file appears at `path` only when it is complete and has been written to disk. If writing
+    fails, an existing file is unchanged.
 
-    Arrays are read while they are being written. If another thread changes one in the meantime,
-    the file contains some of the old and some of the new elements.
+    Arrays are not copied in advance. If another thread modifies an array while it is being written,
+    the file contains some old and some new elements.
 
     Parameters
     ----------
     path
         The path of the new file.
     tree
-        A mapping. Values are dictionaries, lists, tuples, sets, strings, numbers, ``None``, bytes,
-        dates, numpy arrays, masked arrays and numpy scalars, :class:`Tagged`, and nodes and lazy
-        arrays of other files. Views of the same memory share a block. An object that occurs several
-        times is written once, and may contain itself. The blocks of the first file whose nodes
-        occur are copied without decoding them; further files are decoded.
+        The root of the tree, which must be a mapping. Values may be dictionaries, lists, tuples,
+        sets, strings, numbers, ``None``, bytes, dates, numpy arrays, masked arrays, numpy scalars,
+        :class:`Tagged`, and nodes and lazy arrays of other files. Views of the same memory share a
+        block. An object that occurs several times is written only once, and may contain itself. If
+        nodes of other files occur, the blocks of the first of these files are copied without
+        decoding them, and those of the others are decoded.
     compression
         The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
-        ``"blsc"`` or ``"none"``, also with a level as in ``"zlib:9"``; or a mapping from the JSON
-        Pointers of arrays to such names.
+        ``"blsc"`` or ``"none"``, optionally with a level, as in ``"zlib:9"``. To choose the
+        compression for each array, pass a mapping from JSON Pointers to such names.
     align
-        The alignment of the data of blocks in bytes: a power of two up to 32,768. Default: 64.
+        The alignment of block data in bytes, which is a power of two up to 32,768. Default: 64.
     standard
         The version of the ASDF standard.
     overwrite
@@ -57,11 +58,11 @@ def write(
     FileExistsError
         If there is a file at `path` and `overwrite` is false.
     TypeError
-        If ASDF has no form for a value; the message begins with its JSON Pointer.
+        If ASDF cannot represent a value. The message begins with the JSON Pointer of the value.
     ValueError
         If an option has an invalid value.
     KeyError
-        If `compression` names a pointer at which there is no new array.
+        If `compression` contains a pointer at which there is no new array.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def dumps(
     align: int | None = None,
     standard: str = "1.6.0",
 ) -> bytes:
-    """Return the bytes of a new file; see :func:`write`."""
+    """Return a new file as bytes. The arguments are those of :func:`write`."""
     _check_root(tree)
     one, several = _compressions(compression)
     return _scibin.asdf_dumps(

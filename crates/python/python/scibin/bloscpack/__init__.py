@@ -1,6 +1,6 @@
 """Reading and writing Bloscpack files.
 
-It has the names of the package `bloscpack`, so only the import changes:
+This module has the same names as the package `bloscpack`, so only the import changes:
 
 >>> import scibin.bloscpack as bp
 >>> packed = bp.pack_bytes_to_bytes(b"some data")
@@ -8,8 +8,8 @@ It has the names of the package `bloscpack`, so only the import changes:
 (b'some data', None)
 
 :func:`open`, :func:`verify`, :func:`recover` and the argument `threads` are additions. Functions
-whose names end in ``_file`` and ``_str`` without ``_to_`` or ``_from_`` are deprecated there and
-here.
+whose names end in ``_file`` or ``_str`` but do not contain ``_to_`` or ``_from_`` are deprecated,
+as in `bloscpack`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _R = TypeVar("_R")
 
 
 def _deprecated(name: str, function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that warns and then calls another one."""
+    """Return a function that issues a deprecation warning and then calls another function."""
 
     @functools.wraps(function)
     def alias(*args: _P.args, **kwargs: _P.kwargs) -> _R:

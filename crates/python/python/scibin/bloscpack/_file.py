@@ -1,4 +1,4 @@
-"""Open files, and unpacking."""
+"""Opening, unpacking, verifying and recovering files."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Chunk:
     Attributes
     ----------
     offset
-        The offset of the compressed chunk in the file, in bytes.
+        The offset of the compressed chunk in the file in bytes.
     nbytes
-        The length of the data in bytes.
+        The length of the decoded data in bytes.
     stored
         The length of the compressed chunk in bytes, without its checksum.
     """
@@ -61,12 +61,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity of a file that did not stop the reader.
+    """An irregularity in a file that can be read nevertheless.
 
     Attributes
     ----------
     code
-        The stable name for programs, such as ``"BadChunk"``.
+        A stable name for use by programs, such as ``"BadChunk"``.
     severity
         ``"note"``, ``"warning"`` or ``"error"``.
     message
@@ -88,11 +88,11 @@ class Report:
     Attributes
     ----------
     ok
-        Whether the file is valid: there is nothing worse than notes.
+        Whether the file is valid, which means that there are no warnings or errors.
     chunks
         The number of checked chunks.
     diagnostics
-        All irregularities: first those of the file, then those of the chunks.
+        All irregularities, first in the structure of the file, then in the chunks.
     """
 
     ok: bool
@@ -102,12 +102,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Loss:
-    """A part of a damaged file that was lost.
+    """A part of a damaged file that could not be recovered.
 
     Attributes
     ----------
     chunks
-        The numbers of the lost chunks in the damaged file.
+        The indices of the lost chunks in the damaged file.
     zeros
         The number of zeros that replace the lost chunks.
     reason
@@ -128,11 +128,11 @@ class RecoverReport:
     kept
         The number of chunks that were kept.
     nbytes
-        The length of the data of the new file in bytes, including zeros.
+        The length of the decoded data of the new file in bytes, including zeros.
     lost
-        The lost parts, in the order of the file.
+        The lost parts, in the order of their positions in the file.
     diagnostics
-        Other irregularities: in the header, the table and the metadata.
+        Irregularities in the header, the table of offsets, and the metadata.
     """
 
     kept: int
@@ -143,7 +143,7 @@ class RecoverReport:
 
 @dataclass(frozen=True)
 class _Address:
-    """The way to the array of a file."""
+    """The location of the array in a file."""
 
     file: File
 
@@ -157,13 +157,13 @@ class _Address:
 class File:
     """A Bloscpack file that is open for reading.
 
-    If it contains an array, it can be indexed like one, and decodes only the chunks and blocks with
-    the selected elements.
+    If the file contains an array, it can be indexed like an array. Only the chunks and blocks that
+    contain selected elements are decoded.
 
-    Any number of threads may use a file at the same time. It can be pickled, unless it was opened
-    from bytes: a pickle contains the path, and opening it again raises `OSError` (``ESTALE``) if
-    the file has changed since. When a file is closed, arrays in memory stay valid, but reading
-    raises `ValueError`.
+    Any number of threads may use a file at the same time. It can be pickled unless it was opened
+    from bytes. A pickle contains only the path, and unpickling raises `OSError` (``ESTALE``) if the
+    file has changed since. After a file has been closed, reading raises `ValueError`, but arrays
+    that were read remain valid.
 
     Examples
     --------
@@ -201,12 +201,12 @@ class File:
 
     @property
     def path(self) -> str | None:
-        """The path that the file was opened with, if it was opened by path."""
+        """The path from which the file was opened, or ``None``."""
         return self._path
 
     @property
     def nbytes(self) -> int:
-        """The length of the data in bytes."""
+        """The length of the decoded data in bytes."""
         return self._raw.nbytes
 
     @property
@@ -216,7 +216,7 @@ class File:
 
     @property
     def checksum(self) -> str:
-        """The name of the checksum of the chunks, ``"None"`` if there is none."""
+        """The name of the checksum of the chunks, or ``"None"`` if there is none."""
         return self._raw.header()[1]
 
     @property
@@ -226,7 +226,7 @@ class File:
 
     @property
     def metadata(self) -> Any:
-        """The metadata, or ``None`` if the file has none.
+        """The metadata, or ``None`` if the file has no metadata.
 
         Raises
         ------
@@ -244,14 +244,14 @@ class File:
 
     @property
     def array(self) -> NDArray:
-        """The array in the file, which reads its elements when they are needed.
+        """The array in the file, as a lazy array.
 
         Raises
         ------
         NotANumpyArray
             If the file does not contain an array.
         FormatError
-            If the description of the array is wrong.
+            If the description of the array is invalid.
         """
         with _named():
             return NDArray(self._raw.array(), address=_Address(self))
@@ -270,7 +270,7 @@ class File:
         return self.array[index]
 
     def read(self) -> bytes:
-        """Read all data.
+        """Read and return all decoded data.
 
         Raises
         ------
@@ -279,13 +279,13 @@ class File:
         ChecksumMismatch
             If a chunk does not match its checksum.
         LimitError
-            If there is more data than the limits allow.
+            If the data exceeds the limits.
         """
         with _named():
             return self._raw.read(self._threads)
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Read `length` bytes of the data, starting at `offset`. Other chunks are not decoded."""
+        """Read `length` bytes of decoded data at `offset`, decoding only the necessary chunks."""
         if offset < 0 or length < 0 or offset + length > self.nbytes:
             raise ValueError(f"no {length} bytes at {offset} of {self.nbytes}")
         out = np.empty(length, np.uint8)
@@ -294,7 +294,7 @@ class File:
         return out.tobytes()
 
     def read_array(self) -> npt.NDArray[Any]:
-        """Read the whole array, in the order of its elements in the file."""
+        """Read the whole array, in C or Fortran order as in the file."""
         array = self.array
         with _named():
             self._raw.check_size()
@@ -311,12 +311,12 @@ class File:
         return out
 
     def verify(self) -> Report:
-        """Check the whole file: every checksum, and that every chunk can be decoded."""
+        """Check the whole file, including every checksum, and decode every chunk."""
         ok, chunks, diagnostics = self._raw.verify(self._threads)
         return Report(ok, chunks, tuple(Diagnostic(**diagnostic) for diagnostic in diagnostics))
 
     def close(self) -> None:
-        """Close the file. Arrays in memory stay valid."""
+        """Close the file. Arrays that were read remain valid."""
         self._raw.close()
 
     @property
@@ -358,14 +358,14 @@ def open(
     Parameters
     ----------
     source
-        A path; a URL that fsspec can open; the bytes of a file; or an object with
-        ``read_at(offset, length)`` and a length (:class:`scibin.sources.Source`).
+        A path; a URL that fsspec can open; the bytes of a file; or an object with a length and a
+        method ``read_at(offset, length)`` (:class:`scibin.sources.Source`).
     limits
-        The most that the file may demand: ``"decoded"``, the size of the data in bytes that is read
-        at a time (default 16 GiB); ``"allocation"``, the size of a chunk in bytes (4 GiB);
-        ``"items"``, the number of chunks (50 million).
+        The limits for the file, by name: ``"decoded"`` is the size of data to read at a time in
+        bytes (default 16 GiB); ``"allocation"`` is the size of a chunk in bytes (4 GiB);
+        ``"items"`` is the number of chunks (50 million).
     threads
-        The maximum number of threads that decode whole files.
+        The maximum number of threads for decoding a whole file.
 
     Raises
     ------
@@ -378,16 +378,16 @@ def open(
 
 
 def verify(source: _Source, *, threads: int | None = None) -> Report:
-    """Check a file: its structure, every checksum, and that every chunk can be decoded.
+    """Check the structure of a file and every checksum, and decode every chunk.
 
-    Damage is in the report, and never raised.
+    Damage is only reported, and does not raise an exception.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     FormatError
-        If it is not a Bloscpack file.
+        If the file is not a Bloscpack file.
     """
     try:
         with File(source, threads=threads) as file:
@@ -418,14 +418,14 @@ def recover(
     out_file
         The new file.
     skip_bad
-        Whether to continue after bad chunks. The later data then moves forward.
+        Whether to leave out bad chunks, so that all later data moves towards the start.
     fill_zeros
-        Whether to continue after bad chunks and to replace each of them with zeros.
+        Whether to replace bad chunks with zeros.
 
     Raises
     ------
     FormatError
-        If no chunk is intact, or the file does not begin like a Bloscpack file.
+        If no chunk is intact, or the file does not begin as a Bloscpack file.
     """
     if isinstance(source, os.PathLike):
         source = os.fspath(source)
@@ -442,7 +442,7 @@ def recover(
 
 
 def unpack_file_from_file(in_file: _Path, out_file: _Path, *, threads: int | None = None) -> Any:
-    """Unpack a file to a file, which appears when it is complete. Returns the metadata."""
+    """Unpack a file into a file that appears only when it is complete, and return the metadata."""
     with File(in_file, threads=threads) as file:
         metadata = file.metadata
         with _named():
@@ -453,19 +453,19 @@ def unpack_file_from_file(in_file: _Path, out_file: _Path, *, threads: int | Non
 def unpack_bytes_from_file(
     compressed_file: _Path, *, threads: int | None = None
 ) -> tuple[bytes, Any]:
-    """Unpack a file. Returns the data and the metadata, which may be ``None``."""
+    """Unpack a file, and return the data and the metadata, which may be ``None``."""
     with File(compressed_file, threads=threads) as file:
         return file.read(), file.metadata
 
 
 def unpack_bytes_from_bytes(bytes_: bytes, *, threads: int | None = None) -> tuple[bytes, Any]:
-    """Unpack a file in memory. Returns the data and the metadata, which may be ``None``."""
+    """Unpack a file in memory, and return the data and the metadata, which may be ``None``."""
     with File(_in_memory(bytes_), threads=threads) as file:
         return file.read(), file.metadata
 
 
 def unpack_ndarray_from_file(filename: _Path, *, threads: int | None = None) -> npt.NDArray[Any]:
-    """Unpack an array from a file. The array is writable.
+    """Unpack a file, and return its array, which is writable.
 
     Raises
     ------
@@ -477,7 +477,7 @@ def unpack_ndarray_from_file(filename: _Path, *, threads: int | None = None) -> 
 
 
 def unpack_ndarray_from_bytes(bytes_: bytes, *, threads: int | None = None) -> npt.NDArray[Any]:
-    """Unpack an array from a file in memory; see :func:`unpack_ndarray_from_file`."""
+    """Unpack a file in memory, and return its array. See :func:`unpack_ndarray_from_file`."""
     with File(_in_memory(bytes_), threads=threads) as file:
         return file.read_array()
 
@@ -498,7 +498,7 @@ def _reopen(origin: Any, identity: tuple[int, int] | None, options: dict[str, An
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """Return the size in bytes and the time of the last change in nanoseconds."""
+    """Return the size in bytes and the modification time in nanoseconds."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 

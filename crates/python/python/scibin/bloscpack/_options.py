@@ -1,4 +1,4 @@
-"""Conversion of arguments to the options of the extension."""
+"""Converting arguments into the options of the extension."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_CHUNKS = (1 << 63) - 1
 
 
 def chunking(size: int, chunk_size: int | str) -> tuple[int, int]:
-    """Return the number of chunks of `size` bytes of data, and the size of a chunk."""
+    """Return the number of chunks for `size` bytes of data, and the size of a chunk in bytes."""
     if size == 0:
         return 1, 0
     if isinstance(chunk_size, str):
@@ -131,7 +131,7 @@ def _checksum(name: str | None) -> str:
 
 
 def _number(name: str, value: int | Callable[[int], int], count: int) -> int:
-    """Return a number that may be a function of another one."""
+    """Return a number, which may be given as a function of `count`."""
     number = value(count) if callable(value) else value
     try:
         number = operator.index(number)

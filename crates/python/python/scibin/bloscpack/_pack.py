@@ -1,4 +1,4 @@
-"""Packing."""
+"""Packing files, bytes and arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def pack_file_to_file(
     *,
     threads: int | None = None,
 ) -> None:
-    """Pack a file to a file, which appears when it is complete.
+    """Pack a file into another file, which appears only when it is complete.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ def pack_file_to_file(
     chunk_size
         The size of a chunk in bytes, or a number with one of the suffixes ``BKMGT``.
     metadata
-        Any value that JSON can represent, or ``None``.
+        Any value that JSON can represent, or ``None`` for no metadata.
     blosc_args, bloscpack_args, metadata_args
         A :class:`BloscArgs`, a :class:`BloscpackArgs` and a :class:`MetadataArgs`, or dicts with
         the same keys.
     threads
-        The maximum number of threads that compress. By default, as many as `scibin.threads` says.
+        The maximum number of threads to use. By default, this is the result of `scibin.threads`.
 
     Raises
     ------
     ValueError
-        If an argument is wrong.
+        If an argument is invalid.
     OSError
         If a file cannot be read or written.
     """
@@ -81,7 +81,7 @@ def pack_bytes_to_file(
     *,
     threads: int | None = None,
 ) -> None:
-    """Pack bytes to a file; see :func:`pack_file_to_file`."""
+    """Pack bytes into a file. See :func:`pack_file_to_file`."""
     data = np.frombuffer(bytes_, np.uint8)
     options = _options.packing(
         data.nbytes, chunk_size, metadata, blosc_args, bloscpack_args, metadata_args, threads
@@ -100,7 +100,7 @@ def pack_bytes_to_bytes(
     *,
     threads: int | None = None,
 ) -> bytes:
-    """Pack bytes, and return the packed bytes; see :func:`pack_file_to_file`.
+    """Pack bytes, and return the packed bytes. See :func:`pack_file_to_file`.
 
     >>> import scibin.bloscpack as bp
     >>> packed = bp.pack_bytes_to_bytes(b"data", metadata={"unit": "K"})
@@ -125,10 +125,10 @@ def pack_ndarray_to_file(
     *,
     threads: int | None = None,
 ) -> None:
-    """Pack an array to a file; see :func:`pack_file_to_file`.
+    """Pack an array into a file. See :func:`pack_file_to_file`.
 
-    The typesize is the size of an element, whatever `blosc_args` says. An array that is only
-    contiguous in Fortran order keeps that order.
+    The typesize is the size of an element, regardless of `blosc_args`. An array that is contiguous
+    only in Fortran order is stored in that order.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def pack_ndarray_to_bytes(
     *,
     threads: int | None = None,
 ) -> bytes:
-    """Pack an array, and return the packed bytes; see :func:`pack_ndarray_to_file`."""
+    """Pack an array, and return the packed bytes. See :func:`pack_ndarray_to_file`."""
     data, options = _array(ndarray, chunk_size, blosc_args, bloscpack_args, metadata_args, threads)
     with _named():
         return _packed(data, options)
@@ -200,6 +200,6 @@ def _array(
 
 
 def _typesize(dtype: np.dtype[Any]) -> int:
-    """Return the size of an element, or the largest power of two that divides it, if it fits."""
+    """Return the size of an element if it fits, or else a power of two that divides the size."""
     size = dtype.itemsize
     return max(size, 1) if size < 256 else min(size & -size, 128)

@@ -25,25 +25,25 @@ def append(
 ) -> None:
     """Append the content of a file to a packed file.
 
-    If the process is killed, the packed file has either its old or its new content.
+    If the process is killed, the packed file contains either the old or the new data.
 
     Parameters
     ----------
     orig_file
         The packed file.
     new_file
-        The file whose content is appended.
+        The file whose content is to be appended.
     blosc_args
-        A :class:`BloscArgs` or a dict with the same keys, any of which may be ``None``. By default,
-        new chunks are compressed like the last one, at level 7.
+        A :class:`BloscArgs`, or a dict with some of its keys. A missing option, or one that is
+        ``None``, is that of the last chunk, and the default level is 7.
     in_place
-        Whether to change the file in place, under a journal, instead of replacing it with a new
-        one; for files too large to copy.
+        Whether to change the file in place, using a journal, instead of replacing it with a new
+        one. This is meant for files too large to copy.
     rows
-        Whether to append to the first dimension of an array, whose shape then changes. Without it,
-        appending to an array raises `ValueError`.
+        Whether to append rows to an array, which changes the length of the first dimension.
+        Otherwise, appending to an array raises `ValueError`.
     threads
-        The maximum number of threads that compress.
+        The maximum number of threads to use.
 
     Raises
     ------

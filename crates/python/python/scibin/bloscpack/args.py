@@ -1,4 +1,4 @@
-"""Arguments for packing: mutable mappings, whose items are also attributes."""
+"""Arguments for packing, which are mutable mappings whose items are also attributes."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class BloscArgs(_Args):
     Parameters
     ----------
     typesize
-        The size of an element in bytes, 1 to 255. The typesize of an array is always the size of
-        its elements.
+        The size of an element in bytes, from 1 to 255. For an array, this is ignored, and the size
+        of its elements is used.
     clevel
-        The level, 0 (stored) to 9 (smallest).
+        The compression level, from 0 (not compressed) to 9 (smallest).
     shuffle
-        Whether to shuffle the bytes of the elements; 2 shuffles their bits.
+        Whether to shuffle the bytes of the elements. The value 2 shuffles their bits.
     cname
         The compressor: ``"blosclz"``, ``"lz4"``, ``"lz4hc"``, ``"snappy"``, ``"zlib"`` or
         ``"zstd"``.
@@ -108,8 +108,8 @@ class BloscpackArgs(_Args):
         The checksum of the chunks: ``"None"`` (or ``None``), ``"adler32"``, ``"crc32"``, ``"md5"``,
         ``"sha1"``, ``"sha224"``, ``"sha256"``, ``"sha384"`` or ``"sha512"``.
     max_app_chunks
-        The number of chunks that can be appended, or a function that computes it from the number of
-        chunks.
+        The number of chunks that can be appended later, or a function that computes this from the
+        number of chunks.
     """
 
     _keys = ("offsets", "checksum", "max_app_chunks")
@@ -133,14 +133,14 @@ class MetadataArgs(_Args):
     magic_format
         The format of the metadata, which is always ``b"JSON"``.
     meta_checksum
-        The checksum of the metadata; see :class:`BloscpackArgs`.
+        The checksum of the metadata, with the same names as in :class:`BloscpackArgs`.
     meta_codec
         ``"zlib"``, which is used only if it makes the metadata smaller, or ``"None"``.
     meta_level
-        The level of the compression, 0 to 9.
+        The compression level, from 0 to 9.
     max_meta_size
-        The space for the metadata in bytes, or a function that computes it from the size of the
-        text.
+        The space to reserve for the metadata in bytes, or a function that computes this from the
+        size of the text.
     """
 
     _keys = ("magic_format", "meta_checksum", "meta_codec", "meta_level", "max_meta_size")

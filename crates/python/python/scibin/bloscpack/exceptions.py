@@ -1,8 +1,8 @@
-"""The exceptions of `scibin.bloscpack`, under the names of the original program.
+"""The exceptions of `scibin.bloscpack`, which have the names of the original program.
 
-Those that report a damaged or foreign file are also :class:`scibin.FormatError`. Those that report
-a wrong call are `ValueError`. All of them keep the base class that they have in the original, such
-as `RuntimeError`, so that existing ``except`` clauses work.
+Exceptions that report a damaged or foreign file are subclasses of :class:`scibin.FormatError`.
+Exceptions that report an invalid call are subclasses of `ValueError`. All of them also keep their
+original base classes, such as `RuntimeError`, so that existing ``except`` clauses work.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ class NoSuchChecksum(ValueError):  # noqa: N818
 
 
 class NoSuchCodec(ValueError):  # noqa: N818
-    """There is no codec for metadata with this name."""
+    """There is no metadata codec with this name."""
 
 
 class NoSuchSerializer(ValueError):  # noqa: N818
-    """There is no format of metadata with this name."""
+    """There is no metadata format with this name."""
 
 
 class ChunkingException(ValueError):  # noqa: N818
-    """The data has more chunks than the format can count."""
+    """The data has more chunks than the format allows."""
 
 
 class ChunkSizeTypeSizeMismatch(ValueError):  # noqa: N818
@@ -69,7 +69,7 @@ class NoMetadataFound(ValueError, RuntimeError):  # noqa: N818
 
 
 class NoChangeInMetadata(ValueError, RuntimeError):  # noqa: N818
-    """The new metadata equals the old one."""
+    """The new metadata is equal to the old metadata."""
 
 
 class MetadataSectionTooSmall(ValueError, RuntimeError):  # noqa: N818
@@ -104,7 +104,7 @@ _CALLS: dict[str, type[ValueError]] = {
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Replace errors of the extension by those that have a name in the original program."""
+    """Replace errors of the extension by the corresponding exceptions of the original program."""
     try:
         yield
     except FormatError as error:
