@@ -1,16 +1,16 @@
-// Calling the worker, and starting a new one in its place.
+// Calling the worker, and replacing it with a new one.
 
-/** The error of a call that was cancelled, because the user did so or because the worker broke. */
+/** The error of a call that was cancelled by the user, or because the worker stopped. */
 export class Cancelled extends Error {}
 
-/** The worker and the calls that it has not answered yet. */
+/** The worker, and the calls that it has not answered yet. */
 export class Client {
   #worker = null;
   #calls = new Map();
   #next = 1;
   #input = null;
 
-  /** `onbusy(isBusy)` is called when a call begins while there are none, and when the last one ends. */
+  /** `onbusy(isBusy)` is called with true when the first call begins, and with false when the last one ends. */
   constructor({ onbusy, onprogress }) {
     this.onbusy = onbusy;
     this.onprogress = onprogress;
@@ -44,7 +44,7 @@ export class Client {
     if (this.#input) this.call("open", this.#input).catch(() => {});
   }
 
-  /** Calls a method of the worker. */
+  /** Calls a method of the worker, and returns a promise of the result. */
   call(method, ...values) {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
@@ -54,7 +54,7 @@ export class Client {
     });
   }
 
-  /** Opens `{files}` or `{url}` in a new worker, so that no memory of the last file is left. */
+  /** Opens `{files}` or `{url}` in a new worker, so that the memory used for the previous file is freed. */
   async open(input) {
     this.#input = null;
     this.#restart("Another file was opened.");
@@ -63,7 +63,7 @@ export class Client {
     return about;
   }
 
-  /** Cancels all calls. The file remains open. */
+  /** Cancels all calls, and opens the same file again. */
   cancel() {
     this.#restart("Cancelled.");
   }

@@ -1,11 +1,11 @@
-// The panel with the selected node: an image, a curve, or text.
+// The panel that shows the selected node as an image, a curve, or text.
 
 import { element, save, select } from "./dom.js";
 import { Cancelled } from "./client.js";
 import { ImageView } from "./image.js";
 import { PlotView } from "./plot.js";
 
-/** The dtypes whose values cannot be drawn. */
+/** Returns true if values of a dtype can be drawn. */
 const isDrawable = (dtype) => !/^(complex|record|ascii|ucs4|[<>|]?[cSUVO]\d*)/.test(dtype);
 
 export class DataPanel {
@@ -18,7 +18,7 @@ export class DataPanel {
     this.#client = client;
   }
 
-  /** Removes what is shown, because another file has been opened. */
+  /** Clears the panel, because another file has been opened. */
   clear(fileName) {
     this.#fileName = fileName;
     this.#box.replaceChildren(element("p", { className: "hint" }, "Select an entry of the tree."));
@@ -75,7 +75,7 @@ export class DataPanel {
     await this.#showPart(node, field, selectors, view);
   }
 
-  /** Shows an array or a field of it. Of more than two dimensions, the first ones have an index each. */
+  /** Shows an array or one of its fields. For every dimension before the last two, the user chooses an index. */
   async #showPart(node, field, selectors, view) {
     selectors.querySelectorAll(".axis").forEach((axis) => axis.remove());
     const { shape, dtype } = await this.#client.call("selected", node.pointer, field, "");
@@ -115,7 +115,7 @@ export class DataPanel {
     view.replaceChildren(element("pre", { tabIndex: 0 }, text));
   }
 
-  /** Returns a section with the first and last values, which are read when it is opened. */
+  /** Returns a section with the first and last values, which are read when the section is opened. */
   #values(selection) {
     const box = element("div", {});
     const section = element("details", {}, element("summary", {}, "Values"), box);
@@ -130,7 +130,7 @@ export class DataPanel {
     return section;
   }
 
-  /** Returns the form that saves a part of an array. */
+  /** Returns a form that saves a part of an array. */
   #saving(node) {
     const input = element("input", { type: "text", placeholder: "all, or 0:100, ::2", spellcheck: false });
     input.autocomplete = "off";
@@ -154,7 +154,7 @@ export class DataPanel {
   }
 }
 
-/** Indents JSON text, which may be cut off. It is not parsed, so that numbers keep their digits. */
+/** Indents JSON text, which may be truncated. The text is not parsed, so that numbers keep their digits. */
 function indented(json) {
   let depth = 0;
   const line = () => `\n${"  ".repeat(depth)}`;

@@ -1,6 +1,6 @@
-// Making elements. Text from files is only ever set as text, never as HTML.
+// Creating elements. Text from files is always inserted as text, never as HTML.
 
-/** Returns the element with an id of the page. */
+/** Returns the element of the page with an id. */
 export const byId = (id) => document.getElementById(id);
 
 /** Creates an element with properties, such as `{className: "quiet", onclick: f}`, and children. */
@@ -32,7 +32,7 @@ export function short(value) {
   return rounded !== 0 && (size < 1e-4 || size >= 1e7) ? rounded.toExponential() : String(rounded);
 }
 
-/** Fits a canvas to its size on the screen. Returns its context, which draws in CSS pixels. */
+/** Sets the resolution of a canvas to its size on the screen. Returns a context that draws in CSS pixels. */
 export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const width = Math.max(1, canvas.clientWidth);
@@ -46,7 +46,7 @@ export function fitted(canvas) {
 
 const probe = document.body.appendChild(element("span", { hidden: true }));
 
-/** Returns the value of a colour of the style sheet, such as `--line`. */
+/** Returns the value of a colour that the style sheet defines, such as `--line`. */
 export function color(name) {
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;

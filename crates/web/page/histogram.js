@@ -1,4 +1,4 @@
-// A histogram with the two values that become black and white, which can be dragged.
+// A histogram that shows the two values that become black and white, and lets the user drag them.
 
 import { color, element, fitted, short } from "./dom.js";
 

@@ -1,13 +1,13 @@
-// The view of an image: stretch, colours, zoom, and the values of pixels.
+// A view of an image, with controls for stretch, colours and zoom, and the values of pixels.
 
 import { element, fitted, select, short } from "./dom.js";
 import { Cancelled } from "./client.js";
 import { Histogram } from "./histogram.js";
 
-/** The maximum width and height of the picture of the whole image in pixels. */
+/** The maximum width and height in pixels of the picture that shows the whole image. */
 const MAX_SIDE = 1024;
 
-/** Stretches by name: percentiles, or null for values that the user chooses. */
+/** The ranges of values to show, as two percentiles, or "own" for values that the user enters. */
 const RANGES = [
   ["0.5,99.5", "0.5 % – 99.5 %"],
   ["0,100", "minimum – maximum"],
@@ -36,7 +36,7 @@ export class ImageView {
   #isAsking = false;
   #wanted = null;
 
-  /** Shows a selection `{pointer, field, prefix}`, whose last two axes have these lengths. */
+  /** Creates a view of a selection `{pointer, field, prefix}`, whose last two axes have these lengths. */
   constructor(client, selection, [rows, columns]) {
     this.#client = client;
     this.#selection = selection;
@@ -139,7 +139,7 @@ export class ImageView {
     await this.#render();
   }
 
-  /** Colours the picture. Only the last of several requests is carried out. */
+  /** Renders the picture with the current settings. If called several times, renders only once. */
   async #render() {
     this.#tile = null;
     const number = ++this.#pending;
@@ -173,7 +173,7 @@ export class ImageView {
     this.#draw();
   }
 
-  /** Returns the row and the column at a position of the canvas, as fractions. */
+  /** Returns the row and column at a position on the canvas, which need not be integers. */
   #at(x, y) {
     const { zoom, x: left, y: top } = this.#view;
     const row = (y - top) / zoom;
@@ -204,7 +204,7 @@ export class ImageView {
     if (step > 1 && zoom * step > 1.5) this.#refine(width, height);
   }
 
-  /** Reads the visible part in more detail, once the view has not moved for a moment. */
+  /** Reads the visible part in more detail after the view has not moved for a moment. */
   #refine(width, height) {
     clearTimeout(this.refining);
     this.refining = setTimeout(async () => {
@@ -232,7 +232,7 @@ export class ImageView {
     }, 120);
   }
 
-  /** Shows the value at a position. While a value is being read, only the latest position is remembered. */
+  /** Shows the value at a position. While a value is being read, only the latest position is kept. */
   async #read(position) {
     const row = Math.floor(position.row);
     const column = Math.floor(position.column);

@@ -1,18 +1,18 @@
-// The page: opening files, the tabs, and the messages.
+// The page: opening files, switching tabs, and showing messages.
 
 import { Cancelled, Client } from "./client.js";
 import { DataPanel } from "./data.js";
 import { byId, element } from "./dom.js";
 import { Tree } from "./tree.js";
 
-/** The time after which a call shows its progress, in milliseconds. */
+/** The time in milliseconds after which the progress of a call is shown. */
 const PATIENCE = 200;
 
 const client = new Client({ onbusy, onprogress });
 const data = new DataPanel(byId("data-panel"), client);
 const tree = new Tree(byId("tree"), client, (node) => {
   data.show(node);
-  // On narrow screens, a container is opened in place.
+  // On narrow screens, a container is opened in the tree, so keep showing the tree.
   if (!isNarrow.matches || node.array || node.count === 0) showTab("data");
 });
 let root = null;
@@ -48,7 +48,7 @@ function say(text) {
   byId("message").textContent = text;
 }
 
-// Calls that nobody waits for, such as that of a control.
+// Show the errors of calls that are not awaited, such as those made by a control.
 addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   if (!(event.reason instanceof Cancelled)) say(event.reason.message);
@@ -214,5 +214,5 @@ byId("copy-json").onclick = async () => {
   }
 };
 
-// For tests.
+// The tests use the client.
 window.scibin = client;

@@ -1,4 +1,4 @@
-// The curve of a one-dimensional array.
+// A view of the curve of a one-dimensional array.
 
 import { color, element, fitted, short } from "./dom.js";
 import { Histogram } from "./histogram.js";
@@ -17,7 +17,7 @@ export class PlotView {
   #range;
   #curve = null;
 
-  /** Shows a selection `{pointer, field, prefix}`, whose last axis has this length. */
+  /** Creates a view of a selection `{pointer, field, prefix}`, whose last axis has this length. */
   constructor(client, selection, length) {
     this.#client = client;
     this.#selection = selection;

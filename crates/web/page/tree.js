@@ -1,11 +1,11 @@
-// The tree: its nodes are requested when they are shown.
+// The tree, whose nodes are requested when they are shown.
 
 import { element } from "./dom.js";
 
-/** The number of children that are shown at a time. */
+/** The number of children to show at a time. */
 const PAGE = 200;
 
-/** The part of a line that says what a node is. */
+/** Returns the part of a line that describes a node. */
 function description(node) {
   if (node.array) {
     const { dtype, shape } = node.array;
@@ -32,7 +32,7 @@ export class Tree {
     box.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Shows the tree of a file, with its first level open. */
+  /** Shows the tree of a file with its first level open. */
   async show(root) {
     const list = element("ul", { role: "tree", "aria-label": "Tree" });
     this.#box.replaceChildren(list);

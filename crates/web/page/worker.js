@@ -1,5 +1,5 @@
-// The worker: holds the WebAssembly module and the open file. It reads synchronously, so it is a worker, and the page
-// cancels a call by terminating it.
+// The worker, which contains the WebAssembly module and the open file. Files are read synchronously, which only a
+// worker can do, and the page cancels a call by terminating the worker.
 
 import init, * as scibin from "./scibin_web.js";
 
@@ -12,14 +12,14 @@ const ready = init().then((exports) => {
   scibin.on_progress((done, total) => postMessage({ progress: { done, total } }));
 });
 
-/** Collects the pieces that `write` passes on into a blob, outside the memory of the module. */
+/** Collects the pieces that `write` produces in a blob, which is outside the memory of the module. */
 function collected(type, write) {
   const pieces = [];
   write((piece) => pieces.push(piece));
   return new Blob(pieces, { type });
 }
 
-/** Replaces the current picture, whose memory is freed. */
+/** Replaces the current picture, frees the memory of the old one, and returns a description of the new one. */
 function keep(made) {
   picture?.free();
   picture = made;
@@ -27,7 +27,7 @@ function keep(made) {
   return { width, height, step, isSampled: is_sampled, histogram: JSON.parse(made.histogram()) };
 }
 
-/** Returns the current picture. A new worker, which replaces a cancelled one, has none. */
+/** Returns the current picture. Fails if a new worker, which has no picture, has replaced a cancelled one. */
 function shown() {
   if (!picture) throw new Error("Reading the image was cancelled. Select the array again.");
   return picture;

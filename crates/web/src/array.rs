@@ -1,4 +1,4 @@
-//! Arrays of all formats.
+//! Arrays in files of any format.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::document::{Result, failure, size};
 
-/// An array of a file.
+/// An array in a file.
 #[derive(Clone)]
 pub(crate) enum Array<'a> {
     Asdf(NdArray<'a>),
@@ -35,13 +35,13 @@ impl Array<'_> {
         }
     }
 
-    /// Returns the size of the elements in bytes.
+    /// Returns the total size of the elements in bytes.
     pub(crate) fn byte_size(&self) -> u64 {
         let len = self.shape().iter().fold(1_u64, |len, &side| len.saturating_mul(side));
         len.saturating_mul(self.datatype().itemsize())
     }
 
-    /// Returns a part of the array.
+    /// Returns the part of the array that slices select.
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
         Ok(match self {
             Self::Asdf(array) => Self::Asdf(array.slice(slices)?),
@@ -59,7 +59,8 @@ impl Array<'_> {
         })
     }
 
-    /// Returns a part of the array or of a field, as the page selects it: `{"field", "slice"}`.
+    /// Returns the part of the array, or of a field of it, that the page has selected. An empty
+    /// `slice` selects all elements.
     pub(crate) fn select(&self, field: Option<&str>, slice: &str) -> Result<Self> {
         let array = match field {
             Some(name) => self.field(name)?,
@@ -69,7 +70,7 @@ impl Array<'_> {
         array.slice(&slices)
     }
 
-    /// Writes the array as a `.npy` file: first the header, then the elements in pieces.
+    /// Writes the array as a `.npy` file, first the header and then the elements in pieces.
     pub(crate) fn write_npy(&self, mut out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Asdf(array) => array.write_npy(&mut out)?,
@@ -81,7 +82,7 @@ impl Array<'_> {
         Ok(())
     }
 
-    /// Writes the first and last elements, like numpy.
+    /// Writes the first and last elements as text, like numpy.
     pub(crate) fn write_summary(&self, mut out: &mut dyn Write) -> Result<()> {
         match self {
             Self::Asdf(array) => array.write_summary(&mut out)?,
@@ -91,7 +92,8 @@ impl Array<'_> {
         Ok(())
     }
 
-    /// Returns whether each element is missing, or `None` if none is.
+    /// Returns the mask, in which `true` marks a missing element, or `None` if the array has no
+    /// mask.
     pub(crate) fn mask(&self) -> Result<Option<Vec<bool>>> {
         match self {
             Self::Asdf(array) => Ok(array.mask()?),
@@ -99,7 +101,7 @@ impl Array<'_> {
         }
     }
 
-    /// Returns `true` if every read decodes all the data.
+    /// Returns `true` if reading any part may decode all the data.
     pub(crate) fn is_compressed(&self) -> bool {
         match self {
             Self::Asdf(array) => match array.source() {
@@ -111,7 +113,7 @@ impl Array<'_> {
         }
     }
 
-    /// Returns the type, the shape and the storage, without reading elements.
+    /// Returns a description of the array as JSON, without reading elements.
     pub(crate) fn json(&self) -> Value {
         let fields: Vec<&str> = self
             .datatype()

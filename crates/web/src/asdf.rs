@@ -1,4 +1,4 @@
-//! ASDF files.
+//! Showing ASDF files.
 
 use std::io::Write;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::array::Array;
 use crate::document::{Format, Result, Table, failure, limits, line, size};
 use crate::source::Source;
 
-/// The size in bytes of the decoded blocks that are kept.
+/// The maximum size in bytes of the decoded blocks that are kept in memory.
 const CACHE: u64 = 256 << 20;
 
 pub(crate) struct File(Asdf);
@@ -35,7 +35,7 @@ impl File {
     }
 }
 
-/// Finds the file of a URI among those that were opened together.
+/// Finds the file to which a URI refers among the files that were opened together.
 fn resolve(uri: &str) -> asdf::Result<Arc<dyn ReadAt>> {
     let name = uri.rsplit('/').next().unwrap_or(uri);
     let name = pointer::percent_decode_lenient(name).unwrap_or(name.into());
@@ -105,7 +105,7 @@ impl Format for File {
         let node = self.at(pointer)?;
         match node.text() {
             Some(text) => out.write_all(text.as_bytes())?,
-            // An alias is not expanded, because a few lines of them can expand to billions of nodes.
+            // Do not expand aliases, because a few lines of them can expand to billions of nodes.
             None => node.write_json(out, &Options::new().aliases(Aliases::Reference).tags(true))?,
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Format for File {
     }
 
     fn diagnostics(&self) -> Vec<Value> {
-        // Parsing the tree adds diagnostics.
+        // Parse the tree first, because this adds diagnostics.
         let tree = self.0.tree().err().map(
             |error| json!({"code": "BadTree", "severity": "error", "message": error.to_string()}),
         );
@@ -164,13 +164,13 @@ fn row(block: &Block<'_>) -> Vec<String> {
     row
 }
 
-/// Returns the name of the compression of a block, if it is compressed.
+/// Returns the name of the compression of a block, or `None` if it is not compressed.
 pub(crate) fn compression(block: &Block<'_>) -> Option<String> {
     let header = block.header().ok().filter(|header| header.is_compressed())?;
     Some(line(String::from_utf8_lossy(&header.compression).trim_end_matches('\0')))
 }
 
-/// Returns a key as in pointers.
+/// Returns a key in the form that pointers contain.
 fn key_of(key: Node<'_>) -> String {
     key.to_key().map_or_else(|_| "?".to_owned(), std::borrow::Cow::into_owned)
 }

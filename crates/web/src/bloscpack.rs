@@ -1,4 +1,4 @@
-//! Bloscpack files.
+//! Showing Bloscpack files.
 
 use std::io::Write;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::document::{Format, Result, Table, failure, limits, size};
 use crate::outline::{Node, Outline};
 use crate::source::Source;
 
-/// The pointer to the array, next to the metadata.
+/// The pointer of the array, which is shown next to the metadata.
 const ARRAY: &str = "/array";
 
 pub(crate) struct File {
@@ -22,7 +22,7 @@ pub(crate) struct File {
 
 impl File {
     pub(crate) fn open(source: &Source) -> Result<Self> {
-        // Errors in the metadata are shown along with everything else.
+        // Open the file even if the metadata is invalid, so that everything else is shown.
         let options = OpenOptions::new().limits(limits()).ignore_metadata(true);
         let reader = options.from_source(source.clone())?;
         let metadata = reader

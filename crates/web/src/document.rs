@@ -1,4 +1,4 @@
-//! What the page shows of an open file, whatever its format.
+//! Opening a file of any format, and the interface to its content.
 
 use std::io::Write;
 use std::ops::Range;
@@ -14,24 +14,24 @@ use crate::{asdf, bloscpack, dudley, flux};
 
 pub(crate) type Result<T> = std::result::Result<T, JsError>;
 
-/// The maximum number of rows of a table.
+/// The maximum number of rows to show in a table.
 const MAX_ROWS: usize = 2000;
 
-/// An open file.
+/// An open file of some format.
 pub(crate) trait Format {
-    /// Returns facts about the file as pairs of name and text, in the order in which they are shown.
+    /// Returns facts about the file as pairs of a name and a text, in the order in which they are shown.
     fn about(&self) -> Vec<(&'static str, String)>;
 
-    /// Returns the node at a pointer without its descendants.
+    /// Returns the node at a pointer, without its children.
     fn node(&self, pointer: &str) -> Result<Value>;
 
-    /// Returns some children of the node at a pointer.
+    /// Returns a range of the children of the node at a pointer.
     fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
 
-    /// Returns the nodes that `is_wanted` accepts, given their key and text, but at most `max`.
+    /// Returns at most `max` nodes, for which `is_wanted` accepts the key or the text.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
-    /// Writes the node at a pointer as text: a container as JSON.
+    /// Writes the node at a pointer as text. Most containers are written as JSON.
     fn write_text(&self, pointer: &str, out: &mut dyn Write) -> Result<()>;
 
     /// Writes the tree as JSON.
@@ -40,19 +40,21 @@ pub(crate) trait Format {
     /// Returns the array at a pointer.
     fn array(&self, pointer: &str) -> Result<Array<'_>>;
 
-    /// Returns the parts of the file, such as its blocks.
+    /// Returns a table of the parts of the file, such as its blocks.
     fn parts(&self) -> Result<Table>;
 
     /// Returns the diagnostics found so far.
     fn diagnostics(&self) -> Vec<Value>;
 }
 
-/// Limits for a browser, whose memory for WebAssembly is 4 GiB.
+/// Returns limits suitable for a browser, in which a WebAssembly module has at most 4 GiB of
+/// memory.
 pub(crate) fn limits() -> Limits {
     Limits::default().max_alloc(1 << 30).max_decoded(1 << 30)
 }
 
-/// Opens the first file of the registry that has a known format. The others may be needed to read it.
+/// Opens the first of the added files that has a known format, and returns it with its name. The other files may be
+/// needed to read it.
 pub(crate) fn open() -> Result<(String, Box<dyn Format>)> {
     let files = Source::all();
     let is_layout = |file: &Source| file.name().rsplit_once('.').is_some_and(|(_, it)| it == "dud");
@@ -88,7 +90,7 @@ fn unknown(head: &[u8]) -> JsError {
     ))
 }
 
-/// Returns an error with a message of this page.
+/// Returns an error with a message for the user.
 pub(crate) fn failure(message: &str) -> JsError {
     JsError::new(message)
 }
@@ -102,7 +104,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Makes a table with the first rows.
+    /// Creates a table with the first [`MAX_ROWS`] rows, and counts the others.
     pub(crate) fn new(
         title: &'static str,
         columns: &'static [&'static str],
@@ -117,7 +119,7 @@ impl Table {
     }
 }
 
-/// Formats a size in bytes for people: `1.5 MiB`.
+/// Formats a size in bytes for display, such as `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -133,7 +135,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Shortens text for one line of the tree.
+/// Shortens text to a single line of the tree.
 pub(crate) fn line(text: &str) -> String {
     const MAX: usize = 120;
     let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });

@@ -1,4 +1,4 @@
-//! Dudley layouts, and the files that they describe.
+//! Showing Dudley layouts, and the files that they describe.
 
 use std::io::Write;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::source::Source;
 /// The maximum size of a layout in bytes.
 const MAX_LAYOUT: u64 = 64 << 20;
 
-/// A file whose layout is appended to it, or was opened together with it.
+/// A file and its layout, which is appended to the file or was opened together with it.
 pub(crate) struct File {
     opened: dudley::File,
     source: Source,
@@ -44,7 +44,7 @@ impl File {
     }
 }
 
-/// Adds the node of a row, and of the dicts and lists that contain it.
+/// Adds a node for a row, and nodes for the dicts and lists that contain it.
 fn add(outline: &mut Outline, file: &dudley::File, row: Row) {
     let path = file.table().entry(row).path();
     let (mut parent, mut start, mut is_quoted) = (0, 1, false);
@@ -86,7 +86,7 @@ fn leaf(node: Node, file: &dudley::File, row: Row) -> Node {
     }
 }
 
-/// Returns the text of a layout.
+/// Reads the text of a layout, and fails if it is too long.
 fn text(source: &Source) -> Result<binio::Bytes> {
     binio::check_limit("bytes of a layout", MAX_LAYOUT, source.len())?;
     Ok(source.bytes_at(0, usize::try_from(source.len()).unwrap_or(usize::MAX))?)
@@ -164,7 +164,7 @@ impl Format for File {
     }
 }
 
-/// A layout without data.
+/// A layout that was opened without data.
 pub(crate) struct LayoutFile {
     len: u64,
     layout: Option<Layout>,

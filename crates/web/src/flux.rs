@@ -1,4 +1,4 @@
-//! Flux archives.
+//! Showing Flux archives.
 
 use std::io::Write;
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl File {
     }
 }
 
-/// Returns the tree of folders and files.
+/// Returns the folders and files of an archive as a tree.
 fn outline(archive: &Archive<'_>) -> Outline {
     let mut outline = Outline::new();
     for entry in archive.entries() {

@@ -1,12 +1,13 @@
-//! The page that shows files in the browser: the interface between its scripts and the format crates.
+//! The WebAssembly module of the page that shows files in the browser. It is the interface between the scripts of the
+//! page and the format crates.
 //!
-//! Everything runs in a Web Worker. `worker.js` adds the files, opens a [`Document`], and calls its methods. Values
-//! with several parts are passed as JSON.
+//! Everything runs in a Web Worker. `worker.js` adds the files, opens a [`Document`], and calls its methods. Structured
+//! values are passed as JSON.
 
 #![forbid(unsafe_code)]
 #![allow(
     clippy::needless_pass_by_value,
-    reason = "strings of JavaScript that may be missing are passed by value"
+    reason = "optional strings from JavaScript are passed by value"
 )]
 
 mod array;
@@ -42,19 +43,20 @@ const MAX_FOUND: usize = 500;
 /// The maximum size of the text of a node in bytes.
 const MAX_TEXT: usize = 256 << 10;
 
-/// Sets the function that is called with the number of bytes read and their total, while an array is read.
+/// Sets the function that is called while an array is being read, with the number of bytes read so far and the total
+/// number of bytes.
 #[wasm_bindgen]
 pub fn on_progress(listener: js_sys::Function) {
     progress::listen(listener);
 }
 
-/// Adds a file of this computer.
+/// Adds a file on the user's computer.
 #[wasm_bindgen]
 pub fn add_file(name: String, file: web_sys::Blob) {
     source::add_blob(name, file);
 }
 
-/// Adds the file of a URL.
+/// Adds the file at a URL.
 #[wasm_bindgen]
 pub fn add_url(url: &str) -> Result<()> {
     source::add_url(url)?;
@@ -71,14 +73,14 @@ pub struct Document {
 
 #[wasm_bindgen]
 impl Document {
-    /// Opens the first of the files that have been added whose format is known.
+    /// Opens the first of the added files that has a known format.
     pub fn open() -> Result<Self> {
         let (name, format) = document::open()?;
         let is_remote = Source::all().iter().any(Source::is_remote);
         Ok(Self { name, format, is_remote })
     }
 
-    /// Returns the name of the file, facts about it, and its diagnostics.
+    /// Returns the name of the file, facts about it, the root node, and the diagnostics as JSON.
     pub fn about(&self) -> String {
         let about: Vec<Value> =
             self.format.about().into_iter().map(|(name, text)| json!([name, text])).collect();
@@ -88,25 +90,27 @@ impl Document {
             .to_string()
     }
 
-    /// Returns the node at a pointer.
+    /// Returns the node at a pointer as JSON.
     pub fn node(&self, pointer: &str) -> Result<String> {
         Ok(self.format.node(pointer)?.to_string())
     }
 
-    /// Returns some children of the node at a pointer.
+    /// Returns at most `count` children of the node at a pointer as JSON, beginning with child
+    /// number `start`.
     pub fn children(&self, pointer: &str, start: usize, count: usize) -> Result<String> {
         let children = self.format.children(pointer, start..start.saturating_add(count))?;
         Ok(Value::Array(children).to_string())
     }
 
-    /// Returns the nodes whose key or value contains a text, in any case.
+    /// Returns the nodes whose key or value contains a text as JSON. Upper and lower case are not
+    /// distinguished.
     pub fn search(&self, text: &str) -> Result<String> {
         let wanted = text.to_lowercase();
         let is_wanted = |text: &str| text.to_lowercase().contains(&wanted);
         Ok(Value::Array(self.format.search(&is_wanted, MAX_FOUND)?).to_string())
     }
 
-    /// Returns the beginning of the text of a node.
+    /// Returns the text of a node, truncated if it is long.
     pub fn text(&self, pointer: &str) -> Result<String> {
         let mut out = Beginning(Vec::new());
         let written = self.format.write_text(pointer, &mut out);
@@ -125,12 +129,12 @@ impl Document {
         Ok(String::from_utf8(out)?)
     }
 
-    /// Returns the table of the parts of the file, such as its blocks.
+    /// Returns a table of the parts of the file as JSON, such as its blocks.
     pub fn parts(&self) -> Result<String> {
         Ok(self.format.parts()?.json().to_string())
     }
 
-    /// Returns the type and the shape of a selected part of an array.
+    /// Returns a description of a selected part of an array as JSON, such as its type and shape.
     pub fn selected(&self, pointer: &str, field: Option<String>, slice: &str) -> Result<String> {
         Ok(self.array(pointer, field.as_deref(), slice)?.json().to_string())
     }
@@ -147,7 +151,7 @@ impl Document {
         Picture::new(&array, max_side, self.is_remote)
     }
 
-    /// Returns the curve of a selected part of an array.
+    /// Returns the curve of a selected part of an array as JSON.
     pub fn curve(
         &self,
         pointer: &str,
@@ -165,7 +169,7 @@ impl Document {
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// Passes a selected part of an array to `sink` as the pieces of a `.npy` file.
+    /// Passes a selected part of an array to `sink` as a `.npy` file, in pieces.
     pub fn npy(
         &self,
         pointer: &str,
@@ -178,7 +182,7 @@ impl Document {
         array.write_npy(&mut reporting.writer(&mut Sink(sink)))
     }
 
-    /// Passes the whole text of a node to `sink` in pieces, such as the content of a file in an archive.
+    /// Passes the whole text of a node, such as the content of a file in an archive, to `sink` in pieces.
     pub fn content(&self, pointer: &str, sink: &js_sys::Function) -> Result<()> {
         self.format.write_text(pointer, &mut Sink(sink))
     }
@@ -190,7 +194,7 @@ impl Document {
     }
 }
 
-/// A writer that keeps the first bytes and fails after them.
+/// A writer that keeps the first [`MAX_TEXT`] bytes, and then fails.
 struct Beginning(Vec<u8>);
 
 impl Write for Beginning {

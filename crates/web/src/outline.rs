@@ -1,4 +1,5 @@
-//! Trees that are small enough to be built when a file is opened: those of all formats but ASDF.
+//! Trees that are built when a file is opened. They are used for all formats except ASDF, whose
+//! trees may be too large.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::document::{Result, failure, line};
 
-/// A tree of nodes with pointers.
+/// A tree of nodes that can be found by pointer.
 pub(crate) struct Outline {
     nodes: Vec<Node>,
     by_pointer: HashMap<String, usize>,
@@ -19,22 +20,23 @@ pub(crate) struct Outline {
 pub(crate) struct Node {
     pub(crate) key: String,
     pub(crate) pointer: String,
-    /// `mapping`, `sequence`, `array`, or the kind of a leaf.
+    /// The kind of the node: `mapping`, `sequence`, `array`, or that of a leaf, such as `string`.
     pub(crate) kind: &'static str,
     pub(crate) text: String,
-    /// The type and shape of an array.
+    /// The description of an array as JSON, or `None` for any other node.
     pub(crate) array: Option<Value>,
     pub(crate) children: Vec<usize>,
 }
 
 impl Outline {
-    /// Creates a tree that consists of a root.
+    /// Creates a tree that consists only of a root.
     pub(crate) fn new() -> Self {
         let root = Node { kind: "mapping", ..Node::default() };
         Self { nodes: vec![root], by_pointer: HashMap::from([(String::new(), 0)]) }
     }
 
-    /// Adds a node, unless its pointer is known already. Returns its number.
+    /// Adds a node unless there already is a node with the same pointer. Returns the index of the
+    /// node.
     pub(crate) fn add(&mut self, parent: usize, node: Node) -> usize {
         if let Some(&known) = self.by_pointer.get(&node.pointer) {
             return known;
@@ -46,7 +48,8 @@ impl Outline {
         number
     }
 
-    /// Adds a JSON value below a node. Its nesting is limited by the parser.
+    /// Adds a JSON value and everything in it below a node. Recursion is safe, because the parser
+    /// limits the nesting.
     pub(crate) fn add_json(&mut self, parent: usize, key: &str, value: &Value) {
         let mut path = self.nodes[parent].pointer.clone();
         pointer::push(&mut path, key);

@@ -1,16 +1,16 @@
-//! A cache of the pages of a file that were read last.
+//! A cache of the most recently used pages of a file.
 
 use std::ops::Range;
 
 use binio::Result;
 use binio::source::check_range;
 
-/// The pages of one file that were read last.
+/// The most recently used pages of a single file.
 pub(crate) struct Pages {
     size: u64,
     capacity: usize,
     len: u64,
-    /// The pages with their numbers. The page that was used last is at the end.
+    /// The page numbers and the pages, with the most recently used page at the end.
     held: Vec<(u64, Vec<u8>)>,
 }
 
@@ -25,14 +25,15 @@ impl Pages {
         self.len
     }
 
-    /// Keeps the first page, which has been read already.
+    /// Adds the first page of the file, if `bytes` is a complete page.
     pub(crate) fn insert_first(&mut self, bytes: Vec<u8>) {
         if bytes.len() as u64 == self.size.min(self.len) {
             self.held.push((0, bytes));
         }
     }
 
-    /// Fills the buffer with the bytes at `offset`. `fetch` reads a range of the file; it is called at most once.
+    /// Fills the buffer with the bytes at `offset`. Calls `fetch` at most once, to read a range of the file that
+    /// contains all missing pages.
     pub(crate) fn read(
         &mut self,
         buf: &mut [u8],
@@ -46,10 +47,10 @@ impl Pages {
         let end = offset + buf.len() as u64;
         let wanted = offset / self.size..end.div_ceil(self.size);
         if wanted.end - wanted.start > self.capacity as u64 {
-            // The read would replace all pages.
+            // Bypass the cache, because the read would replace all pages.
             return fetch(offset, buf);
         }
-        // Mark the pages that are held as used, so that those fetched now do not replace them.
+        // Move the needed pages to the end, so that the pages to be fetched do not replace them.
         self.held.sort_by_key(|(held, _)| wanted.contains(held));
         let is_missing = |number: &u64| !self.held.iter().any(|(held, _)| held == number);
         let missing = wanted.clone().find(is_missing).zip(wanted.clone().rev().find(is_missing));
@@ -61,7 +62,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads consecutive pages with a single call, and keeps them.
+    /// Fetches consecutive pages with a single call, and adds them to the cache.
     fn fetch_pages(
         &mut self,
         numbers: Range<u64>,
@@ -81,11 +82,12 @@ impl Pages {
     }
 }
 
-/// Copies the part of a page at `start` that overlaps the buffer at `offset`.
+/// Copies the bytes that a page at offset `start` and the buffer at `offset` have in common to the
+/// buffer.
 fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
     let from = offset.max(start);
     let to = (offset + buf.len() as u64).min(start + page.len() as u64);
-    // Each of them is at most the length of something in memory.
+    // None of the values exceeds the length of a slice, so all of them fit.
     let [into, inside, len] =
         [from - offset, from - start, to - from].map(|it| usize::try_from(it).unwrap_or(0));
     buf[into..into + len].copy_from_slice(&page[inside..inside + len]);
@@ -95,7 +97,7 @@ fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
 mod tests {
     use super::*;
 
-    /// Reads a range of 100 bytes through pages of 8 bytes, and returns the range that was fetched.
+    /// Reads a range of a file of 100 bytes, and returns the range that was fetched.
     fn read(pages: &mut Pages, range: Range<u64>) -> Option<Range<u64>> {
         let data: Vec<u8> = (0..100).collect();
         let mut fetched = None;
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_several_pages_fetches_the_missing_ones_in_one_go() {
+    fn a_read_of_several_pages_fetches_the_missing_pages_in_one_go() {
         let mut pages = Pages::new(8, 4, 100);
         read(&mut pages, 16..17);
         assert_eq!(read(&mut pages, 10..30), Some(8..32));
@@ -130,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_that_was_not_used_for_longest_is_dropped() {
+    fn the_least_recently_used_page_is_dropped() {
         let mut pages = Pages::new(8, 2, 100);
         for range in [0..1, 8..9, 0..1, 16..17] {
             read(&mut pages, range);
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_a_read_needs_is_not_dropped_by_it() {
+    fn a_read_does_not_drop_a_page_that_it_needs() {
         let mut pages = Pages::new(8, 3, 100);
         for range in [0..1, 40..41, 48..49] {
             read(&mut pages, range);
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_read_bypasses_the_pages() {
+    fn a_long_read_bypasses_the_cache() {
         let mut pages = Pages::new(8, 2, 100);
         assert_eq!(read(&mut pages, 0..16), Some(0..16));
         assert_eq!(read(&mut pages, 3..60), Some(3..60));

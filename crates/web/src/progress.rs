@@ -1,4 +1,4 @@
-//! Telling the page how much of an array has been read.
+//! Reporting to the page how much of an array has been read.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -6,19 +6,20 @@ use std::io::{self, Write};
 use js_sys::Function;
 use wasm_bindgen::JsValue;
 
-/// The number of bytes after which the page is told again.
+/// The number of bytes between two reports.
 const STEP: u64 = 4 << 20;
 
 thread_local! {
     static LISTENER: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
-/// Sets the function that is called with the number of bytes read and their total.
+/// Sets the function that is called with the number of bytes read so far and the total number of
+/// bytes.
 pub(crate) fn listen(listener: Function) {
     LISTENER.set(Some(listener));
 }
 
-/// The progress of reading an array.
+/// Counts the bytes that are read from an array, and reports them.
 pub(crate) struct Reporting {
     done: u64,
     total: u64,
@@ -30,12 +31,12 @@ impl Reporting {
         Self { done: 0, total, next: STEP }
     }
 
-    /// Wraps the writer of the elements.
+    /// Returns a writer that passes the elements on to `out` and counts their bytes.
     pub(crate) fn writer<'a, 'w>(&'a mut self, out: &'a mut (dyn Write + 'w)) -> Writer<'a, 'w> {
         Writer { reporting: self, out }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "JavaScript counts in floats")]
+    #[allow(clippy::cast_precision_loss, reason = "numbers are floats in JavaScript")]
     fn add(&mut self, bytes: usize) {
         self.done += bytes as u64;
         if self.done < self.next {
@@ -45,14 +46,14 @@ impl Reporting {
         LISTENER.with_borrow(|listener| {
             if let Some(listener) = listener {
                 let (done, total) = ((self.done as f64).into(), (self.total as f64).into());
-                // If the page cannot be told, the array is read nevertheless.
+                // Ignore errors, because the array can be read without reporting progress.
                 let _ = listener.call2(&JsValue::NULL, &done, &total);
             }
         });
     }
 }
 
-/// A writer that counts the bytes.
+/// A writer that passes bytes on, and counts them.
 pub(crate) struct Writer<'a, 'w> {
     reporting: &'a mut Reporting,
     out: &'a mut (dyn Write + 'w),

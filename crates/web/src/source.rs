@@ -1,8 +1,8 @@
-//! The files that the page has opened, as sources: files of this computer, and files of servers.
+//! Sources for the files that the page has opened, which are on the user's computer or on servers.
 //!
-//! Everything here runs in a Web Worker, where a file and a URL can be read synchronously, with `FileReaderSync` and
-//! `XMLHttpRequest`. The objects of the browser cannot be sent to other threads, but a source must be `Send`. They are
-//! therefore kept in a registry of this thread, and a source holds the number of its file.
+//! Everything here runs in a Web Worker, which can read a file or a URL synchronously, with `FileReaderSync` or
+//! `XMLHttpRequest`. A source must be `Send`, but the objects of the browser cannot be sent to other threads. They are
+//! therefore kept in a thread-local registry, and a source contains only the index of its file.
 
 use std::cell::RefCell;
 use std::io;
@@ -14,11 +14,12 @@ use web_sys::{Blob, FileReaderSync, XmlHttpRequest, XmlHttpRequestResponseType};
 
 use crate::pages::Pages;
 
-/// The size of a page in bytes, and the number of pages kept of each file.
+/// The size of a page in bytes, and the number of pages to keep for each file.
 const PAGE: (u64, usize) = (256 << 10, 16);
 
-/// The largest gap worth reading. A call for a local file costs about a millisecond, in which a megabyte is read; a
-/// request to a server costs tens of milliseconds, in which some hundred kilobytes are transferred.
+/// The size of the largest gap worth reading, in bytes. A call for a local file takes about a millisecond, in which a
+/// megabyte can be read. A request to a server takes tens of milliseconds, in which a few hundred kilobytes can be
+/// transferred.
 const FILE_GAP: u64 = 1 << 20;
 const URL_GAP: u64 = 256 << 10;
 
@@ -37,7 +38,7 @@ enum Origin {
     Url(String),
 }
 
-/// A file of the registry.
+/// A reference to a file in the registry.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     number: usize,
@@ -45,21 +46,21 @@ pub(crate) struct Source {
     is_remote: bool,
 }
 
-/// Adds a file of this computer.
+/// Adds a file on the user's computer.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes are integers")]
 pub(crate) fn add_blob(name: String, blob: Blob) -> Source {
     let len = blob.size() as u64;
     add(name, Origin::Blob(blob), len)
 }
 
-/// Adds the file of a URL. Requests its first page, to find out its length.
+/// Adds the file at a URL. Requests the first page of the file to determine its length.
 pub(crate) fn add_url(url: &str) -> Result<Source> {
     let name = url.split(['?', '#']).next().unwrap_or(url);
     let name = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(url).to_owned();
     let request = request(url, Some((0, PAGE.0)))?;
     let body = body(&request)?;
     if request.status().unwrap_or(0) != 206 {
-        // The server ignored the range and sent the whole file.
+        // The server has ignored the range, and sent the whole file.
         let blob = Blob::new_with_buffer_source_sequence(&js_sys::Array::of1(&body));
         return Ok(add_blob(name, blob.map_err(|error| failed(&error))?));
     }
@@ -85,7 +86,7 @@ fn add(name: String, origin: Origin, len: u64) -> Source {
 }
 
 impl Source {
-    /// Returns all files, in the order in which they were added.
+    /// Returns sources for all files, in the order in which they were added.
     pub(crate) fn all() -> Vec<Self> {
         FILES.with_borrow(|files| {
             let source = |(number, file): (usize, &File)| Self {
@@ -130,13 +131,13 @@ impl ReadAt for Source {
         if self.is_remote { URL_GAP } else { FILE_GAP }
     }
 
-    /// Returns 4 MiB, the size of all pages, so that the pieces of a large array do not replace them.
+    /// Returns 4 MiB, which is the size of all pages.
     fn preferred_piece(&self) -> usize {
         4 << 20
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "the browser counts bytes in floats")]
+#[allow(clippy::cast_precision_loss, reason = "offsets are floats in JavaScript")]
 fn read_blob(blob: &Blob, offset: u64, buf: &mut [u8]) -> Result<()> {
     let end = (offset + buf.len() as u64) as f64;
     let part = blob.slice_with_f64_and_f64(offset as f64, end);
@@ -161,7 +162,8 @@ fn copy(bytes: &Uint8Array, buf: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Requests a range of a file: an offset and a length.
+/// Requests a range of a file, which is given as an offset and a length. Without a range, requests
+/// only the headers.
 fn request(url: &str, range: Option<(u64, u64)>) -> Result<XmlHttpRequest> {
     let send = || {
         let request = XmlHttpRequest::new()?;
@@ -195,7 +197,8 @@ fn body(request: &XmlHttpRequest) -> Result<Uint8Array> {
     Ok(Uint8Array::new(&buffer))
 }
 
-/// Returns the length of the whole file from the header of a partial response, which other servers may hide.
+/// Returns the length of the whole file from the headers of a partial response. Returns `None` if a server on another
+/// origin hides that header.
 fn total_of(request: &XmlHttpRequest) -> Option<u64> {
     let range = request.get_response_header("Content-Range").ok()??;
     range.rsplit_once('/')?.1.parse().ok()

@@ -12,12 +12,12 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The size in bytes up to which all elements of a local file are read for a picture, and of a file on a server.
-/// Of a larger array that is not compressed, every k-th row and column is read.
+/// The maximum size in bytes of an array that is read completely for a picture, in a local file and in a file on a
+/// server. For a larger array that is not compressed, only every k-th row and column is read.
 const MAX_READ: u64 = 1 << 30;
 const MAX_READ_REMOTE: u64 = 32 << 20;
 
-/// The maximum number of elements that a curve is computed from.
+/// The maximum number of elements from which a curve is computed.
 const MAX_CURVE: u64 = 1 << 22;
 
 /// The number of bars of a histogram.
@@ -27,7 +27,7 @@ const BARS: usize = 128;
 #[wasm_bindgen]
 pub struct Picture {
     plane: Plane,
-    /// Every how many rows and columns were read.
+    /// The distance between the rows and columns that were read, which is 1 if all were read.
     sampled: u64,
 }
 
@@ -51,51 +51,54 @@ impl Picture {
     }
 }
 
-/// Writes an array as `.npy`, with an error type that the functions of `binio::picture` accept.
+/// Writes an array in the `.npy` format. This is a separate function, so that the type of the error
+/// is known.
 fn written(array: &Array<'_>, out: &mut dyn Write) -> Result<()> {
     array.write_npy(out)
 }
 
-/// Returns the slice of every k-th element.
+/// Returns a slice that selects one of every `step` elements.
 fn every(step: u64) -> Slice {
     Slice::Range { start: None, stop: None, step: i64::try_from(step).unwrap_or(i64::MAX) }
 }
 
 #[wasm_bindgen]
 impl Picture {
-    /// Returns the number of columns.
+    /// Returns the number of columns of the image in pixels.
     #[wasm_bindgen(getter)]
     pub fn width(&self) -> usize {
         self.plane.width()
     }
 
-    /// Returns the number of rows.
+    /// Returns the number of rows of the image in pixels.
     #[wasm_bindgen(getter)]
     pub fn height(&self) -> usize {
         self.plane.height()
     }
 
-    /// Returns the number of elements of the array along each side of a pixel.
+    /// Returns the number of elements of the array that each pixel covers along each axis.
     #[wasm_bindgen(getter)]
-    #[allow(clippy::cast_precision_loss, reason = "JavaScript counts in floats")]
+    #[allow(clippy::cast_precision_loss, reason = "numbers are floats in JavaScript")]
     pub fn step(&self) -> f64 {
         (self.plane.step() * self.sampled) as f64
     }
 
-    /// Returns `true` if every k-th row and column was read, instead of computing means.
+    /// Returns `true` if only every k-th row and column was read, so that pixels are not the means
+    /// of all their elements.
     #[wasm_bindgen(getter)]
     pub fn is_sampled(&self) -> bool {
         self.sampled > 1
     }
 
-    /// Returns the values that become black and white, for two percentiles.
+    /// Returns the values at two percentiles, which are to become black and white. Returns an empty
+    /// array if there are no such values.
     pub fn limits(&self, low: f64, high: f64) -> Vec<f64> {
         let stretch = Stretch { range: Range::Percentiles(low, high), ..Stretch::default() };
         let limits = stretch.limits(self.plane.values());
         limits.map(|(low, high)| vec![low, high]).unwrap_or_default()
     }
 
-    /// Returns the pixels as RGBA, given the values that become black and white.
+    /// Returns the pixels as RGBA. `low` and `high` are the values that become black and white.
     pub fn render(
         &self,
         low: f64,
@@ -107,17 +110,17 @@ impl Picture {
         Ok(Clamped(self.plane.to_rgba(&stretch, colors_of(colors)?)))
     }
 
-    /// Returns the histogram of the finite values as JSON: `{"min", "max", "counts", "nan"}`.
+    /// Returns a histogram of the finite values as JSON: `{"min", "max", "counts", "nan"}`.
     pub fn histogram(&self) -> String {
         histogram(self.plane.values()).to_string()
     }
 }
 
-/// Returns the colours of a map as RGBA, from dark to light.
+/// Returns `width` colours of a colour map as RGBA, from dark to light.
 #[wasm_bindgen]
 pub fn color_bar(width: usize, colors: &str) -> std::result::Result<Clamped<Vec<u8>>, JsError> {
     let map = colors_of(colors)?;
-    #[allow(clippy::cast_precision_loss, reason = "the width of a bar on the screen")]
+    #[allow(clippy::cast_precision_loss, reason = "the number of pixels on a screen is small")]
     let color = |x: usize| {
         let [red, green, blue] = map.color(x as f64 / (width.max(2) - 1) as f64);
         [red, green, blue, 255]
@@ -148,7 +151,7 @@ fn colors_of(name: &str) -> Result<ColorMap> {
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "the index of a bar is clamped to the bars"
+    reason = "the index is clamped to the number of bars"
 )]
 fn histogram(values: &[f64]) -> Value {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
@@ -158,7 +161,7 @@ fn histogram(values: &[f64]) -> Value {
     };
     let mut counts = vec![0_u64; BARS];
     for value in finite() {
-        // Halves, because the difference of two finite values may be infinite.
+        // Divide by 2 first, because the difference of two finite values may be infinite.
         let position = (value / 2.0 - min / 2.0) / (max / 2.0 - min / 2.0) * BARS as f64;
         counts[(position as usize).min(BARS - 1)] += 1;
     }
@@ -185,7 +188,7 @@ pub(crate) fn curve(array: &Array<'_>, max_columns: usize) -> Result<Value> {
     }))
 }
 
-/// A writer that passes bytes on to a function of JavaScript.
+/// A writer that passes bytes on to a JavaScript function.
 pub(crate) struct Sink<'a>(pub(crate) &'a js_sys::Function);
 
 impl Write for Sink<'_> {

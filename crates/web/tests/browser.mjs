@@ -1,7 +1,7 @@
 // Tests the page in Chromium: node browser.mjs PAGE CHROMIUM SCIBIN
 //
-// Opens every golden file and compares its tree with that of the command line, compares the pixels of an image, opens
-// hostile and huge files, and records all requests.
+// Opens every golden file and compares its tree with the output of the command line, compares the pixels of an image,
+// opens hostile and huge files, and records all requests.
 
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -20,7 +20,7 @@ const folder = fs.mkdtempSync(path.join(os.tmpdir(), "scibin-web-"));
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Runs the command line. Returns its output, or `null` if it fails. */
+/** Runs the command-line program, and returns its output, or `null` if it fails. */
 function command(...words) {
   try {
     return execFileSync(scibin, words, { stdio: ["ignore", "pipe", "ignore"], maxBuffer: 256 * MIB });
@@ -38,7 +38,7 @@ function equal(found, expected, message) {
   check(a === b, `${message}: found ${a.slice(0, 400)}, expected ${b.slice(0, 400)}`);
 }
 
-/** Writes an ASDF file with an image of zeros after a small first row, without using space on disk. */
+/** Writes a sparse ASDF file with an image whose first row counts up from 0, and whose other rows are zeros. */
 function sparse(name, rows, columns) {
   const file = path.join(folder, name);
   const size = 4 * rows * columns;
@@ -56,7 +56,7 @@ function sparse(name, rows, columns) {
   return file;
 }
 
-/** Serves a file with ranges, and records them. */
+/** Serves a file to range requests, and records the ranges. */
 function serve(file) {
   const ranges = [];
   const size = fs.statSync(file).size;
@@ -82,7 +82,7 @@ function serve(file) {
   );
 }
 
-/** Returns the memory of the renderers of our browser in bytes. */
+/** Returns the memory in bytes that the renderer processes of the test browser use. */
 function rendererMemory(profile) {
   let total = 0;
   for (const id of fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -114,7 +114,7 @@ page.on("console", (message) => {
 const requests = [];
 context.on("request", (request) => requests.push(request.url()));
 
-/** Opens files of this computer. Returns the message of the page, which is empty if they could be opened. */
+/** Opens local files, and returns the message of the page, which is empty if the files could be opened. */
 async function open(...files) {
   await page.evaluate(() => (document.querySelector("#message").textContent = "waiting"));
   await page.setInputFiles("#file-input", files);
@@ -130,7 +130,7 @@ const call = (...values) => page.evaluate((values) => window.scibin.call(...valu
 const line = (key) => page.locator(`#tree .line:has(> .key:text-is("${key}"))`).first();
 
 const tests = {
-  async "the page shows every golden file, with the tree of the command line"() {
+  async "the page shows every golden file with the same tree as the command line"() {
     const files = fs.readdirSync(testdata, { recursive: true }).map((name) => path.join(testdata, name));
     const golden = files.filter((name) => /\.(asdf|blp|dud|bd)$|flux\/\w+\.json$/.test(name)).sort();
     const found = { shown: 0, refused: 0 };
@@ -151,7 +151,7 @@ const tests = {
     return `${found.shown} shown, ${found.refused} refused with a message`;
   },
 
-  async "the pixels of an image are those of the command line"() {
+  async "the pixels of an image equal those from the command line"() {
     const file = path.join(testdata, "asdf/science.asdf");
     await open(file);
     await line("image").click();
@@ -183,7 +183,7 @@ const tests = {
     await page.screenshot({ path: path.join(root, "target/web/screenshot.png") });
   },
 
-  async "a part is saved as the same .npy file as by the command line"() {
+  async "a part is saved as the same .npy file that the command line writes"() {
     const file = path.join(testdata, "asdf/science.asdf");
     const saved = path.join(folder, "part.npy");
     command("get", file, "/image/data", "--slice", "3:9, ::2", "-o", saved);
@@ -192,7 +192,7 @@ const tests = {
     equal(fs.readFileSync(await download.path(), "base64"), fs.readFileSync(saved, "base64"), "npy");
   },
 
-  async "the tree is used by keyboard"() {
+  async "the tree can be used with the keyboard"() {
     await open(path.join(testdata, "asdf/science.asdf"));
     await page.locator("#tree [tabindex='0']").focus();
     for (const key of ["End", "Home", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "Enter"]) {
@@ -209,7 +209,7 @@ const tests = {
     await page.fill("#search", "");
   },
 
-  async "a hostile file gives a message, and the page lives on"() {
+  async "a hostile file causes a message, and the page can still be used"() {
     const junk = path.join(folder, "junk.bin");
     fs.writeFileSync(junk, Buffer.from("\x1f\x8b\x08 not a file of ours", "latin1"));
     check((await open(junk)).includes("This is a gzip file"), "junk");
@@ -246,12 +246,12 @@ const tests = {
     return `wasm memory ${(memory / MIB).toFixed(1)} MiB, renderer +${Math.max(0, grown / MIB).toFixed(0)} MiB`;
   },
 
-  async "opening files of this computer requests nothing but the page's own files"() {
+  async "opening local files requests only the files of the page"() {
     const others = requests.filter((url) => !url.startsWith(address) && !url.startsWith("blob:"));
     equal(others, [], "requests");
   },
 
-  async "a URL is read in the ranges that are looked at"() {
+  async "only the ranges that are shown are requested from a URL"() {
     const file = sparse("remote.asdf", 8 * KIB, 8 * KIB);
     const server = await serve(file);
     const page256 = 256 * KIB;
@@ -266,7 +266,7 @@ const tests = {
     await call("text", "/image");
     equal(server.ranges.splice(0), [], "the tree");
     await call("tile", "/image", null, "4000:4100,100:200", 512, 0, 1, "linear", "grey");
-    // The rows 4000 to 4099 have 32 KiB each, and the data starts below 1 KiB.
+    // Each of the rows 4000 to 4099 has 32 KiB, and the data starts within the first KiB.
     const read = server.ranges.splice(0).map((one) => one.split("-").map(Number));
     const bytes = read.reduce((sum, [start, end]) => sum + end + 1 - start, 0);
     const [start, end] = [read[0][0], read.at(-1)[1]];
@@ -293,7 +293,7 @@ const tests = {
     await page.setViewportSize({ width: 1280, height: 800 });
   },
 
-  async "a file of 256 MiB opens at once"() {
+  async "a file of 256 MiB is opened and drawn"() {
     const file = path.join(folder, "large.asdf");
     const data = sparse("sparse.asdf", 8 * KIB, 8 * KIB);
     fs.copyFileSync(data, file);
