@@ -80,7 +80,7 @@ mod unix {
         Ok(archives)
     }
 
-    /// Fails if some files could not be saved or restored. All other files have been.
+    /// Fails if some files could not be saved or restored. This does not affect the others.
     fn check(failures: &[Failure]) -> Result<()> {
         for failure in failures {
             eprintln!("{failure}");

@@ -40,7 +40,7 @@ pub enum ErrorKind {
         code: Code,
         /// The path of the entry.
         path: String,
-        /// How the entry violates the rule.
+        /// A description of how the entry violates the rule.
         message: String,
     },
     /// The document has no value at a JSON pointer.
@@ -60,7 +60,7 @@ pub enum ErrorKind {
     /// A blob is missing, or does not match its blobref.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
-        /// Whether the blob is missing, or has a wrong length or digest.
+        /// The kind of error: the blob is missing, or has a wrong length or digest.
         code: Code,
         /// The name of the blob.
         blobref: BlobRef,

@@ -1,7 +1,8 @@
-//! Directories by descriptor: every call takes a single path component and follows no link.
+//! Accessing directories by file descriptor. Except for calls that open a start directory, every
+//! call takes a single path component and does not follow links.
 //!
 //! A path is opened component by component, from an open directory. If a directory is replaced in
-//! the meantime, for example by a symbolic link, the call fails.
+//! the meantime, for example with a symbolic link, the call fails.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -43,7 +44,7 @@ impl Found {
         FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
     }
 
-    /// Returns the type, if an archive can contain it.
+    /// Returns the type, or `None` if an archive cannot contain it.
     pub(crate) fn file_type(&self) -> Option<FileType> {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => Some(FileType::Regular),
@@ -53,7 +54,7 @@ impl Found {
         }
     }
 
-    /// Returns the type for messages.
+    /// Returns a description of the type for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => "a file",
@@ -210,7 +211,7 @@ impl Dir {
     #[allow(
         clippy::unused_self,
         clippy::unnecessary_wraps,
-        reason = "the signature must match that on Linux"
+        reason = "the signature must be the same as on Linux"
     )]
     fn make_unnamed(&self, _: Mode) -> io::Result<Option<File>> {
         Ok(None)

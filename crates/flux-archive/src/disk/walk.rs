@@ -10,7 +10,7 @@ use crate::model::ArchivePath;
 const KEPT_LEVELS: usize = 32;
 
 /// Opens directories below a root one after another. Keeps the last directory and its parents open,
-/// so that a directory nearby is opened quickly.
+/// so that opening a nearby directory is fast.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,

@@ -8,8 +8,8 @@ use crate::model::Profile;
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// Writes an archive with every entry repaired that has exactly one correct form, and returns the number of changed or
-/// removed entries.
+/// Writes an archive in which every entry with exactly one correct form is repaired, and returns the number of changed
+/// or removed entries.
 ///
 /// This repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and needless
 /// sizes, text with a NUL, untidy base64, blobrefs in upper case, and regions that are out of order but do not overlap.

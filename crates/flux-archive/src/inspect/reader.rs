@@ -208,7 +208,7 @@ impl ContentReader<'_> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_at`](Self::read_at), and if `take` fails.
+    /// Same as [`read_at`](Self::read_at). Also fails if `take` fails.
     pub fn for_each_piece(
         &self,
         range: Range<u64>,

@@ -73,8 +73,7 @@ pub struct VerifyReport {
     pub blobs: u64,
     /// The size of all valid blobs in bytes.
     pub bytes: u64,
-    /// The number of verified blobs that use SHA-1, with which two different blobs can be constructed that have the
-    /// same digest.
+    /// The number of verified blobs that use SHA-1. An attacker can construct two such blobs with the same digest.
     pub sha1: u64,
     /// The reasons why the archive cannot be read, or else the [`Archive::diagnostics`], and an error for each blob
     /// that is missing, has a wrong length or digest, or uses a hash that is not allowed.

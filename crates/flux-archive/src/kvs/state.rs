@@ -211,9 +211,9 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if it is a directory or
-    /// leads through a value, with [`KvsError::Blob`] if a blob on the way is missing or damaged, and with
-    /// [`KvsError::Invalid`] if an object on the way is malformed or links form a cycle.
+    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if it is a directory or leads
+    /// through a value, with [`KvsError::Blob`] if a blob on the path is missing or damaged, and with
+    /// [`KvsError::Invalid`] if an object on the path is malformed or links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);
         let object = self.look_up(key)?;

@@ -27,7 +27,7 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Returns the kind of container in which the document has the entries.
+    /// Returns the kind of container that holds the entries in the document.
     pub fn form(&self) -> Form {
         self.form
     }
@@ -93,7 +93,8 @@ impl<'a> Archive<'a> {
         Archive { form, pointer, entries, diagnostics, more_diagnostics }
     }
 
-    /// Returns the blobrefs of all files. A blobref that occurs several times is returned as often.
+    /// Returns the blobrefs of all files. A blobref that occurs several times is returned each
+    /// time.
     ///
     /// ```
     /// use flux_archive::store::{BlobStore, MemoryStore};

@@ -1,4 +1,4 @@
-//! References to blobs, which consist of the name of the hash, a hyphen, and the hexadecimal
+//! References to blobs. A reference consists of the name of the hash, a hyphen, and the hexadecimal
 //! digest.
 //!
 //! | hash | digest | example |

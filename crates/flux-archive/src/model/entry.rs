@@ -47,14 +47,14 @@ impl<'a> Entry<'a> {
         self
     }
 
-    /// Sets the time of the last modification, in seconds since 1970.
+    /// Sets the modification time, in seconds since 1970.
     #[must_use]
     pub fn with_mtime(mut self, seconds: i64) -> Self {
         self.mtime = Some(seconds);
         self
     }
 
-    /// Sets the time of the last change of status, in seconds since 1970.
+    /// Sets the time of the last status change, in seconds since 1970.
     #[must_use]
     pub fn with_ctime(mut self, seconds: i64) -> Self {
         self.ctime = Some(seconds);
@@ -76,7 +76,7 @@ impl<'a> Entry<'a> {
         self.mode.file_type()
     }
 
-    /// Returns the member `size`.
+    /// Returns the member `size`, or `None` if the entry has no such member.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
@@ -94,12 +94,13 @@ impl<'a> Entry<'a> {
         self.len() == 0
     }
 
-    /// Returns the time of the last modification, in seconds since 1970.
+    /// Returns the modification time in seconds since 1970, or `None` if the entry has none.
     pub fn mtime(&self) -> Option<i64> {
         self.mtime
     }
 
-    /// Returns the time of the last change of status, in seconds since 1970.
+    /// Returns the time of the last status change in seconds since 1970, or `None` if the entry has
+    /// none.
     pub fn ctime(&self) -> Option<i64> {
         self.ctime
     }
@@ -145,7 +146,7 @@ pub enum Content<'a> {
     Json(Json<'a>),
     /// A regular file that contains text (`utf-8`).
     Text(Text<'a>),
-    /// A regular file that contains any bytes (`base64`).
+    /// A regular file that may contain any bytes (`base64`).
     Base64(Base64<'a>),
     /// A regular file whose data is in a store (`blobvec`). There are holes between the regions.
     Blobvec(Vec<Region>),

@@ -8,7 +8,8 @@ use std::fmt;
 
 use crate::diagnostic::Code;
 
-/// A relative path of non-empty components, none of them `.` or `..`, without NUL.
+/// A relative path. It does not contain a NUL or an empty component, and no component is `.` or
+/// `..`.
 ///
 /// ```
 /// use flux_archive::ArchivePath;

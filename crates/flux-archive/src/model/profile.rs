@@ -1,4 +1,4 @@
-//! Profiles: the permitted deviations of an archive from the text of RFC 37.
+//! Profiles, which define the permitted deviations of an archive from the text of RFC 37.
 
 use std::fmt;
 

@@ -132,7 +132,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// Same as [`lint`](Self::lint), and if `take` fails.
+    /// Same as [`lint`](Self::lint). Also fails if `take` fails.
     pub fn lint_each(
         &self,
         document: &[u8],
@@ -247,7 +247,7 @@ struct Item<'e> {
     file_type: FileType,
 }
 
-/// A diagnostic about a conflict of an item with an earlier one.
+/// A diagnostic about a conflict of an item with another item.
 struct Conflict {
     item: usize,
     code: Code,

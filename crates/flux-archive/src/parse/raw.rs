@@ -23,7 +23,7 @@ impl<'a> RawEntry<'a> {
         self.index
     }
 
-    /// Returns the key, if the archive is a dict.
+    /// Returns the key of the entry, or `None` if the archive is not a dict.
     pub fn key(&self) -> Option<Json<'a>> {
         self.key.clone()
     }
@@ -109,7 +109,7 @@ impl<'a> RawEntries<'a> {
         })
     }
 
-    /// Returns the kind of container in which the document has the entries, or `None` if the
+    /// Returns the kind of container that holds the entries in the document, or `None` if the
     /// document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form

@@ -12,7 +12,7 @@ pub(crate) struct Report<'a> {
     profile: Profile,
     max_diagnostics: u64,
     max_path_len: u64,
-    /// JSON pointer of the archive.
+    /// The JSON pointer of the archive.
     archive: String,
     index: u64,
     key: Option<Json<'a>>,
@@ -94,7 +94,7 @@ impl<'a> Report<'a> {
         self.warnings + self.errors
     }
 
-    /// JSON pointer of the archive.
+    /// Returns the JSON pointer of the archive.
     pub(crate) fn pointer(&self) -> &str {
         &self.archive
     }

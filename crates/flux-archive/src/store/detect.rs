@@ -1,4 +1,5 @@
-//! Opening a store whose kind is detected: a directory, a database, or a dump.
+//! Detecting the kind of a store, which is a directory, a database or a dump, and opening the
+//! store.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Blobs in the tar file that `flux dump` writes.
+//! Reading blobs from the tar file that `flux dump` writes.
 //!
 //! ```text
 //! archive/main              the value of the key archive.main: an archive

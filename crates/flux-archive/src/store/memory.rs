@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_store_passes_the_store_suite() {
+    fn the_memory_store_passes_the_store_suite() {
         suite::check_writing(&MemoryStore::new());
     }
 }

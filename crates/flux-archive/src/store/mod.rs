@@ -9,7 +9,7 @@
 //! | `RegionStore` (on Unix) | parts of ordinary files | none: read-only |
 //! | [`Layered`] | other stores, searched in turn | - |
 //!
-//! [`open`] and [`create`] detect the kind of a store from its content.
+//! [`open`] and [`create`] detect the kind of a store.
 //!
 //! A store returns the bytes stored under a name without having to verify them. The caller must verify them, as this
 //! crate always does, because a store may be damaged or malicious.

@@ -112,7 +112,8 @@ impl SqliteStore {
         logs.retain(|(log, _)| log.is_file());
         if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
             let copy = DatabaseCopy::new(path, &logs)?;
-            // Opening the copy applies the log. From now on, all its files are open.
+            // Opening the copy applies the log. After that, all files are open, so the copy can be
+            // removed.
             let store = Self::new(Connection::open(&copy.database)?, false)?;
             return Ok(Self { _copy: (!cfg!(unix)).then_some(copy), ..store });
         }
@@ -259,7 +260,7 @@ fn check_regular(path: &Path) -> io::Result<()> {
 }
 
 /// Checks that the tables of Flux are plain tables. Fails if one of them is a view, is a virtual
-/// table, has computed columns, or has triggers although the database is writable.
+/// table, has computed columns, or has triggers while the database is open for writing.
 fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
     let refuse = |table: &str, found: &str| {
         Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))

@@ -6,7 +6,7 @@
 pub enum Encoding {
     /// The data is text (`utf-8`). Writing a NUL or anything but UTF-8 fails.
     Text,
-    /// The data is any bytes (`base64`).
+    /// The data may be any bytes (`base64`).
     Base64,
 }
 

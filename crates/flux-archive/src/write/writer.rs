@@ -59,7 +59,7 @@ impl<W: Write> Writer<W> {
         self
     }
 
-    /// Returns the kind of container in which the writer puts the entries.
+    /// Returns the kind of container that the writer writes.
     pub fn form(&self) -> Form {
         self.form
     }

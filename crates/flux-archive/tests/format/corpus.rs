@@ -9,32 +9,32 @@ use serde_json::Value;
 /// The cases that Flux extracts but this crate rejects, with the reasons.
 const REFUSED: &[(&str, &str)] = &[
     ("type-size--5", "a size cannot be negative; Flux creates an empty file"),
-    ("type-size-9223372036854775807", "above the limit; Flux makes an empty file"),
-    ("path-inner-dotdot", "no \"..\" leads anywhere"),
+    ("type-size-9223372036854775807", "above the limit; Flux creates an empty file"),
+    ("path-inner-dotdot", "\"..\" is not allowed anywhere in a path"),
     ("dotdot-n", "it leads out of the target"),
     ("symlink-then-through-n", "it leads out of the target through a link"),
-    ("symlink-then-dir-then-through-ns", "below a link of the archive"),
+    ("symlink-then-dir-then-through-ns", "the path is below a link of the archive"),
     (
         "symlink-dir-chmod-n",
-        "a link and a directory of one path; Flux changes the mode of the target",
+        "a link and a directory have the same path; Flux changes the mode of the target",
     ),
-    ("encoding-without-data", "the content is lost; Flux makes zeros"),
-    ("bv-data-string", "the content is lost; Flux makes zeros"),
-    ("bv-data-object", "the content is lost; Flux makes zeros"),
-    ("legacy-v1-blobvec", "Flux makes zeros; the profile legacy reads it"),
+    ("encoding-without-data", "the content is lost; Flux writes zeros"),
+    ("bv-data-string", "the content is lost; Flux writes zeros"),
+    ("bv-data-object", "the content is lost; Flux writes zeros"),
+    ("legacy-v1-blobvec", "Flux writes zeros; the profile legacy reads the content"),
 ];
 
 /// The cases that this crate accepts but Flux does not extract, with the reasons.
 const READ: &[(&str, &str)] = &[
-    ("path-name-256", "how long a name may be is up to the file system"),
-    ("file-over-nonempty-dir", "fails at what lies on the disk"),
-    ("existing-file-n", "fails at what lies on the disk"),
-    ("existing-symlink-n", "fails at what lies on the disk"),
-    ("bv-blob-shorter-than-region", "fails at the store"),
-    ("json-bigint", "JSON content is kept as text; Flux has 64 bits"),
-    ("json-nested-2049", "JSON content is kept as text; Flux has 2048 levels"),
-    ("json-nul", "JSON content is kept as text; Flux takes no NUL"),
-    ("utf8-nul", "it has one meaning; Flux takes no NUL"),
+    ("path-name-256", "the file system limits the length of names"),
+    ("file-over-nonempty-dir", "extracting it fails because of existing files"),
+    ("existing-file-n", "extracting it fails because of existing files"),
+    ("existing-symlink-n", "extracting it fails because of existing files"),
+    ("bv-blob-shorter-than-region", "extracting it fails because of the store"),
+    ("json-bigint", "JSON content is kept as text; Flux is limited to 64 bits"),
+    ("json-nested-2049", "JSON content is kept as text; Flux is limited to 2048 levels"),
+    ("json-nul", "JSON content is kept as text; Flux rejects a NUL"),
+    ("utf8-nul", "the text is unambiguous; Flux rejects a NUL"),
 ];
 
 #[test]

@@ -15,7 +15,7 @@ fn converted(document: &[u8], form: Form) -> Vec<u8> {
 }
 
 #[test]
-fn golden_array_and_dict_are_strict_and_convert_into_each_other() {
+fn the_golden_array_and_dict_are_strict_and_convert_into_each_other() {
     let (array, dict) = (read("array.json"), read("dict.json"));
     for document in [&array, &dict] {
         let archive = Archive::parse(document, Profile::Strict).unwrap();
@@ -37,7 +37,7 @@ fn rewriting_the_golden_array_produces_the_same_bytes() {
 }
 
 #[test]
-fn golden_objects_jobspec_and_old_dialect_are_parsed() {
+fn the_golden_objects_jobspec_and_old_dialect_are_parsed() {
     for (name, form, profile, count) in [
         ("objects.json", Form::Objects, Profile::Flux, 2),
         ("jobspec.json", Form::Dict, Profile::Flux, 2),

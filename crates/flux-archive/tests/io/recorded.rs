@@ -239,8 +239,8 @@ const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("tree t/..", "refused", "t/../t: RFC 37 has no such path"),
 ];
 
-/// The known faults of the C code, each with the cases in the lists above that show it, or the
-/// tests.
+/// The known faults of the C code, each with the cases in the lists above or the tests that show
+/// it.
 const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "a short read is freed and returned: a small file with a leading hole aborts",

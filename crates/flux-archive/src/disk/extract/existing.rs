@@ -6,7 +6,7 @@ use crate::disk::dir::Dir;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Entry, FileType};
 
-/// How to extract an entry if a file, link or directory already exists at its path.
+/// The policy for extracting an entry if a file, link or directory already exists at its path.
 ///
 /// An existing directory is never removed, so a file or link with its path fails. A directory entry with its path does
 /// not fail, but sets the permissions and times only with a policy that replaces files. Only
@@ -40,7 +40,7 @@ pub enum Existing {
     Newer,
 }
 
-/// What to do with an entry.
+/// The action to take for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The path does not exist: create it.
@@ -52,7 +52,7 @@ pub(super) enum Decision {
 }
 
 impl Existing {
-    /// Decides what to do with an entry, depending on the file that exists at its path.
+    /// Chooses the action for an entry, depending on the file that exists at its path.
     pub(super) fn decide(self, parent: &Dir, name: &str, entry: &Entry<'_>) -> Result<Decision> {
         let found = match parent.stat(name) {
             Ok(found) => found,

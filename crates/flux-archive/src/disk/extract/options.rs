@@ -12,10 +12,10 @@ use crate::store::BlobStore;
 /// A function that returns `true` if an entry is to be extracted.
 pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 
-/// Which symbolic links are created, depending on their targets.
+/// The policy for creating symbolic links, depending on their targets.
 ///
-/// An extraction never writes through a link, whatever this policy. The policy protects programs that use the files
-/// later.
+/// An extraction never writes through a link, regardless of this policy. The policy protects programs that use the
+/// files later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkPolicy {

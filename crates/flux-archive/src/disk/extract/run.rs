@@ -118,8 +118,8 @@ impl Run<'_, '_> {
         self.tally.stop.load(Ordering::Relaxed)
     }
 
-    /// Adds the results that extracting the entries would have to the report, without writing
-    /// anything.
+    /// Determines the action for each entry without writing anything, and adds the results to the
+    /// report.
     fn look<'i>(&self, indices: impl Iterator<Item = &'i usize>) {
         let mut walk = self.walk();
         for &index in indices {
