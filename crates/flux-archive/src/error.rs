@@ -30,7 +30,7 @@ pub enum ErrorKind {
     /// The document is not JSON.
     #[error("not JSON: {0}")]
     Json(String),
-    /// The profile does not accept the archive. The diagnostics are the reasons.
+    /// The profile does not accept the archive, for the reasons given by the diagnostics.
     #[error("{}", Summary(.0))]
     Refused(Vec<Diagnostic>),
     /// An entry cannot be written, because RFC 37 has no form for it.

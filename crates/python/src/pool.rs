@@ -19,7 +19,7 @@ use crate::error::Failure;
 /// The environment variable that sets the number of threads.
 const VARIABLE: &str = "SCIBIN_THREADS";
 
-/// The minimum size in bytes of raw data to read in the pool. To read less, the crates do not use rayon.
+/// The minimum size in bytes of raw data to read in the pool. The crates do not use rayon to read less than this.
 pub(crate) const LARGE: u64 = 1 << 20;
 
 struct Pool {

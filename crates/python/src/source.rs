@@ -47,8 +47,8 @@ impl Input {
     }
 }
 
-/// A Python object with a length and a method `read_at(offset, length)`, which returns exactly these bytes. It may also
-/// have the attributes `gap` and `piece`; see [`ReadAt::gap_worth_reading`] and [`ReadAt::preferred_piece`].
+/// A Python object with a length and a method `read_at(offset, length)`, which returns exactly `length` bytes. It may
+/// also have the attributes `gap` and `piece`; see [`ReadAt::gap_worth_reading`] and [`ReadAt::preferred_piece`].
 ///
 /// The method may be called from several threads at the same time. The GIL is held only during these calls.
 ///

@@ -1,4 +1,4 @@
-//! Opening a file of any format, and the interface to its content.
+//! Opening files of any format, and the trait through which the page reads them.
 
 use std::io::Write;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(crate) trait Format {
     /// Returns a range of the children of the node at a pointer.
     fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
 
-    /// Returns at most `max` nodes, for which `is_wanted` accepts the key or the text.
+    /// Returns at most `max` of the nodes whose key or text `is_wanted` accepts.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
     /// Writes the node at a pointer as text. Most containers are written as JSON.

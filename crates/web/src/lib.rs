@@ -102,8 +102,7 @@ impl Document {
         Ok(Value::Array(children).to_string())
     }
 
-    /// Returns the nodes whose key or value contains a text as JSON. Upper and lower case are not
-    /// distinguished.
+    /// Finds the nodes whose key or value contains a text, ignoring case, and returns them as JSON.
     pub fn search(&self, text: &str) -> Result<String> {
         let wanted = text.to_lowercase();
         let is_wanted = |text: &str| text.to_lowercase().contains(&wanted);
@@ -129,12 +128,12 @@ impl Document {
         Ok(String::from_utf8(out)?)
     }
 
-    /// Returns a table of the parts of the file as JSON, such as its blocks.
+    /// Returns a table of the parts of the file, such as its blocks, as JSON.
     pub fn parts(&self) -> Result<String> {
         Ok(self.format.parts()?.json().to_string())
     }
 
-    /// Returns a description of a selected part of an array as JSON, such as its type and shape.
+    /// Returns a description of a selected part of an array, such as its type and shape, as JSON.
     pub fn selected(&self, pointer: &str, field: Option<String>, slice: &str) -> Result<String> {
         Ok(self.array(pointer, field.as_deref(), slice)?.json().to_string())
     }

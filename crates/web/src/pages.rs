@@ -82,8 +82,8 @@ impl Pages {
     }
 }
 
-/// Copies the bytes that a page at offset `start` and the buffer at `offset` have in common to the
-/// buffer.
+/// Copies the bytes of a page that overlap the buffer. The page starts at `start` in the file, and
+/// the buffer at `offset`.
 fn copy(page: &[u8], start: u64, buf: &mut [u8], offset: u64) {
     let from = offset.max(start);
     let to = (offset + buf.len() as u64).min(start + page.len() as u64);

@@ -12,8 +12,8 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The maximum size in bytes of an array that is read completely for a picture, in a local file and in a file on a
-/// server. For a larger array that is not compressed, only every k-th row and column is read.
+/// The maximum size in bytes of an array that is read completely for a picture, first for a local file and then for a
+/// file on a server. For a larger array that is not compressed, only every k-th row and column is read.
 const MAX_READ: u64 = 1 << 30;
 const MAX_READ_REMOTE: u64 = 32 << 20;
 

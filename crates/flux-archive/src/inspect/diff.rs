@@ -19,7 +19,7 @@ const MAX_ZEROS: u64 = 1 << 20;
 pub struct Difference {
     /// The path at which the entries differ.
     pub path: String,
-    /// The differences, at least one.
+    /// The differences, of which there is at least one.
     pub changes: Vec<Change>,
 }
 

@@ -32,7 +32,7 @@ binio::limits! {
         max_file_size: u64 = 1 << 44;
         /// The maximum size of all files together in bytes, including their holes. Default: 64 TiB.
         max_total_size: u64 = 1 << 46;
-        /// The maximum number of bytes to write for all files together, without holes. Default: 1 TiB.
+        /// The maximum number of bytes to write for all files together, not counting holes. Default: 1 TiB.
         max_materialized_bytes: u64 = 1 << 40;
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct BuiltTree {
 }
 
 /// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`). If
-/// `copy_blocks` is set, nodes of the first file that occurs are copied together with their blocks. The arrays of all
+/// `copy_blocks` is set, nodes of the first file that is found are copied together with their blocks. The arrays of all
 /// other nodes are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,

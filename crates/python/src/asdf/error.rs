@@ -62,7 +62,7 @@ fn of(error: &Error, message: String) -> Failure {
             ReferenceError::External(inner) => of(inner, message),
             _ => Failure::format(message, Place { code: Some("reference"), ..place }),
         },
-        // With a pointer, the value there is of a type that ASDF cannot represent.
+        // If there is a pointer, ASDF cannot represent the value at that pointer.
         ErrorKind::Unwritable { pointer: Some(_), .. } => Failure::type_error(message),
         ErrorKind::Unwritable { .. } => Failure::value(message),
         ErrorKind::Limit { .. } => Failure::limit(message, Place { code: Some("limit"), ..place }),

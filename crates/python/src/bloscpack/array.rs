@@ -11,8 +11,8 @@ use super::file::OpenFile;
 use crate::array::{LazyArray, Part, Unit};
 use crate::error::Failure;
 
-/// A view of the array. The view in the crate borrows the file, so this one stores the selected parts, and creates the
-/// crate's view again for each call.
+/// A view of the array. The crate's own view borrows the file. This type stores the selected parts instead, and creates
+/// that view again for each call.
 pub(super) struct FileArray {
     file: Arc<OpenFile>,
     parts: Vec<Part>,

@@ -19,7 +19,7 @@ pub struct ExtractReport {
     pub links: u64,
     /// The number of entries that were skipped because a file already exists.
     pub skipped: u64,
-    /// The number of bytes written to files, without holes.
+    /// The number of bytes written to files, not counting holes.
     pub bytes: u64,
     /// The failed entries, sorted by path.
     pub failures: Vec<Failure>,
