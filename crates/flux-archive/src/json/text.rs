@@ -142,7 +142,8 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Calls `take` with each piece of the decoded text. In parallel, the next piece is decoded.
+    /// Calls `take` with each piece of the decoded text, in order. While `take` runs, another thread
+    /// may decode the next piece.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
