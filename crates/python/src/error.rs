@@ -166,13 +166,10 @@ impl Failure {
             Kind::Checksum => "ChecksumMismatch",
             Kind::Limit => "LimitError",
             Kind::Blocked => {
-                let number = py.import("errno").and_then(|errno| errno.getattr("EAGAIN"));
-                return match number {
-                    Ok(number) => PyBlockingIOError::new_err((
-                        number.unbind(),
-                        message,
-                        path.map(str::to_owned),
-                    )),
+                return match error_number(py, "EAGAIN") {
+                    Ok(number) => {
+                        PyBlockingIOError::new_err((number, message, path.map(str::to_owned)))
+                    }
                     Err(error) => error,
                 };
             }
@@ -184,7 +181,11 @@ impl Failure {
             Kind::Python(error) => return error.clone_ref(py),
             Kind::System(error) => {
                 // Python chooses the subclass by the error number, and adds the number and the path to the text.
-                let Some(number) = error.raw_os_error() else {
+                let number = match error.kind() {
+                    io::ErrorKind::IsADirectory => error_number(py, "EISDIR").ok(),
+                    _ => error.raw_os_error(),
+                };
+                let Some(number) = number else {
                     return PyOSError::new_err(message);
                 };
                 let text = strerror(py, number).unwrap_or(message);
@@ -196,6 +197,11 @@ impl Failure {
         };
         format_error(py, class, &message, place, path).unwrap_or_else(|error| error)
     }
+}
+
+/// Returns the error number that has this name in Python's module `errno`.
+fn error_number(py: Python<'_>, name: &str) -> PyResult<i32> {
+    py.import("errno")?.getattr(name)?.extract()
 }
 
 /// Returns the text that Python uses for an error number.

@@ -155,6 +155,8 @@ def test_errors_have_the_usual_python_classes(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as missing:
         bp.open(tmp_path / "none")
     assert missing.value.filename == str(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        bp.open(tmp_path)
     with pytest.raises(scibin.FormatError) as foreign:
         bp.unpack_bytes_from_bytes(b"something else")
     assert foreign.value.code == "not-bloscpack"

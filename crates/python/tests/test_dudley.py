@@ -72,6 +72,8 @@ def test_addresses_are_read_from_a_stream(tmp_path: Path) -> None:
         assert (rows["/x"].address, rows["/x"].shape) == (8, (3,))
     with pytest.raises(FileNotFoundError):
         layout.addresses(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        layout.addresses(tmp_path)
 
 
 def test_errors_in_a_layout_have_a_position() -> None:

@@ -166,6 +166,8 @@ def test_damaged_archives_are_format_errors(tmp_path: Path) -> None:
         flux_archive.open(data, profile="none")  # type: ignore[arg-type]
     with pytest.raises(FileNotFoundError):
         flux_archive.open(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        flux_archive.open(tmp_path)
     with pytest.raises(TypeError):
         pickle.dumps(flux_archive.open(data))
 

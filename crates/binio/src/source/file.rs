@@ -1,6 +1,6 @@
 //! Reading a file by position.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -47,8 +47,8 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be opened, with
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for pipes, devices and directories, and with
+    /// Fails with [`Io`](crate::ErrorKind::Io) if the file cannot be opened or is a directory, with
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for pipes and devices, and with
     /// [`Limit`](crate::ErrorKind::Limit) if a file that reports a size of 0 has more than 1 GiB of
     /// content. The error message contains the path.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
@@ -62,9 +62,7 @@ impl FileSource {
     #[cfg(all(feature = "write", unix))]
     pub(crate) fn regular(file: File) -> Result<Self> {
         let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err(not_regular());
-        }
+        check_regular(&metadata)?;
         Self { file, len: metadata.len(), content: Bytes::new() }.with_content()
     }
 
@@ -99,14 +97,18 @@ impl FileSource {
 /// Opens a regular file. Checks the type of the file first, since opening a pipe would wait for a
 /// writer.
 pub(super) fn open_regular(path: &Path) -> Result<File> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(not_regular());
-    }
+    check_regular(&fs::metadata(path)?)?;
     Ok(File::open(path)?)
 }
 
-fn not_regular() -> Error {
-    Error::unsupported("only regular files can be read by position")
+fn check_regular(metadata: &Metadata) -> Result<()> {
+    if metadata.is_file() {
+        Ok(())
+    } else if metadata.is_dir() {
+        Err(io::Error::from(io::ErrorKind::IsADirectory).into())
+    } else {
+        Err(Error::unsupported("only regular files can be read by position"))
+    }
 }
 
 /// Reads the content of a file that reports a size of 0. Fails if it is longer than `limit` bytes.
@@ -216,6 +218,8 @@ mod tests {
         let error = FileSource::open(&missing).unwrap_err();
         assert!(error.to_string().contains("missing.asdf: "), "{error}");
         let error = FileSource::open(folder.path()).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+        let path = folder.path().display();
+        assert_eq!(error.to_string(), format!("{path}: is a directory"));
+        assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::IsADirectory);
     }
 }

@@ -203,7 +203,7 @@ fn a_file_that_is_shorter_than_its_summary_states_is_reported_by_name() {
     assert!(error.contains("run_001.bd"), "{error}");
     std::fs::create_dir(&files[1]).unwrap();
     let error = r.read::<f64>().unwrap_err().to_string();
-    assert!(error.contains("run_001.bd: ") && error.contains("only regular files"), "{error}");
+    assert!(error.contains("run_001.bd: ") && error.contains("is a directory"), "{error}");
 }
 
 #[test]

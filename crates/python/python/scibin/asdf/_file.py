@@ -182,8 +182,6 @@ class File(Mapping[Any, Any]):
             if is_url(source):
                 source = self._origin = FsspecSource.from_url(source)
             else:
-                if os.path.isdir(source):
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), source)
                 self._path = source
                 self._origin = os.path.abspath(source)
         self._raw = _scibin.AsdfFile(source, **self._options)  # type: ignore[arg-type]
