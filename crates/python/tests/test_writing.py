@@ -263,6 +263,18 @@ def test_edit_changes_values_and_keeps_comments() -> None:
     assert scibin.asdf.open("a.asdf").verify().ok
 
 
+def test_edit_compresses_the_arrays_that_are_set_and_no_others() -> None:
+    scibin.asdf.write("a.asdf", {"old": np.arange(2), "image": np.zeros(4)}, compression="lz4")
+    with scibin.asdf.edit("a.asdf", compression="zlib") as f:
+        f["image"] = np.zeros(1000)
+        f["nested"] = {"array": np.ones(1000)}
+    back = scibin.asdf.open("a.asdf")
+    assert [block.compression for block in back.blocks] == ["lz4", "zlib", "zlib"]
+    np.testing.assert_array_equal(back["nested/array"], np.ones(1000))
+    with pytest.raises(ValueError, match="compression"):
+        scibin.asdf.edit("a.asdf", compression="none such")
+
+
 def test_edit_writes_nothing_after_an_exception_or_in_a_dry_run() -> None:
     scibin.asdf.write("a.asdf", {"a": 1})
     before = Path("a.asdf").read_bytes()

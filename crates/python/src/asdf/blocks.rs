@@ -44,6 +44,8 @@ pub(super) struct NewArrays {
     /// The arrays by the addresses of their objects. An array that cannot be written is represented
     /// by an error message.
     arrays: HashMap<usize, Result<Stored, String>>,
+    /// For arrays whose pointer is not in `compressions`; `None` if the writer chooses.
+    compression: Option<Compression>,
     compressions: HashMap<String, Option<Compression>>,
     used: Vec<String>,
 }
@@ -68,6 +70,7 @@ impl NewArrays {
     pub(super) fn new(
         prepare: &Bound<'_, PyAny>,
         arrays: &[Bound<'_, PyAny>],
+        compression: Option<Compression>,
         compressions: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let py = prepare.py();
@@ -90,9 +93,9 @@ impl NewArrays {
             if !pointer.is_empty() && !pointer.starts_with('/') {
                 pointer.insert(0, '/');
             }
-            chosen.insert(pointer, name.as_deref().map(compression).transpose()?);
+            chosen.insert(pointer, name.as_deref().map(parse_compression).transpose()?);
         }
-        Ok(Self { arrays: known, compressions: chosen, used: Vec::new() })
+        Ok(Self { arrays: known, compression, compressions: chosen, used: Vec::new() })
     }
 
     /// Returns the value to write for the array with this address. `pointer` is its place in the
@@ -103,9 +106,15 @@ impl NewArrays {
             stored.ok_or_else(|| Failure::type_error("the object changed while it was written"))?;
         let stored = stored.as_ref().map_err(|message| Failure::type_error(message.as_str()))?;
         let mut array = stored.array()?;
-        if let Some(chosen) = self.compressions.get(pointer) {
-            self.used.push(pointer.to_owned());
-            array = array.compression(chosen.unwrap_or_default());
+        let chosen = match self.compressions.get(pointer) {
+            Some(chosen) => {
+                self.used.push(pointer.to_owned());
+                Some(chosen.unwrap_or_default())
+            }
+            None => self.compression,
+        };
+        if let Some(chosen) = chosen {
+            array = array.compression(chosen);
         }
         Ok(array.into())
     }
@@ -153,6 +162,6 @@ impl Stored {
 }
 
 /// Parses the name of a compression, such as `zlib` or `zlib:9`.
-pub(super) fn compression(name: &str) -> PyResult<Compression> {
+pub(super) fn parse_compression(name: &str) -> PyResult<Compression> {
     name.parse().map_err(|error| PyValueError::new_err(format!("compression: {error}")))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use asdf::ndarray::Complex;
 use asdf::value::{Mapping, Sequence, SharedId};
 use asdf::yaml::{BigInt, Date, DateTime, Integer};
-use asdf::{Tree, Value};
+use asdf::{Compression, Tree, Value};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
@@ -33,18 +33,20 @@ pub(super) struct BuiltTree {
     pub(super) origin: Option<Arc<OpenFile>>,
 }
 
-/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`). If
-/// `copy_blocks` is set, nodes of the first file that is found are copied together with their blocks. The arrays of all
-/// other nodes are read.
+/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`).
+/// Arrays are compressed with the codec that `compressions` names for their pointer, and otherwise with
+/// `compression`; if that is `None`, the writer decides. If `copy_blocks` is set, nodes of the first file that is found
+/// are copied together with their blocks. The arrays of all other nodes are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,
+    compression: Option<Compression>,
     compressions: Option<&Bound<'_, PyDict>>,
     copy_blocks: bool,
 ) -> PyResult<BuiltTree> {
     let mut found = Found { copy_blocks, ..Found::default() };
     found.collect(root)?;
-    let arrays = NewArrays::new(prepare, &found.arrays, compressions)?;
+    let arrays = NewArrays::new(prepare, &found.arrays, compression, compressions)?;
     let mut builder = Builder {
         py: root.py(),
         tree: Tree::default(),

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use asdf::Value;
 use asdf::save::{EditOptions, EditReport, Editor, Method};
+use asdf::{Compression, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::blocks::parse_compression;
 use super::build::build;
 use super::error::of_pointer;
 use crate::error::Failure;
@@ -19,6 +20,8 @@ pub(crate) struct AsdfEditor {
     /// The editor, or `None` after it has been closed.
     editor: Mutex<Option<Editor>>,
     path: String,
+    /// For the arrays that are set.
+    compression: Option<Compression>,
 }
 
 impl AsdfEditor {
@@ -49,13 +52,19 @@ impl AsdfEditor {
 #[pymethods]
 impl AsdfEditor {
     #[new]
-    #[pyo3(signature = (path, *, in_place))]
-    fn new(py: Python<'_>, path: PathBuf, in_place: bool) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, in_place, compression))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        in_place: bool,
+        compression: Option<&str>,
+    ) -> PyResult<Self> {
+        let compression = compression.map(parse_compression).transpose()?;
         let name = path.display().to_string();
         let options = EditOptions::new().in_place(in_place);
         let editor = py.detach(|| options.open(path));
         match editor {
-            Ok(editor) => Ok(Self { editor: Mutex::new(Some(editor)), path: name }),
+            Ok(editor) => Ok(Self { editor: Mutex::new(Some(editor)), path: name, compression }),
             Err(error) => Err(Failure::from(error).raise(py, Some(&name))),
         }
     }
@@ -68,7 +77,7 @@ impl AsdfEditor {
         value: &Bound<'_, PyAny>,
         prepare: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let tree = build(value, prepare, None, false)?.tree;
+        let tree = build(value, prepare, self.compression, None, false)?.tree;
         self.run(py, |editor| {
             let set = match tree.root() {
                 Value::Array(array) => editor.set_array(pointer, (**array).clone()),

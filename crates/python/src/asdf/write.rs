@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use super::blocks::compression;
+use super::blocks::parse_compression;
 use super::build::{BuiltTree, build};
 use crate::error::Failure;
 use crate::pool;
@@ -27,7 +27,7 @@ pub(crate) fn asdf_dumps<'py>(
     standard: Option<&str>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let options = options(compression, align, standard)?;
-    let built = build(tree, prepare, compressions, true)?;
+    let built = build(tree, prepare, None, compressions, true)?;
     let bytes = py.detach(|| {
         with_writer(built, options, |writer| {
             let mut out = Cursor::new(Vec::new());
@@ -55,7 +55,7 @@ pub(crate) fn asdf_write(
     overwrite: bool,
 ) -> PyResult<()> {
     let options = options(compression, align, standard)?;
-    let built = build(tree, prepare, compressions, true)?;
+    let built = build(tree, prepare, None, compressions, true)?;
     let name = path.display().to_string();
     let written = py.detach(|| {
         with_writer(built, options, |writer| {
@@ -89,7 +89,7 @@ fn options(
 ) -> PyResult<WriteOptions> {
     let mut options = WriteOptions::new();
     if let Some(name) = name {
-        options = options.compression(compression(name)?);
+        options = options.compression(parse_compression(name)?);
     }
     if let Some(align) = align {
         if !align.is_power_of_two() || align > 1 << 15 {

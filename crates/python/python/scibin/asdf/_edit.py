@@ -45,12 +45,17 @@ class Editor:
     """A file that is open for editing. Use it in a ``with`` block; see :func:`edit`."""
 
     def __init__(
-        self, path: str | os.PathLike[str], *, in_place: bool = False, dry_run: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        in_place: bool = False,
+        dry_run: bool = False,
+        compression: str | None = None,
     ) -> None:
         self._path = os.fspath(path)
         self._dry_run = dry_run
         self._report: EditReport | None = None
-        self._raw = _scibin.AsdfEditor(self._path, in_place=in_place)
+        self._raw = _scibin.AsdfEditor(self._path, in_place=in_place, compression=compression)
 
     @property
     def report(self) -> EditReport | None:
@@ -103,7 +108,13 @@ class Editor:
         return f"<Editor {self._path}>"
 
 
-def edit(path: str | os.PathLike[str], *, in_place: bool = False, dry_run: bool = False) -> Editor:
+def edit(
+    path: str | os.PathLike[str],
+    *,
+    in_place: bool = False,
+    dry_run: bool = False,
+    compression: str | None = None,
+) -> Editor:
     """Edit the tree and the arrays of a file.
 
     All changes are written in one step at the end of the ``with`` block, or none of them if an
@@ -120,6 +131,9 @@ def edit(path: str | os.PathLike[str], *, in_place: bool = False, dry_run: bool 
         partly changed.
     dry_run
         Whether to leave the file unchanged, and only report what would be done.
+    compression
+        The codec that compresses new arrays, such as ``"zlib"`` or ``"lz4"``. Existing arrays keep
+        theirs.
 
     Raises
     ------
@@ -144,4 +158,4 @@ def edit(path: str | os.PathLike[str], *, in_place: bool = False, dry_run: bool 
     >>> f.report.method
     'new file'
     """
-    return Editor(path, in_place=in_place, dry_run=dry_run)
+    return Editor(path, in_place=in_place, dry_run=dry_run, compression=compression)
