@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use binio::checksum::Algorithm;
 use binio::number::{ByteReader, decode, decode_into, swap_in_place};
-use binio::source::{ReadLog, Scanner, Window, parse_with_fetch, suite};
+use binio::source::{ReadLog, Scanner};
 use binio::write::PatchWriter;
 use binio::{Bytes, Endian, Error, ReadAt};
 use md5::Digest as _;
@@ -231,39 +231,6 @@ proptest! {
         let expected = md5::Md5::digest(&message);
         let ours = Algorithm::Md5.digest(&message);
         prop_assert_eq!(ours.as_bytes(), &expected[..]);
-    }
-
-    #[test]
-    fn parsing_through_a_window_returns_the_same_bytes_as_reading_the_whole_source(
-        data in vec(any::<u8>(), 0..300),
-        reads in vec((0_u64..320, 0_usize..60), 0..12),
-        read_ahead in 0_u64..50,
-    ) {
-        let window = Window::new(data.len() as u64).read_ahead(read_ahead);
-        let parse = |source: &dyn ReadAt| {
-            reads.iter().map(|&(offset, len)| source.bytes_at(offset, len)).collect()
-        };
-        let fetch = |ranges: &[Range<u64>]| {
-            let len = |r: &Range<u64>| usize::try_from(r.end - r.start).unwrap_or(usize::MAX);
-            ranges.iter().map(|r| data.bytes_at(r.start, len(r))).collect()
-        };
-        let whole: Result<Vec<Bytes>, Error> = parse(&data);
-        let driven = parse_with_fetch(&window, || parse(&window), fetch);
-        prop_assert_eq!(whole.map_err(|e| e.to_string()), driven.map_err(|e| e.to_string()));
-    }
-
-    #[test]
-    fn a_window_filled_with_overlapping_pieces_passes_the_suite(
-        data in vec(any::<u8>(), 1..40),
-        pieces in vec((0_usize..40, 0_usize..20), 0..10),
-    ) {
-        let window = Window::new(data.len() as u64);
-        for (start, len) in pieces.into_iter().chain([(0, data.len())]) {
-            let start = start.min(data.len());
-            let piece = &data[start..(start + len).min(data.len())];
-            window.insert(start as u64, piece.to_vec()).unwrap();
-        }
-        suite::check(&window, &data);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use binio::source::{ReadLog, Stream, Window, suite};
+use binio::source::{ReadLog, Stream, suite};
 use binio::{Bytes, FileSource, ReadAt, Span};
 
 /// Returns content that does not repeat after a short period, which would hide wrong offsets.
@@ -79,18 +79,6 @@ fn spans_of_memory_and_of_spans_pass_the_suite() {
         suite::check(&span, &data);
         let outer = Span::new(around, 3..12 + len).unwrap();
         suite::check(&Span::new(outer, 7..7 + len).unwrap(), &data);
-    });
-}
-
-#[test]
-fn a_window_filled_in_any_order_passes_the_suite() {
-    for_each_content(|data| {
-        let window = Window::new(data.len() as u64);
-        let pieces: Vec<_> = data.chunks(7).zip((0..).step_by(7)).collect();
-        for (piece, offset) in pieces.iter().rev() {
-            window.insert(*offset, Bytes::copy_from_slice(piece)).unwrap();
-        }
-        suite::check(&window, &data);
     });
 }
 

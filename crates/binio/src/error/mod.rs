@@ -16,7 +16,6 @@ mod format;
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::ops::Range;
 use std::sync::Arc;
 
 use count::count;
@@ -130,9 +129,6 @@ pub enum ErrorKind {
     #[cfg(feature = "array")]
     /// An array cannot be described, read or written.
     Array(ElementsError),
-    /// These bytes of a remote source have not been fetched yet. See
-    /// [`Window`](crate::source::Window).
-    NeedsData(Range<u64>),
     /// Another process is changing the file. See `write::FileLock`.
     Locked,
     /// The journal next to a file belongs to another file. See `write::journal`.
@@ -285,9 +281,6 @@ impl fmt::Display for ErrorKind {
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
             #[cfg(feature = "array")]
             Self::Array(error) => error.fmt(f),
-            Self::NeedsData(range) => {
-                write!(f, "bytes {}..{} have not been fetched yet", range.start, range.end)
-            }
             Self::Locked => f.write_str("another process is changing this file"),
             Self::ForeignJournal => f.write_str(
                 "the journal next to this file, with the suffix .undo-journal, belongs to another file: \
@@ -332,7 +325,7 @@ impl From<Error> for io::Error {
             ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Unsupported(_) => io::ErrorKind::Unsupported,
             ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
-            ErrorKind::NeedsData(_) | ErrorKind::Limit { .. } => io::ErrorKind::Other,
+            ErrorKind::Limit { .. } => io::ErrorKind::Other,
             ErrorKind::Locked => io::ErrorKind::WouldBlock,
             _ => io::ErrorKind::InvalidData,
         };
@@ -428,7 +421,6 @@ mod tests {
                 "cannot allocate 5 bytes for block 3",
             ),
             (ErrorKind::Unsupported("version 9".into()), "not supported: version 9"),
-            (ErrorKind::NeedsData(3..5), "bytes 3..5 have not been fetched yet"),
         ];
         for (kind, text) in cases {
             assert_eq!(Error::new(kind).to_string(), text);

@@ -29,31 +29,38 @@ use crate::{ReadAt, Result};
 pub struct ReadLog<S> {
     source: S,
     ranges: Mutex<Vec<Range<u64>>>,
+    prefetches: Mutex<Vec<Vec<Range<u64>>>>,
 }
 
 impl<S> ReadLog<S> {
     /// Wraps a source to record its reads.
     pub fn new(source: S) -> Self {
-        Self { source, ranges: Mutex::default() }
+        Self { source, ranges: Mutex::default(), prefetches: Mutex::default() }
     }
 
     /// Returns the ranges of all reads so far, in order, including failed reads.
     pub fn ranges(&self) -> Vec<Range<u64>> {
-        self.log().clone()
+        lock(&self.ranges).clone()
+    }
+
+    /// Returns the ranges that each call of [`prefetch`](ReadAt::prefetch) has announced, in order.
+    pub fn prefetches(&self) -> Vec<Vec<Range<u64>>> {
+        lock(&self.prefetches).clone()
     }
 
     /// Clears the record of reads.
     pub fn clear(&self) {
-        self.log().clear();
-    }
-
-    fn log(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ranges).clear();
+        lock(&self.prefetches).clear();
     }
 
     fn record(&self, offset: u64, len: usize) {
-        self.log().push(offset..offset.saturating_add(len as u64));
+        lock(&self.ranges).push(offset..offset.saturating_add(len as u64));
     }
+}
+
+fn lock<T>(log: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
+    log.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: ReadAt> ReadAt for ReadLog<S> {
@@ -80,6 +87,7 @@ impl<S: ReadAt> ReadAt for ReadLog<S> {
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        lock(&self.prefetches).push(ranges.to_vec());
         self.source.prefetch(ranges)
     }
 }

@@ -12,7 +12,6 @@
 //! | [`Stream`] | seeks and reads under a lock | errors of the reader |
 //! | [`Span`] | like the underlying source | like the underlying source |
 //! | [`Concat`] | copies | like the underlying sources |
-//! | [`Window`] | shares fetched bytes | `NeedsData` |
 //!
 //! Each source also states the cost of a read, so that the same reader works well with files and
 //! over networks: see [`gap_worth_reading`](crate::ReadAt::gap_worth_reading) and
@@ -25,6 +24,8 @@
 //! [`Span`]: crate::Span
 
 mod concat;
+#[cfg(any(test, feature = "testing"))]
+mod failing;
 pub(crate) mod file;
 #[cfg(any(test, feature = "testing"))]
 mod log;
@@ -38,17 +39,17 @@ pub(crate) mod span;
 mod stream;
 #[cfg(any(test, feature = "testing"))]
 pub mod suite;
-mod window;
 
 use crate::{Error, Result};
 
 pub use concat::Concat;
 #[cfg(any(test, feature = "testing"))]
+pub use failing::FailingSource;
+#[cfg(any(test, feature = "testing"))]
 pub use log::ReadLog;
 pub use pieces::Pieces;
 pub use scan::Scanner;
 pub use stream::Stream;
-pub use window::{Window, parse_with_fetch};
 
 /// Checks that a source of `total` bytes contains `len` bytes at `offset`. Implementations of
 /// [`ReadAt`](crate::ReadAt) call this function before they read.

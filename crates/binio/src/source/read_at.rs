@@ -44,9 +44,8 @@ pub trait ReadAt: Send + Sync {
     /// # Errors
     ///
     /// Fails with [`Truncated`](crate::ErrorKind::Truncated) if the range extends past the end of
-    /// the source, with [`Io`](crate::ErrorKind::Io) if the system cannot read it, and with
-    /// [`NeedsData`](crate::ErrorKind::NeedsData) if the source is remote and the range has not
-    /// been fetched. After an error, the content of `buf` is unspecified.
+    /// the source, and with [`Io`](crate::ErrorKind::Io) if the system cannot read it. After an
+    /// error, the content of `buf` is unspecified.
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
 
     /// Returns `len` bytes, starting at `offset`. A source in memory may share its bytes; any other

@@ -164,6 +164,8 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
     use crate::source::ReadLog;
 
@@ -223,12 +225,27 @@ mod tests {
 
     #[test]
     fn a_failed_read_is_returned_and_the_scan_can_continue() {
-        let window = crate::source::Window::new(20);
-        let mut scanner = Scanner::new(&window, b"abc", 0..20).window(8);
+        let source = Recovering(AtomicU32::new(2));
+        let mut scanner = Scanner::new(&source, b"abc", 0..20).window(8);
         assert!(scanner.next_match().is_err());
-        window.insert(0, vec![b'.'; 8]).unwrap();
         assert!(scanner.next_match().is_err());
-        window.insert(8, b"abc.........".to_vec()).unwrap();
         assert_eq!(scanner.next_match().unwrap(), Some(8));
+    }
+
+    /// A source with `abc` at offset 8, whose first reads fail.
+    struct Recovering(AtomicU32);
+
+    impl ReadAt for Recovering {
+        fn len(&self) -> u64 {
+            20
+        }
+
+        fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+            if self.0.load(Ordering::Relaxed) > 0 {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+                return Err(std::io::Error::other("not yet").into());
+            }
+            b"........abc.........".read_exact_at(buf, offset)
+        }
     }
 }

@@ -54,9 +54,7 @@ impl ArrayInfo {
 /// of the source.
 fn header_error(error: binio::Error) -> Error {
     match error.kind() {
-        binio::ErrorKind::Io(_)
-        | binio::ErrorKind::NeedsData(_)
-        | binio::ErrorKind::Limit { .. } => error.into(),
+        binio::ErrorKind::Io(_) | binio::ErrorKind::Limit { .. } => error.into(),
         binio::ErrorKind::Array(error) => error.clone().into(),
         _ => {
             let kind = ErrorKind::NotNumpy(format!("header of the .npy file: {error:#}"));

@@ -2,14 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Cursor};
-use std::ops::Range;
 use std::sync::Arc;
 
-use binio::source::{Stream, Window, parse_with_fetch};
+use binio::source::{FailingSource, ReadLog, Stream};
 use binio::write::fault::{Fault, FaultyWriter};
 use binio::{Bytes, FileSource, ReadAt};
 use bloscpack::{
-    Error, ErrorKind, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify,
+    ErrorKind, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify,
 };
 use serde_json::json;
 
@@ -56,81 +55,45 @@ fn memory_files_maps_and_streams_give_the_same_data() {
     }
 }
 
-/// Fetches the missing ranges until `parse` succeeds, and returns the number of fetched bytes and
-/// rounds.
-fn fetched<T>(bytes: &Bytes, parse: impl Fn(Reader) -> Result<T>) -> (T, u64, u32) {
-    let window = Arc::new(Window::new(bytes.len() as u64));
-    let (mut fetched, mut rounds) = (0, 0);
-    let value = parse_with_fetch(
-        &window,
-        || parse(Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?),
-        |ranges: &[Range<u64>]| {
-            rounds += 1;
-            fetched += ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-            let fetch = |range: &Range<u64>| {
-                bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
-            };
-            Ok::<_, Error>(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
-        },
-    );
-    (value.unwrap(), fetched, rounds)
+/// Opens a file whose reads are recorded.
+fn logged(bytes: Vec<u8>) -> (Reader, Arc<ReadLog<Bytes>>) {
+    let log = Arc::new(ReadLog::new(Bytes::from(bytes)));
+    (Reader::from_source(Arc::clone(&log) as Arc<dyn ReadAt>).unwrap(), log)
 }
 
 #[test]
-fn reading_8_bytes_of_a_remote_file_takes_5_rounds_and_fetches_one_chunk() {
-    let bytes = Bytes::from(bytes());
-    let read = |file: Reader| {
-        let mut part = [0; 8];
-        file.read_exact_at(&mut part, 54_321)?;
-        Ok((part, file.chunks()[5].ctbytes))
-    };
-    let ((part, ctbytes), count, rounds) = fetched(&bytes, read);
+fn reading_8_bytes_reads_one_chunk_and_little_more() {
+    let (file, log) = logged(bytes());
+    let mut part = [0; 8];
+    file.read_exact_at(&mut part, 54_321).unwrap();
     assert_eq!(part, super::data(LEN)[54_321..54_329]);
-    // The rounds fetch the header; the metadata header; the payload, digest and table; all Blosc
-    // headers; and the chunk.
-    assert_eq!(rounds, 5);
+    let count: u64 = log.ranges().iter().map(|range| range.end - range.start).sum();
     let around = 2000;
-    assert!(count < u64::from(ctbytes) + around, "{count} of {} bytes", bytes.len());
+    assert!(count < u64::from(file.chunks()[5].ctbytes) + around, "{count} of {}", bytes().len());
 }
 
 #[test]
-fn all_chunks_of_a_range_are_fetched_in_one_round() {
-    let bytes = Bytes::from(bytes());
-    let read = |file: Reader| {
-        let mut part = vec![0; 45_000];
-        file.read_exact_at(&mut part, 20_001).map(|()| part)
-    };
-    let (part, _, rounds) = fetched(&bytes, read);
+fn the_chunks_of_a_range_are_announced_together_before_they_are_read() {
+    let (file, log) = logged(bytes());
+    log.clear();
+    let mut part = vec![0; 45_000];
+    file.read_exact_at(&mut part, 20_001).unwrap();
     assert_eq!(part, super::data(LEN)[20_001..65_001]);
-    assert_eq!(rounds, 5);
-}
-
-#[test]
-fn a_remote_file_is_verified_and_recovered_although_reads_fail_in_the_meantime() {
-    let bytes = Bytes::from(bytes());
-    let (report, ..) = fetched(&bytes, |file| verify(&file, &VerifyOptions::new()));
-    assert_eq!(report.diagnostics, []);
-    let (kept, ..) = fetched(&bytes, |file| {
-        let mut sink = Cursor::new(Vec::new());
-        bloscpack::repair::recover(
-            file.source(),
-            &mut sink,
-            &bloscpack::repair::RecoverOptions::new().skip_bad(true),
-        )
-        .map(|report| report.kept)
-    });
-    assert_eq!(kept, 10);
+    let stored: Vec<_> = (2..7).map(|chunk| file.chunks()[chunk].stored_range()).collect();
+    let announced = log.prefetches().pop().unwrap();
+    assert_eq!(announced.len(), stored.len());
+    for (announced, stored) in announced.iter().zip(&stored) {
+        assert!(announced.start <= stored.start && announced.end >= stored.end);
+    }
 }
 
 #[test]
 fn a_failing_source_is_an_io_error_but_not_damage() {
     // Everything but the last chunk is available.
     let bytes = Bytes::from(bytes());
-    let window = Arc::new(Window::new(bytes.len() as u64));
-    let file = Reader::from_bytes(bytes.clone()).unwrap();
-    let last = usize::try_from(file.chunks()[9].offset).unwrap() + 16;
-    window.insert(0, bytes.slice(..last)).unwrap();
-    let file = Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>).unwrap();
+    let last = Reader::from_bytes(bytes.clone()).unwrap().chunks()[9].offset + 16;
+    let source = FailingSource::new(bytes, last);
+    let file = Reader::from_source(Arc::new(source) as Arc<dyn ReadAt>).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let output = File::create(folder.path().join("data")).unwrap();
     for error in [
@@ -140,7 +103,7 @@ fn a_failing_source_is_an_io_error_but_not_damage() {
         file.unpack_to(&mut Vec::new(), &UnpackOptions::new()).unwrap_err(),
     ] {
         let ErrorKind::Io(source) = error.kind() else { panic!("{error}") };
-        assert!(matches!(source.kind(), binio::ErrorKind::NeedsData(_)), "{error}");
+        assert!(source.to_string().contains("the source failed"), "{error}");
     }
 }
 

@@ -1,7 +1,6 @@
-use std::ops::Range;
 use std::sync::Arc;
 
-use binio::source::{ReadLog, Window, parse_with_fetch};
+use binio::source::ReadLog;
 use binio::{Bytes, Limits, ReadAt};
 use memchr::memmem;
 use proptest::prelude::*;
@@ -608,27 +607,12 @@ fn the_varied_test_file_has_no_irregularity_except_a_legacy_checksum() {
 }
 
 #[test]
-fn a_file_whose_parts_are_fetched_on_demand_reads_the_same() {
+fn a_small_file_is_read_in_one_piece() {
     let bytes = Bytes::from(rich_file());
-    let window = Arc::new(Window::new(bytes.len() as u64));
-    let mut fetched = Vec::new();
-    let shown = parse_with_fetch(
-        &window,
-        || Ok::<_, Error>(summary(&Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?)),
-        |ranges| {
-            fetched.extend_from_slice(ranges);
-            let fetch = |range: &Range<u64>| {
-                bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
-            };
-            Ok(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
-        },
-    );
-    assert_eq!(shown.unwrap(), summary(&open(bytes.to_vec())));
-    assert_eq!(
-        fetched,
-        std::slice::from_ref(&(0..bytes.len() as u64)),
-        "a small file is fetched at once"
-    );
+    let log = Arc::new(ReadLog::new(bytes.clone()));
+    let file = Asdf::from_source(Arc::clone(&log) as Arc<dyn ReadAt>).unwrap();
+    assert_eq!(summary(&file), summary(&open(bytes.to_vec())));
+    assert_eq!(log.ranges(), std::slice::from_ref(&(0..bytes.len() as u64)));
 }
 
 #[test]
