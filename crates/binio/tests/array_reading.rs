@@ -502,3 +502,21 @@ fn ndarrays_have_the_requested_element_order() {
     let texts = array(Bytes::from(bytes(6)), &Datatype::parse("|S3").unwrap(), &texts);
     assert_eq!(texts.to_ndarray::<u8>(Order::F).unwrap()[[1, 2]], 5);
 }
+
+#[test]
+fn writing_swaps_an_element_larger_than_a_piece() {
+    // Each element has 1.2 MB; pieces have at most 1 MiB.
+    let datatype = Datatype::parse(">U300000").unwrap();
+    let len = 2 * datatype.itemsize();
+    let layout = Strided::packed(vec![2], Order::C, 0, datatype.itemsize(), len).unwrap();
+    let packed = bytes(size(len));
+    let mut expected = packed.clone();
+    expected.chunks_exact_mut(4).for_each(<[u8]>::reverse);
+    let mut written = vec![0; size(len)];
+    let write = |offset: u64, bytes: &[u8]| {
+        written[size(offset)..][..bytes.len()].copy_from_slice(bytes);
+        Ok::<_, ElementsError>(())
+    };
+    write_ranges(&layout, &datatype, &packed, Order::C, ByteOrder::Little, write).unwrap();
+    assert!(written == expected);
+}

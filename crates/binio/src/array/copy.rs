@@ -152,12 +152,12 @@ impl<'s> StridedCopy<'s> {
         self.swap.apply(run, self.item);
     }
 
-    /// Returns the size of the pieces in which to read a run: the largest multiple of the element
-    /// size that is at most `len`. Returns `None` if the run need not be swapped, or if an element
-    /// is longer than `len`.
+    /// Returns the size of the pieces in which to swap the bytes of a run: the largest multiple of
+    /// the element size that is at most `len`, but at least one element. Returns `None` if the run
+    /// need not be swapped.
     pub(crate) fn swap_piece(&self, len: usize) -> Option<usize> {
-        let piece = len - len % self.item.max(1);
-        (*self.swap != Swap::None && piece > 0).then_some(piece)
+        let item = self.item.max(1);
+        (*self.swap != Swap::None).then_some((len - len % item).max(item))
     }
 
     /// Copies run by run without the fast loops, as a reference for tests.
