@@ -92,7 +92,8 @@ pub struct Digest {
 }
 
 impl Digest {
-    /// Creates a digest from as many bytes as the algorithm produces.
+    /// Creates a digest from its bytes in printing order. Panics unless there are exactly
+    /// `algorithm.len()` bytes.
     pub(crate) fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
         let mut bytes = [0; 64];
         bytes[..algorithm.len()].copy_from_slice(digest);

@@ -459,7 +459,7 @@ fn writing_no_elements_accesses_no_bytes() {
 }
 
 #[test]
-fn booleans_can_be_read_in_every_way() {
+fn any_nonzero_byte_reads_as_true() {
     let layout = Strided::packed(vec![3], Order::C, 0, 1, 3).unwrap();
     let made = array(Bytes::from_static(&[0, 1, 7]), &Datatype::parse("|b1").unwrap(), &layout);
     let expected = [false, true, true];

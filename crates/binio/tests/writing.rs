@@ -32,7 +32,7 @@ fn replace(goal: &std::path::Path, fault: Fault) -> Result<u64> {
 }
 
 #[test]
-fn a_failure_at_any_operation_keeps_the_old_file() {
+fn the_old_file_survives_a_failure_at_any_operation() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();
@@ -52,7 +52,7 @@ fn a_failure_at_any_operation_keeps_the_old_file() {
 }
 
 #[test]
-fn a_full_disk_keeps_the_old_file() {
+fn the_old_file_survives_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let goal = folder.path().join("goal");
     fs::write(&goal, OLD).unwrap();

@@ -216,7 +216,7 @@ impl Parser {
         match literal {
             Literal::Text(text) => ScalarType::parse(text).map(Datatype::Scalar),
             Literal::List(_) | Literal::Dictionary(_) if depth >= MAX_RECORD_DEPTH => {
-                Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH}")))
+                Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH} levels")))
             }
             Literal::List(fields) => self.list(fields, depth).map(Datatype::Record),
             Literal::Dictionary(entries) => self.dictionary(entries, depth).map(Datatype::Record),

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_the_type_cannot_represent_do_not_encode() {
+    fn a_number_that_the_type_cannot_represent_is_not_encoded() {
         for (text, number) in [
             ("|i1", Number::Int(128)),
             ("|i1", Number::Int(-129)),

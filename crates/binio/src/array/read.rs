@@ -36,7 +36,7 @@ pub(crate) fn fill<D: Data + ?Sized>(
     }
     match data.access() {
         Access::Whole if array.is_contiguous(Order::C) => {
-            // Read directly into `out`, without a buffer in between.
+            // Read directly into `out`, without an intermediate buffer.
             data.read_exact_at(out, array.offset())?;
             swap.apply(out, usize::try_from(array.itemsize()).unwrap_or(usize::MAX));
             Ok(())

@@ -99,7 +99,7 @@ impl Record {
             return Err(invalid("the record exceeds 2^63 bytes"));
         }
         if depth >= MAX_RECORD_DEPTH {
-            return Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH}")));
+            return Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH} levels")));
         }
         Ok(Self { fields, itemsize, depth: depth + 1 })
     }

@@ -389,8 +389,8 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     Err(Error::invalid(format!("the output has {len}, but the data has {expected}")))
 }
 
-/// Returns the first `len` bytes of a buffer, and replaces the buffer with a larger one if it is
-/// shorter.
+/// Returns the first `len` bytes of a buffer. If the buffer is too short, it is first replaced with
+/// `len` zeros.
 fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         *buffer = Vec::new();

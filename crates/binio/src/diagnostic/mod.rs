@@ -191,7 +191,7 @@ pub struct Diagnostic<C> {
     /// The code, which programs can match on.
     #[cfg_attr(feature = "serde", serde(serialize_with = "serialize_code"))]
     pub code: C,
-    /// The severity, which by default is that of the code.
+    /// The severity, which defaults to the severity of the code.
     pub severity: Severity,
     /// The description for people, which is one line and does not contain the place.
     pub message: String,
@@ -237,7 +237,7 @@ impl<C: Code> Diagnostic<C> {
     }
 
     crate::setters! {
-        /// Sets the severity, which overrides that of the code.
+        /// Sets the severity, overriding the default of its code.
         severity: Severity;
         /// Sets the label, a few words about the content at the place.
         label: impl Into<String> => Some(label.into());

@@ -44,11 +44,11 @@ pub enum ElementsError {
         /// The type that was requested.
         asked: &'static str,
     },
-    /// The size of a buffer differs from that of all elements.
+    /// The size of the buffer is not the total size of the elements.
     BufferSize {
-        /// Number of elements or bytes in the array.
+        /// Required length of the buffer, in elements of its type: bytes for a byte buffer.
         want: u64,
-        /// Number of elements or bytes in the buffer.
+        /// Actual length of the buffer, in the same unit.
         got: u64,
     },
     /// A slice is invalid, or it does not fit the shape.

@@ -109,8 +109,8 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
 /// Checks that a source that claims to be in memory shares its memory.
 fn check_sharing(source: &dyn ReadAt, len: usize) {
     if source.is_memory() && len > 0 {
-        let one = source.bytes_at(0, len).expect("the whole source");
-        let two = source.bytes_at(0, len).expect("the whole source again");
+        let one = source.bytes_at(0, len).expect("a read of the whole source succeeds");
+        let two = source.bytes_at(0, len).expect("a second read of the whole source succeeds");
         assert_eq!(one.as_ptr(), two.as_ptr(), "memory is shared, not copied");
     }
 }

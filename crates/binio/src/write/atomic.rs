@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_change_of_the_old_file_is_undone_before_replacement() {
+    fn an_interrupted_change_to_the_old_file_is_rolled_back_before_the_file_is_replaced() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");

@@ -68,7 +68,8 @@ enum State {
     Stopped,
 }
 
-/// The outcome of an operation, which may write no bytes at all.
+/// The outcome of an operation. An operation that is not a write, such as a flush, counts as a
+/// write of 0 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,

@@ -200,8 +200,8 @@ impl MemoryStorage {
 }
 
 impl Files {
-    /// Returns the content of a file. It is `None` for a lost journal, whose writes are then lost
-    /// as well.
+    /// Returns the content of a file, or `None` if there is no journal. If the creation of the
+    /// journal was lost, writes to it are lost as well.
     fn get(&mut self, place: StorageFile) -> Option<&mut Vec<u8>> {
         match place {
             StorageFile::File => Some(&mut self.file),
