@@ -25,7 +25,8 @@ pub(super) trait Chunked: Send + Sync {
     /// Memory that is reused from chunk to chunk during decoding.
     type Scratch: Default;
 
-    /// Returns the length of a chunk's header in bytes. The header contains the lengths.
+    /// Returns the length in bytes of a chunk's header, from which [`lengths`](Self::lengths) reads the
+    /// lengths of its payload and data.
     fn header_len(&self) -> usize;
 
     /// Returns the lengths of the chunk that begins with this header.

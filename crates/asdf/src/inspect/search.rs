@@ -169,7 +169,7 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Only finds nodes whose pointer matches a pattern.
+    /// Restricts the search to nodes whose pointer matches a pattern.
     #[must_use]
     pub fn pointers(mut self, pattern: Pattern) -> Self {
         self.pointers = Some(pattern);
@@ -221,7 +221,7 @@ impl<'a> Node<'a> {
             if search.takes(node, Some(&key), progress) {
                 let pointer = walk.pointer()?;
                 bytes += pointer.len() as u64;
-                binio::check_limit("bytes of pointers that are found", MAX_BYTES, bytes)?;
+                binio::check_limit("bytes of matching pointers", MAX_BYTES, bytes)?;
                 if found(Match { pointer, node }).is_break() {
                     return Ok(());
                 }

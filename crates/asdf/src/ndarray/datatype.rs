@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_datatype_is_parsed_to_the_same_datatype() {
+    fn datatype_names_round_trip() {
         for (name, kind, size) in NUMERIC {
             let scalar = from_name(name, Endian::Big).unwrap();
             assert_eq!((scalar.kind(), scalar.size()), (kind, size));

@@ -71,7 +71,7 @@ impl<'a> Files<'a> {
         let forbidden = |why: &str| ReferenceError::Forbidden(why.to_owned());
         let root = match policy {
             External::Deny | External::Resolver(_) => {
-                return Err(forbidden("no external files are allowed"));
+                return Err(forbidden("the policy allows no external files"));
             }
             External::Any => None,
             External::Root(root) => Some(root.clone()),
@@ -172,6 +172,6 @@ fn open_path(root: &Asdf, path: &Path) -> Result<Asdf> {
 
 #[cfg(not(any(unix, windows)))]
 fn open_path(_: &Asdf, path: &Path) -> Result<Asdf> {
-    let message = "this system does not support files".to_owned();
+    let message = "external files cannot be opened on this platform".to_owned();
     Err(Error::reference(path.display().to_string(), ReferenceError::Forbidden(message)))
 }

@@ -191,9 +191,9 @@ impl Array {
     /// # Errors
     ///
     /// Same as [`NdArray::read_bytes`]. Also fails with [`ErrorKind::Block`](crate::ErrorKind::Block) of kind
-    /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, unless the
-    /// file was opened with [`Verify::Report`](crate::Verify::Report). Otherwise, the copy would contain
-    /// damaged data with a valid checksum.
+    /// [`Checksum`](crate::block::BlockError::Checksum) if the block does not match its checksum, because the
+    /// copy would contain damaged data with a valid checksum. A file opened with
+    /// [`Verify::Report`](crate::Verify::Report) is copied regardless.
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
         array.check_block()?;
         let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;

@@ -64,7 +64,7 @@ impl Tree {
     }
 
     /// Parses a tree from YAML text, with or without directives. If the handle `!` is not declared, tags that
-    /// begin with `!core/` are interpreted as tags of ASDF.
+    /// begin with `!core/` are interpreted as ASDF's core tags.
     ///
     /// ```
     /// use asdf::{Tree, Value};

@@ -124,11 +124,13 @@ struct Builder<'a, 't> {
     stack: Vec<Open>,
     /// Children of all open collections, in the order of the text.
     pending: Vec<u32>,
-    /// Entries of the mapping that is being finished. The buffer is reused for each mapping.
+    /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is reused for
+    /// each mapping.
     own: Vec<u32>,
     /// The last node with each anchor.
     anchored: HashMap<&'t str, u32>,
-    /// Numbers of tags, by the tag as written. The number of `!` is 0.
+    /// The number of each tag, by its spelling in the source, in which handles and `%` escapes are not
+    /// resolved. The number of `!` is 0.
     written_tags: HashMap<&'t str, u32>,
     /// The tag that was looked up last, and its number. Often, consecutive nodes have the same tag.
     last_tag: (&'t str, u32),
@@ -314,7 +316,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Returns the number of a tag as written, or 0 if there is no tag or the tag is `!`.
+    /// Returns the number of the tag at a span of the source, or 0 if the span is empty or the tag is `!`.
     fn tag(&mut self, span: Span) -> Result<u32> {
         if span.is_empty() {
             return Ok(0);

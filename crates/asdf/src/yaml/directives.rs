@@ -112,8 +112,8 @@ impl Directives {
         }
     }
 
-    /// Resolves a tag as written to the full tag, or to `None` for `!`. The scanner has already
-    /// checked the syntax of the tag.
+    /// Resolves a tag from its spelling in the source to the full tag, or to `None` for `!`. The scanner has
+    /// already checked the syntax of the tag.
     pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
         if let Some(whole) = written.strip_prefix("!<") {
             let whole = whole.strip_suffix('>').and_then(percent_decode).unwrap_or_default();

@@ -157,7 +157,8 @@ pub(super) struct NumberList {
     pub(super) record: u32,
 }
 
-/// The children of a collection as written: a part of the list of children, or a range of elements.
+/// The children of a collection, including merge keys, duplicates and aliases: a part of the list of
+/// children, or a range of elements.
 #[derive(Clone, Debug)]
 pub(super) enum Children<'a> {
     Records(&'a [u32]),
@@ -430,7 +431,8 @@ impl Document {
         }
     }
 
-    /// Returns the children of a collection as written. Other nodes have none.
+    /// Returns the children of a collection, including merge keys, duplicates and aliases. Returns no
+    /// children for any other node.
     pub(super) fn written_children(&self, id: u32) -> Children<'_> {
         let record = self.record(id);
         match record.class {

@@ -142,7 +142,7 @@ impl EqualSets {
         true
     }
 
-    /// Returns the node that represents the set of a node.
+    /// Returns the representative of the set that contains `node`.
     fn find(&mut self, mut node: Key) -> Key {
         while let Some(&parent) = self.parents.get(&node) {
             // Halve the path, to make the next search faster.

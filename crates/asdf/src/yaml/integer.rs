@@ -151,8 +151,8 @@ pub(super) fn from_steps(
     Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
 }
 
-/// Returns the decimal digits of the integer that the steps compute, or `None` if there are too
-/// many.
+/// Runs the steps of [`from_steps`] and returns the result in decimal, or `None` if it has more than
+/// [`MAX_CONVERTED_DIGITS`] digits.
 fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
     let mut value = BigUint::ZERO;
     for (multiplier, addend) in steps {

@@ -62,7 +62,7 @@ impl<'a> Numbers<'a> {
         self.elements.len()
     }
 
-    /// Iterates over the numbers as written.
+    /// Iterates over the numbers, with the spelling that each has in the source.
     pub(crate) fn texts(self) -> impl Iterator<Item = &'a str> {
         let end = self.list.document.record(self.list.id).end;
         let ends = self.elements.iter().skip(1).copied().chain([end]);
@@ -188,8 +188,8 @@ impl<'a> YamlNode<'a> {
         self.document.record(self.id).style
     }
 
-    /// Returns the text of a scalar, with quotes, escapes and folding resolved but otherwise as written.
-    /// Returns `None` for a collection.
+    /// Returns the text of a scalar. Quotes, escapes and folding are resolved, but the spelling of numbers,
+    /// such as `0x1f`, is kept. Returns `None` for a collection.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -425,8 +425,8 @@ impl<'a> YamlNode<'a> {
         self.entry_mentions().map(|(key, _)| key.node())
     }
 
-    /// Iterates over the keys and values of a mapping as written, including merge keys and duplicates. Aliases
-    /// are followed.
+    /// Iterates over all keys and values of a mapping, including merge keys and duplicates. Aliases are
+    /// followed.
     pub fn raw_entries(
         self,
     ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone
@@ -460,7 +460,7 @@ impl<'a> YamlNode<'a> {
         })
     }
 
-    /// Returns the definition of the node.
+    /// Returns the mention at which the node is defined, rather than an alias of it.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
     }
@@ -484,7 +484,9 @@ impl<'a> YamlNode<'a> {
         self.mention_pairs(self.document.all_entries(self.id))
     }
 
-    /// Returns the node in the form in which JSON and pointers write a key: `7`, `true`, `null`, or its text.
+    /// Returns the node as a JSON object key, which is also its (unescaped) form in pointers. Integers,
+    /// booleans and null have a uniform spelling, such as `7`, `true` and `null`; other scalars are returned
+    /// as their text.
     ///
     /// # Errors
     ///

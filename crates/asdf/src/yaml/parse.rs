@@ -60,7 +60,7 @@ pub(super) struct NodePlace {
     pub(super) content: u32,
     /// The anchor, including the `&`; empty if there is none.
     pub(super) anchor: Span,
-    /// The tag as written; empty if there is none.
+    /// The tag, with its handle and `%` escapes unresolved; empty if the node has no tag.
     pub(super) tag: Span,
 }
 

@@ -91,7 +91,8 @@ pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>
     }
     match number::form(text, rules) {
         Some(Form::Int) => {
-            // A shorter integer is always within the range of literals.
+            // An integer of fewer than 18 characters is always in the range that the standard allows for
+            // literals.
             let is_large = text.len() >= 18
                 && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
             return (NodeKind::Int, is_large.then_some(Code::LargeInteger));

@@ -76,8 +76,8 @@ impl<'a> YamlNode<'a> {
         self.document().property_span(self.id().0, '!')
     }
 
-    /// Returns the ranges in the file, in bytes, of all aliases of the node, including the `*`. They are in the
-    /// order of the text. This visits all nodes of the document.
+    /// Returns the byte range in the file of each alias of the node, including the `*`, in document order.
+    /// Scans all nodes of the document.
     pub fn alias_spans(self) -> Vec<Range<u64>> {
         let document = self.document();
         let records = document.records.iter();

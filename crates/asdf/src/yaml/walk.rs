@@ -25,8 +25,7 @@ pub(crate) enum Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    /// Returns the token for use in a pointer, but without escaping it. Fails if the key is a
-    /// collection.
+    /// Returns the token as it appears in a pointer, but unescaped. Fails if the key is a collection.
     pub(crate) fn to_text(self) -> Result<Cow<'a, str>> {
         match self {
             Self::Index(index) => Ok(index.to_string().into()),

@@ -222,7 +222,7 @@ fn rare_notations_of_yaml_1_1_are_parsed() {
 }
 
 #[test]
-fn a_key_has_at_most_1024_characters_on_one_line() {
+fn a_key_without_a_question_mark_is_limited_to_one_line_and_1024_characters() {
     for (key, is_read) in [
         ("k".repeat(1024), true),
         ("k".repeat(1025), false),

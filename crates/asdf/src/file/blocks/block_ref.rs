@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_negative_source_counts_from_the_end_but_never_before_the_first_block() {
+    fn a_negative_source_counts_from_the_end_and_has_no_block_before_the_first() {
         assert_eq!(BlockRef::from(-3).resolve(3), Some(0));
         assert_eq!(BlockRef::from(-4).resolve(3), None);
         assert_eq!(BlockRef::from(i64::MIN).resolve(3), None);

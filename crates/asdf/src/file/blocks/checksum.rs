@@ -196,7 +196,8 @@ impl Block<'_> {
     }
 
     /// Verifies the checksum unless this has already been done. Fails on a mismatch, unless the options only
-    /// ask for a report. Call this before copying data that gets a new checksum, or none.
+    /// ask for a report. Call this before copying data to a new block: otherwise, damaged data could get a
+    /// valid checksum.
     pub(crate) fn check_once(&self) -> Result<()> {
         let known = self.store.verified().get(&self.offset).cloned();
         match known {

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_is_out_of_order_or_lists_other_blocks_is_not_used() {
+    fn an_index_that_is_out_of_order_or_less_than_half_exact_is_not_used() {
         for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
             assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
         }

@@ -54,8 +54,8 @@ impl<'s> FileTags<'s> {
         Self { schemas, extensions: uris.map(str::to_owned).collect() }
     }
 
-    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, the newest one with an
-    /// extension that the file lists is used or, if there is none, the newest one. For a tag without a
+    /// Returns the URIs of the schemas for a tag. If several manifests contain the tag, manifests whose
+    /// extension is listed in the file take precedence; among these, the newest is used. For a tag without a
     /// manifest, the URI is derived from the tag, as was usual before manifests existed.
     pub(super) fn schemas_of(&self, tag: &str) -> Vec<&'s str> {
         if let Some(manifests) = self.schemas.by_tag.get(tag) {
@@ -99,10 +99,10 @@ impl Schemas {
         self.by_uri.is_empty()
     }
 
-    /// Reads a schema or a manifest. Returns `false` if the text is neither, because it has neither `id` nor
-    /// `tags`; such texts are ignored. If an `id` occurs more than once, the first document is used. If several
-    /// manifests contain the same tag, the newest one with an extension that the history of the file lists is
-    /// used or, if there is none, the newest one.
+    /// Reads a schema or a manifest. Returns `false` and ignores the text if it is neither, because it has
+    /// neither `id` nor `tags`. If an `id` occurs more than once, the first document is used. If several
+    /// manifests contain the same tag, manifests whose extension is listed in the history of the file take
+    /// precedence; among these, the newest is used.
     ///
     /// # Errors
     ///

@@ -240,8 +240,9 @@ impl Piece<'_> {
         })
     }
 
-    /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum. If
-    /// the block has no checksum, its present header must be implausible.
+    /// Returns `true` if the converted piece is a block of `wanted` bytes whose data matches its checksum.
+    /// Without a checksum, the conversion is accepted only if the original header at this offset is invalid
+    /// or implausible.
     fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
         if !self.is_block {
             return Ok(true);

@@ -15,8 +15,8 @@ pub(crate) struct Expectation<'a> {
     pub(crate) children: Vec<YamlNode<'a>>,
 }
 
-/// Returns the children of a collection as written, with aliases followed. For a mapping, keys and
-/// values alternate.
+/// Returns the children of a collection, including merge keys and duplicates. Aliases are followed. For a
+/// mapping, keys and values alternate.
 pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     match container.kind() {
         NodeKind::Mapping => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::yaml::{Mention, NodeKind, NodeStyle, YamlNode};
 
-/// A child of a collection as written in the text: an item, or a key and its value.
+/// A child of a collection and its position in the text: an item, or a key and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenChild<'a> {
     pub(crate) container: YamlNode<'a>,
@@ -137,7 +137,8 @@ impl Surroundings {
     }
 }
 
-/// Returns the children of a collection as written: items, or alternating keys and values.
+/// Returns the children of a collection, including merge keys, duplicates and aliases: items, or alternating
+/// keys and values.
 pub(crate) fn children(container: YamlNode<'_>) -> Vec<Mention<'_>> {
     match container.kind() {
         NodeKind::Mapping => {

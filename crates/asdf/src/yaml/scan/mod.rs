@@ -10,8 +10,8 @@
 //! longer follow. Indentation opens and closes block collections. The scanner does not recurse, and
 //! examines each byte a bounded number of times, whatever the text.
 //!
-//! If possible, a scalar is a part of the text. If escapes or folded lines change it, its text is
-//! stored in [`Scanner::changed`]. Offsets at or beyond the length of the text refer to that
+//! A scalar is usually stored as a range of the source. If escapes or folded lines change it, its text is
+//! stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the source refer to that
 //! string.
 
 mod block;
