@@ -157,7 +157,7 @@ pub enum ErrorKind {
         /// A description of the error.
         message: String,
     },
-    /// The addresses of a layout depend on more than its summary.
+    /// The addresses in a layout do not follow from its summary alone.
     NotTemplate {
         /// The path of an item or parameter whose address or size does not follow from the summary.
         path: String,

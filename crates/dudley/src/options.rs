@@ -65,8 +65,8 @@ impl ParseOptions {
     }
 
     binio::setters! {
-        /// Sets whether a parameter may be declared twice in one dict or struct. From then on, the later
-        /// declaration shadows the earlier one. Default: `false`, so this is error E021.
+        /// Sets whether a parameter may be declared again in the same dict or struct. Uses after the new
+        /// declaration then refer to it. Default: `false`: the second declaration is error E021.
         allow_param_redeclare: bool;
         /// Sets the limits.
         limits: Limits;

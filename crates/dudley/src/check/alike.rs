@@ -1,5 +1,5 @@
-//! Sharing one entry among arrays with equal declarations. This keeps the arenas small, because large layouts
-//! consist mainly of such arrays.
+//! Sharing entries among equal shapes and among arrays with equal declarations. This keeps the arenas small,
+//! because large layouts consist mainly of such arrays.
 
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};

@@ -124,8 +124,8 @@ impl Checker<'_> {
         Run { start: index(start), len: index(bindings.len() - start) }
     }
 
-    /// Looks up a parameter in the enclosing dicts. Because there may be many dicts and many names, the number
-    /// of dicts searched is limited in proportion to the length of the text.
+    /// Looks up a parameter in the enclosing dicts. Since there may be many dicts and lists and many names,
+    /// the number of dicts and lists examined is limited in proportion to the length of the layout.
     fn look_up_in_dicts(&mut self, name: NameId, span: Span) -> Option<ParamId> {
         let (found, looked_at) = self.find_param(self.dict.id, name);
         self.bound.looked_at += looked_at;

@@ -173,7 +173,7 @@ impl Checker<'_> {
                 let first = self.layout.spans.items[before.index()];
                 let what = self.layout.what(before);
                 Diagnostic::new(Code::Redeclared, span, format!("`{text}` is declared twice"))
-                    .label("and here again")
+                    .label("declared again here")
                     .label_at(first, format!("first here, as {what}"))
                     .help("names are unique in a dict; `name/` and `name [` reopen dicts and lists")
             });

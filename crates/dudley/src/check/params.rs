@@ -153,7 +153,7 @@ impl Checker<'_> {
                     let text = short(self.layout.names.text(name));
                     let message = format!("parameter `{text}` is declared twice");
                     Diagnostic::new(Code::ParamRedeclared, span, message)
-                        .label("and here again")
+                        .label("declared again here")
                         .label_at(self.layout.spans.params[before as usize], "first here")
                 });
             }

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics, subject to the options and limits.
+/// Collects diagnostics, subject to the options and limits. Drops those reported while it is muted.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,
@@ -18,15 +18,15 @@ impl<'a> Report<'a> {
         Self { options, errors: Vec::new(), others: Vec::new(), is_muted: false }
     }
 
-    /// Reports an error, unless the limit is reached.
+    /// Reports an error, unless the limit is reached or reports are muted.
     pub(super) fn error(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
         if !self.is_muted && self.errors.len() < self.limit().max(1) {
             self.errors.push(diagnostic());
         }
     }
 
-    /// Reports a warning or note, unless the limit is reached or the code is silenced. If the code is denied,
-    /// reports an error.
+    /// Reports a warning or note, unless the limit is reached, reports are muted or the code is silenced. If
+    /// the code is denied, reports an error.
     pub(super) fn warn(&mut self, code: Code, diagnostic: impl FnOnce() -> Diagnostic) {
         match self.options.severity(code) {
             Some(Severity::Error) => {

@@ -44,7 +44,7 @@ impl Checker<'_> {
                     span,
                     format!("type `{text}` is defined twice"),
                 )
-                .label("and here again")
+                .label("defined again here")
                 .label_at(self.layout.spans.types[before as usize], "first here")
                 .help("types are global, regardless of the dict in which they are defined")
             });
@@ -186,7 +186,7 @@ impl Checker<'_> {
             let spans = &self.layout.spans.members;
             let message = format!("member `{text}` is declared twice");
             let again = Diagnostic::new(Code::Redeclared, spans[member.index()], message);
-            let again = again.label("and here again");
+            let again = again.label("declared again here");
             match self.layout.first_member(fields, name) {
                 Some(first) => again.label_at(spans[first.index()], "first here"),
                 None => again,

@@ -5,8 +5,8 @@ use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Padding, Rend
 use super::{Diagnostic, Place, Severity, floor};
 use crate::source::Source;
 
-/// Maximum distance in bytes between places in the same excerpt. Also the maximum number of bytes of a line to
-/// show before or after a place, because even a single line may have gigabytes.
+/// A mark that begins within this many bytes of the previous one shares its excerpt. At most this many bytes
+/// of a line are shown before the first mark and after the last, because a single line may be gigabytes long.
 const FAR: usize = 1 << 12;
 
 impl Source {
@@ -19,7 +19,7 @@ impl Source {
     /// 1 | x = f8
     ///   | - first here
     /// 2 | x = i4
-    ///   | ^ and here again
+    ///   | ^ declared again here
     /// ```
     pub fn render(&self, diagnostic: &Diagnostic, color: bool) -> String {
         let level = match diagnostic.severity {
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_second_label_is_shown_with_its_line() {
         let diagnostic = diagnostic(Code::Redeclared, 22, 23, "`x` is declared twice")
-            .label("and here again")
+            .label("declared again here")
             .label_at(Span::new(0, 1), "first here")
             .help("take another name");
         let expected = "\
@@ -151,7 +151,7 @@ error[E020]: `x` is declared twice
   | - first here
 ...
 4 |  x = i4
-  |  ^ and here again
+  |  ^ declared again here
   |
   = help: take another name
 ";

@@ -151,7 +151,9 @@ fn decode<T: ZfpScalar + binio::number::Scalar + array::Element>(
         let message = format!("it has the type and shape {found}, expected {}", shown(*metadata));
         return Err(FilterError::new(message));
     }
-    let config = header.config.ok_or_else(|| FilterError::new("its header states no mode"))?;
+    let config = header
+        .config
+        .ok_or_else(|| FilterError::new("its header does not specify a compression mode"))?;
     let count: usize = metadata.dims.iter().filter(|&&len| len > 0).product();
     let mut numbers =
         binio::memory::reserve::<T>("a compressed array", count as u64).map_err(error)?;

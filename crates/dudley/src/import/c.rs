@@ -393,7 +393,7 @@ impl Parser {
         }
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return fail(line, format!("structs nest deeper than {MAX_DEPTH}"));
+            return fail(line, format!("structs nest deeper than {MAX_DEPTH} levels"));
         }
         let mut members = Vec::new();
         while !self.skip("}") {

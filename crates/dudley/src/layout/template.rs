@@ -47,7 +47,7 @@ impl Layout {
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {
             let obstacle = match declaration {
                 Declaration::Item(id) => match self.items[id.index()].body {
-                    // The arena has no entry for data with an error.
+                    // Erroneous data has no entry in the arena.
                     Body::Data(data) => self.obstacle(self.data.get(data.index())?)?,
                     Body::Dict(_) | Body::List(_) => return None,
                 },

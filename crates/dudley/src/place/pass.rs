@@ -1,4 +1,4 @@
-//! The pass over all declarations, in the order of the text.
+//! The pass over all declarations, in order of declaration.
 
 use std::ops::{Deref, Range};
 

@@ -1,5 +1,5 @@
-//! Arithmetic with sizes and addresses. They are numbers here, and sums of products in generated code; the
-//! rules are written once for both.
+//! Arithmetic on sizes and addresses, and the placement rules. The rules are generic over [`Sizes`], which is
+//! implemented for plain numbers (to resolve a layout) and for sums of products (to generate code).
 
 use std::convert::Infallible;
 

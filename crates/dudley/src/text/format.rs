@@ -1,5 +1,5 @@
-//! The formatter. It keeps the line breaks of the author, and normalises spaces, indentation and the spelling
-//! of tokens.
+//! The formatter. It keeps the author's line breaks, and normalises spaces, indentation and the spelling of
+//! tokens.
 //!
 //! - Line breaks are kept. Several empty lines become one.
 //! - An item is written as `name = type[dims] -> filter @address`, and a parameter as `name : value`. Items on

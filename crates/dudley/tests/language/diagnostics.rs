@@ -124,7 +124,7 @@ fn diagnostics_in_json_contain_lines_columns_and_byte_offsets() {
         "severity": "error",
         "message": "`x` is declared twice",
         "line": 3, "column": 1, "offset": 14, "len": 1,
-        "label": "and here again",
+        "label": "declared again here",
         "labels": [{"line": 2, "column": 1, "offset": 7, "len": 1, "message": "first here, as data"}],
         "help": ["names are unique in a dict; `name/` and `name [` reopen dicts and lists"],
     });

@@ -399,7 +399,7 @@ fn a_damaged_compiled_layout_causes_errors_but_no_panic() {
 }
 
 #[test]
-fn a_long_path_is_found_by_parsing_the_text() {
+fn a_path_too_long_for_the_index_is_looked_up_in_the_layout_text() {
     let name = "n".repeat(3000);
     let text = format!("{name}/ a = i4  .. b = i4");
     let bytes = compiled(&text);

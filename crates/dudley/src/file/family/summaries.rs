@@ -63,7 +63,7 @@ impl Summaries {
         let count = file.param("/COUNT")?;
         // A length of -1 removes the dimension, so a count of -1 would mean one record.
         let Ok(count) = usize::try_from(count) else {
-            let message = format!("expected the number of records, found {count}");
+            let message = format!("the number of records is {count}, but it must not be negative");
             return Err(ErrorKind::Mismatch { path: "/COUNT".to_owned(), message }.into());
         };
         // Even a short file may claim many empty records.
