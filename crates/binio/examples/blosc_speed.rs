@@ -1,5 +1,5 @@
 //! Repeatedly decodes a recorded Blosc buffer into the same memory, and prints the times as JSON.
-//! They can be compared with those of another decoder for the same file.
+//! The times can be compared with the times of another decoder for the same file.
 //!
 //! ```text
 //! cargo run --release -p scibin-binio --features blosc --example blosc_speed -- FILE [REPETITIONS]

@@ -187,7 +187,7 @@ fn each_compressor_is_found_by_its_name() {
 /// output depends on the version of the library.
 #[test]
 #[cfg(feature = "blosc-compress")]
-fn compressed_buffers_have_the_same_bytes_as_those_of_the_reference() {
+fn compressed_buffers_have_the_same_bytes_as_in_the_reference_implementation() {
     let data: Vec<u8> = (0..3000).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect();
     let expected = [
         (Compressor::Blosclz, [(12062, "f1da173d"), (1047, "2d616d0f"), (737, "48e9ba60")]),

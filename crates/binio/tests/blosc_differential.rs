@@ -1,6 +1,6 @@
-//! Compares our decoder with that of the C library on random buffers produced by the C library.
-//! They cover every codec of the library, every shuffle, typesizes from 1 to 255, all levels, block
-//! sizes, and all ways of splitting blocks.
+//! Compares our decoder with the decoder of the C library, on random buffers produced by the C
+//! library. The buffers cover every codec of the library, every shuffle, typesizes from 1 to 255,
+//! all levels, block sizes, and all ways of splitting blocks.
 //!
 //! The C decoder is only called with buffers that the C compressor has just produced, because it is
 //! not safe for any others. Damaged buffers are therefore not compared.

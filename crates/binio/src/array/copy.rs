@@ -262,8 +262,8 @@ pub(super) fn is_step(step: isize, size: usize) -> bool {
     usize::try_from(step) == Ok(size)
 }
 
-/// Returns the outer axis with the shortest steps in the source, if they are shorter than those of
-/// the innermost axis and both axes are long enough for tiles.
+/// Returns the outer axis with the shortest steps in the source, if they are shorter than the steps
+/// of the innermost axis and both axes are long enough for tiles.
 fn crossing_axis(outer: &[Axis], inner: Axis) -> Option<usize> {
     let candidates = outer.iter().enumerate().filter(|(_, axis)| axis.from != 0 && axis.count >= 4);
     let (place, axis) = candidates.min_by_key(|(_, axis)| axis.from.unsigned_abs())?;

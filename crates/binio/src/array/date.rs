@@ -1,8 +1,8 @@
 //! Formatting dates.
 
 /// Returns the date that is `n * count` units after the start of 1970, with the precision of the
-/// unit. Returns `None` for an unknown unit. The units are those of numpy:
-/// `Y M W D h m s ms us ns ps fs as`.
+/// unit. Returns `None` for an unknown unit. The units are the same as in numpy: `Y M W D h m s ms
+/// us ns ps fs as`.
 pub(super) fn iso_8601(n: i64, count: u32, unit: &str) -> Option<String> {
     // The product is below 2^95, so no intermediate result exceeds 128 bits.
     let n = i128::from(n) * i128::from(count);

@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn the_descr_of_a_type_matches_that_of_numpy() {
+    fn the_descr_of_a_type_matches_the_descr_that_numpy_writes() {
         // Each line is the `repr` of the `descr` of a numpy type.
         for text in [
             "[]",
@@ -620,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn field_offsets_match_those_of_numpy() {
+    fn field_offsets_are_the_same_as_in_numpy() {
         // numpy 2: the fields of np.dtype([..], align=True), from its descr.
         let aligned = datatype(
             "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",

@@ -241,7 +241,7 @@ impl<T: Element> AsRef<[T]> for Elements<T> {
     }
 }
 
-/// Compares the elements with those of any slice, vector or array.
+/// Compares the elements with the elements of any slice, vector or array.
 impl<T: Element, R: AsRef<[T]> + ?Sized> PartialEq<R> for Elements<T> {
     fn eq(&self, other: &R) -> bool {
         **self == *other.as_ref()

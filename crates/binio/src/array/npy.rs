@@ -7,7 +7,7 @@
 //! | 8 | 2 (1.0) or 4 | length of the following text, little-endian |
 //! | 10 or 12 | | a Python dictionary, spaces, one line feed; the data begins at a multiple of 64 |
 //!
-//! Versions 2.0 and 3.0 allow texts of 64 KiB or more. The text is UTF-8 in version 3.0, and
+//! Versions 2.0 and 3.0 allow a text of 64 KiB or more. The text is UTF-8 in version 3.0, and
 //! Latin-1 in the others. The dictionary has exactly these keys:
 //!
 //! | key | value |
@@ -34,7 +34,7 @@ const ALIGN: usize = 64;
 /// padded with spaces accordingly, so that the count can be rewritten in place.
 const GROWTH_DIGITS: usize = 21;
 
-/// Maximum length of the text, in bytes. numpy itself rejects texts of more than 10,000 bytes.
+/// Maximum length of the text, in bytes. numpy itself rejects more than 10,000 bytes.
 const MAX_TEXT: u64 = 1 << 20;
 
 /// Maximum size in bytes of the pieces in which elements are written.
@@ -108,8 +108,8 @@ impl Header {
     /// of the format, with [`Truncated`](crate::ErrorKind::Truncated) if it ends inside the header,
     /// with [`Unsupported`](crate::ErrorKind::Unsupported) for an unknown version, with
     /// [`Limit`](crate::ErrorKind::Limit) if the text is longer than 1 MiB, and with
-    /// [`Invalid`](crate::ErrorKind::Invalid) if a text of version 3.0 is not UTF-8. Fails with
-    /// [`Array`](crate::ErrorKind::Array) if the text does not describe an array: see
+    /// [`Invalid`](crate::ErrorKind::Invalid) if the text of a version 3.0 header is not UTF-8.
+    /// Fails with [`Array`](crate::ErrorKind::Array) if the text does not describe an array: see
     /// [`parse`](Self::parse). Also fails if the source cannot be read.
     pub fn read(source: &dyn ReadAt) -> Result<(Self, u64)> {
         let (text, start) = read_text(source)?;
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_has_the_same_bytes_as_that_of_numpy() {
+    fn the_header_has_the_same_bytes_as_in_a_file_written_by_numpy() {
         // numpy 2: np.save of np.zeros((2, 3), '>f8').
         let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
         expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");

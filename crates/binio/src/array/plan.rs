@@ -163,7 +163,7 @@ impl<'p> Plan<'p> {
     }
 }
 
-/// Returns the levels of all axes, followed by that of a single run. Returns `None` if a range
+/// Returns the levels of all axes, followed by the level of a single run. Returns `None` if a range
 /// exceeds the address space.
 fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
     let mut levels = vec![Level { span: run, below: 0, dense: true }];

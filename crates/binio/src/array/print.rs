@@ -221,8 +221,8 @@ impl<D: Data> Array<D> {
         };
         let itemsize = usize::try_from(self.datatype().itemsize()).unwrap_or(usize::MAX);
         if itemsize == 0 {
-            // Elements without bytes, such as texts of length 0, cannot be read in pieces, so count
-            // them.
+            // Elements without bytes, such as strings of length 0, cannot be read in pieces, so
+            // count them.
             for _ in 0..self.len() {
                 put(&[])?;
             }

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_strings_match_those_of_numpy() {
+    fn type_strings_are_the_same_as_in_numpy() {
         // Left: type strings accepted by numpy 2. Right: `.str` of the resulting type.
         for (given, expected, size) in [
             ("<f8", "<f8", 8),

@@ -403,7 +403,7 @@ impl Strided {
     }
 
     /// Divides the array into parts of at most `max` bytes, and calls `body` with each part in C
-    /// order. Larger elements are split as well. Does nothing if the elements have no bytes.
+    /// order. Elements larger than that are also split. Does nothing if the elements have no bytes.
     ///
     /// # Errors
     ///

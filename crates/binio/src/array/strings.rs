@@ -9,8 +9,8 @@ impl<D: Data> Array<D> {
     /// # Errors
     ///
     /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ElementsError::Type`] if the
-    /// elements are not text, and with [`ElementsError::Limit`] for more than
-    /// [`max_items`](crate::Limits::max_items) texts or if a list of them exceeds
+    /// elements are not text, and with [`ElementsError::Limit`] if there are more than
+    /// [`max_items`](crate::Limits::max_items) strings, or if the list of strings exceeds
     /// [`max_alloc`](crate::Limits::max_alloc).
     ///
     /// Fails with [`ElementsError::Element`] for invalid characters: a byte above 7f in `S`,
@@ -20,8 +20,8 @@ impl<D: Data> Array<D> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
         let list = self.len().saturating_mul(size_of::<String>() as u64);
         for (what, requested, limit) in [
-            ("texts of an array", self.len(), self.limits().max_items),
-            ("bytes of a list of texts", list, self.limits().max_alloc),
+            ("strings in an array", self.len(), self.limits().max_items),
+            ("bytes in a list of strings", list, self.limits().max_alloc),
         ] {
             if requested > limit {
                 return Err(ElementsError::Limit { what, limit, requested }.into());
@@ -42,7 +42,7 @@ impl<D: Data> Array<D> {
     ) -> Result<Vec<String>, D::Error> {
         let length = self.datatype().itemsize() / size_of::<T>() as u64;
         let Ok(length @ 1..) = usize::try_from(length) else {
-            // Empty texts have no bytes, so create them from the number of elements.
+            // Empty strings have no bytes, so create them from the number of elements.
             return Ok(vec![String::new(); usize::try_from(self.len()).unwrap_or(0)]);
         };
         let units = self.view::<T>()?;

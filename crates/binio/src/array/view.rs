@@ -107,7 +107,7 @@ impl<D> Array<D> {
         self.layout.is_empty()
     }
 
-    /// Returns the limits: on the size of buffers for elements, and on the number of texts in a
+    /// Returns the limits on the size of buffers for elements and on the number of strings in a
     /// list.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -265,7 +265,7 @@ impl<D: Data> Array<D> {
     }
 
     /// Reads the bytes of the elements, packed in C or Fortran order. Each number is converted to
-    /// the requested byte order, including the parts of complex numbers, the characters of texts
+    /// the requested byte order, including the parts of complex numbers, the characters of strings
     /// and the fields of records.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ pub fn write_bytes(
 /// of increasing index along each axis. A range is as long as the layout allows, but at most about
 /// 1 MiB if elements have to be rearranged or swapped.
 ///
-/// The parameters are those of [`write_bytes`].
+/// The parameters are the same as for [`write_bytes`].
 ///
 /// ```
 /// use binio::array::{ElementsError, ByteOrder, Datatype, Order, Strided, write_ranges};

@@ -125,7 +125,7 @@ impl Encoder {
             Compressor::Zstd => return Err(without_zstd("compression")),
             #[cfg(feature = "blosc-zstd")]
             Compressor::Zstd => {
-                // Spread the nine levels over those of the codec, and map the last one to its best
+                // Spread the nine levels over the levels of the codec, and map level 9 to its best
                 // level.
                 let range = zstd::compression_level_range();
                 let level = if level < 9 { 2 * level - 1 } else { *range.end() };

@@ -110,8 +110,8 @@ impl<'a> Buffer<'a> {
         Ok(())
     }
 
-    /// Decodes a range of the data into `out`, whose length must be that of the range. Blocks
-    /// outside the range are not read.
+    /// Decodes a range of the data into `out`, whose length must equal the length of the range.
+    /// Blocks outside the range are not read.
     ///
     /// # Errors
     ///

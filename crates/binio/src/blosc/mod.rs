@@ -30,7 +30,7 @@
 //! # Ok::<(), binio::Error>(())
 //! ```
 //!
-//! With the feature `blosc-compress`, every compressor except snappy is that of the C library, so
+//! With the feature `blosc-compress`, every compressor except snappy comes from the C library, so
 //! the output is identical. Without it, lz4, snappy, zlib and, with the feature `blosc-zstd`, zstd
 //! are available; their output decodes to the same data but differs in its bytes.
 

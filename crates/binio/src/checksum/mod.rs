@@ -179,7 +179,7 @@ mod tests {
     // list were computed with Python's hashlib and zlib.
 
     #[test]
-    fn digests_of_the_empty_message_are_correct() {
+    fn digests_of_the_empty_message_have_the_published_values() {
         assert_digests(
             b"",
             [
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_the_message_abc_are_correct() {
+    fn digests_of_the_message_abc_have_the_published_values() {
         assert_digests(
             b"abc",
             [
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_a_message_that_needs_a_padding_block_are_correct() {
+    fn digests_of_a_message_that_needs_a_padding_block_have_the_published_values() {
         assert_digests(
             b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             [
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_of_the_letter_a_repeated_a_million_times_are_correct() {
+    fn digests_of_a_million_times_the_letter_a_have_the_published_values() {
         assert_digests(
             &vec![b'a'; 1_000_000],
             [

@@ -163,8 +163,8 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
     Ok(())
 }
 
-/// Decodes an array of numbers. The bytes are borrowed if their byte order and alignment are those
-/// of the machine, and copied otherwise.
+/// Decodes an array of numbers. The bytes are borrowed if their byte order and alignment match the
+/// machine, and copied otherwise.
 ///
 /// ```
 /// use binio::Endian;

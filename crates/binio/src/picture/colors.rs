@@ -31,7 +31,7 @@ const INFERNO: Table = [
 
 impl ColorMap {
     /// Returns the colour of a value from 0 to 1 as red, green and blue. Values outside this range
-    /// have the colour of the nearer end, and NaN has that of 0.
+    /// have the colour of the nearer end, and NaN has the colour of 0.
     pub fn color(self, value: f64) -> [u8; 3] {
         let value = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
         match self {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn miri_the_length_is_that_of_the_whole_stream_regardless_of_the_cursor_position() {
+    fn miri_the_length_covers_the_whole_stream_regardless_of_the_cursor_position() {
         let mut cursor = Cursor::new(b"0123456789");
         cursor.set_position(7);
         let source = Stream::new(cursor).unwrap();

@@ -6,8 +6,8 @@ use crate::{ErrorKind, ReadAt};
 
 /// Checks that a source behaves as [`ReadAt`] requires and contains exactly the `expected` bytes.
 ///
-/// For use in tests. Panics with a message that names the broken rule. Tries all ranges of a source
-/// of up to 64 bytes, and a selection of ranges of a longer one.
+/// For use in tests. Panics with a message that names the broken rule. Tries all ranges if the
+/// source has at most 64 bytes, and a selection of ranges if it is longer.
 ///
 /// ```
 /// use binio::{Bytes, source::suite};

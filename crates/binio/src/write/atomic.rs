@@ -31,7 +31,7 @@ const BUFFER: usize = 64 << 10;
 /// A file that only appears under its name once it is complete. If it is dropped without
 /// [`commit`](Self::commit), it leaves nothing behind.
 ///
-/// Writes are buffered. If the name is that of a symbolic link, the file to which it points is
+/// Writes are buffered. If the name refers to a symbolic link, the file to which the link points is
 /// replaced. Anything other than a regular file, such as a directory or a device, is rejected.
 ///
 /// ```

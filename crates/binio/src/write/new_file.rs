@@ -203,8 +203,8 @@ fn temporary_name(target: &Path, number: u64) -> PathBuf {
 
 #[cfg(unix)]
 mod stale {
-    //! Distinguishing temporary files in use from those of killed processes. A writer holds the
-    //! lock of its temporary file as long as the file has its temporary name.
+    //! Distinguishing temporary files in use from temporary files left by killed processes. A
+    //! writer holds the lock of its temporary file as long as the file has its temporary name.
 
     use std::fs::{self, File, OpenOptions};
     use std::io;

@@ -13,8 +13,8 @@ pub(super) fn copy(old: &Path, metadata: &fs::Metadata, file: &File) -> io::Resu
     file.set_permissions(metadata.permissions())
 }
 
-/// Sets the owner and group of a file to those of the old file, as far as this process is permitted
-/// to.
+/// Sets the owner and group of a file to the owner and group of the old file, if this process is
+/// permitted to do so.
 #[cfg(unix)]
 fn copy_owner(old: &fs::Metadata, file: &File) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
