@@ -2,15 +2,15 @@
 //! bytes and items, as JSON. `cargo xtask bench dudley` calls this program:
 //!
 //! ```text
-//! dudley_tasks syntax LAYOUT TIMES               parse a text into the syntax tree, including comments
-//! dudley_tasks parse LAYOUT TIMES                parse and check a text
+//! dudley_tasks syntax LAYOUT TIMES               parse a layout into the syntax tree, including comments
+//! dudley_tasks parse LAYOUT TIMES                parse and check a layout
 //! dudley_tasks resolve LAYOUT TIMES              compute the address table of a layout whose parameters are 3
 //! dudley_tasks locate_all LAYOUT TIMES           open a file and list all paths, addresses and shapes
 //! dudley_tasks locate_one LAYOUT TIMES PATH      open a file and locate one item
 //! dudley_tasks locate_again LAYOUT TIMES PATH    locate one item 1,000 times, after a pass over a stream
 //! dudley_tasks index_one INDEX TIMES PATH        open a compiled layout and locate one item
 //! dudley_tasks index_all INDEX TIMES             open a compiled layout and locate all items
-//! dudley_tasks index LAYOUT TIMES INDEX          compile a text and write the compiled layout
+//! dudley_tasks index LAYOUT TIMES INDEX          compile a layout and write the compiled layout
 //! dudley_tasks files LAYOUT TIMES FILE..         read one array from each file of a family, one after another
 //! dudley_tasks family LAYOUT TIMES FILE..        read the same arrays as one array
 //! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   read the same array with a summary

@@ -345,7 +345,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::Stale { compiled, text } => write!(
                 f,
-                "{compiled} was compiled from another text than that of {text}: compile it again"
+                "{compiled} was not compiled from the current content of {text}: compile it again"
             ),
             Self::Read(error) => error.fmt(f),
         }

@@ -93,7 +93,8 @@ impl Signature {
         }
     }
 
-    /// Returns the address at which data ends, which is that of the appended layout or the end of the file.
+    /// Returns the address at which the data ends: the address of the appended layout, or the end of the
+    /// file.
     pub(crate) fn data_end(self, file: &dyn ReadAt) -> u64 {
         if self.layout_address == 0 { file.len() } else { self.layout_address }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A range of bytes in a text.
+/// A range of bytes in a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The offset of the first byte.
@@ -27,7 +27,7 @@ impl Span {
     }
 }
 
-/// The encoding from which a text was decoded.
+/// The encoding from which a source was decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {

@@ -90,10 +90,10 @@ fn type_prefix_layout_signature_and_caller_determine_the_byte_order_in_this_orde
         open(layout, &bytes).unwrap().get("x").unwrap().read::<u16>().unwrap()[0]
     };
     let big = hex("8d3e42440d0a1a0a 0000000000000000");
-    assert_eq!(value("x = u2", &[]), 256, "that of the caller");
-    assert_eq!(value("x = u2", &big), 1, "that of the signature");
-    assert_eq!(value("< x = u2", &big), 256, "that of the layout");
-    assert_eq!(value("< x = >u2", &[]), 1, "that of the type");
+    assert_eq!(value("x = u2", &[]), 256, "the byte order of the caller applies");
+    assert_eq!(value("x = u2", &big), 1, "the byte order of the signature applies");
+    assert_eq!(value("< x = u2", &big), 256, "the byte order of the layout applies");
+    assert_eq!(value("< x = >u2", &[]), 1, "the byte order of the type applies");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_compiled_layout_is_rejected_if_the_text_has_changed() {
     folder.write("run.bin", [5, 6]);
     folder.done(&["dudley", "index", "run.dud"]);
     folder.write("run.dud", "y = i1  x = u1");
-    let message = "run.dudx was compiled from another text than that of run.dud";
+    let message = "run.dudx was not compiled from the current content of run.dud";
     let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dudx"]);
     assert_eq!((status(&output), stdout(&output).as_str()), (1, ""));
     assert!(stderr(&output).contains(message), "{}", stderr(&output));

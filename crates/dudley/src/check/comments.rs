@@ -169,8 +169,8 @@ fn item_after(text: &str, comment: &Comment) -> Option<Span> {
     }
 }
 
-/// For each repeated attribute, returns its index and that of the previous attribute with the same name and
-/// subject. The attributes must be sorted by subject.
+/// Returns the index of each repeated attribute, and the index of the previous attribute with the same name
+/// and subject. The attributes must be sorted by subject.
 fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
     let mut repeated = Vec::new();
     let mut names: Vec<(&str, usize)> = Vec::new();

@@ -65,7 +65,7 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// Checks the items up to the end of the current dict, including those of the dicts entered from it.
+    /// Checks the items up to the end of the current dict, including items of the dicts entered from it.
     pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {

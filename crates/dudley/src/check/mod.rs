@@ -1,8 +1,8 @@
 //! Checking a syntax tree and building the layout that it declares.
 //!
-//! Checking is a single walk in the order of the text, so a name does not exist before it is declared. A
-//! declaration with an error is discarded, but its name is remembered, so that using the name does not cause
-//! another error.
+//! Checking is a single walk in source order, so a name does not exist before it is declared. A declaration
+//! with an error is discarded, but its name is remembered, so that using the name does not cause another
+//! error.
 
 mod alike;
 mod bind;

@@ -31,7 +31,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes are those of a binary file
+    /// Fails with [`Layout`](crate::ErrorKind::Layout) if the bytes come from a binary file
     /// ([`IllegalCharacter`](Code::IllegalCharacter)), or if there are 2 GiB or more
     /// ([`BeyondLimit`](Code::BeyondLimit)).
     pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {

@@ -48,8 +48,8 @@ impl<'a> Report<'a> {
         self.options.limits.max_diagnostics as usize
     }
 
-    /// Returns all errors, including those of the parser, and all warnings and notes. Both lists are in the
-    /// order of the text.
+    /// Returns all errors, including parser errors, and all warnings and notes. Both lists are in source
+    /// order.
     pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         self.errors.extend_from_slice(parsing);
         self.errors.sort_by_key(start);

@@ -11,7 +11,7 @@ use crate::source::Span;
 use crate::text::{NodeKind, short};
 
 /// A struct that is not closed yet. Its fields and free names are at the top of the stacks in [`Structs`],
-/// above those of the enclosing structs.
+/// above the fields and free names of the enclosing structs.
 pub(super) struct OpenStruct {
     pub(super) id: TypeId,
     fields: usize,
@@ -26,10 +26,10 @@ pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// For each name, the last closed struct that has a member with this name.
+    /// The last closed struct with a member of each name, by the number of the name.
     member_of: Vec<TypeId>,
-    /// For each name, the last struct in which it is a free name, and its index among the free names of that
-    /// struct.
+    /// The last struct in which each name is free, and the index of the name among the free names of the
+    /// struct, by the number of the name.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 

@@ -1,7 +1,7 @@
 //! Codes of diagnostics.
 
 binio::codes! {
-    /// The kind of a diagnostic. The codes of errors begin with `E`, those of warnings with `W`, and those of
+    /// The kind of a diagnostic. The codes of errors begin with `E`, codes of warnings with `W`, and codes of
     /// notes with `L-`.
     pub enum Code {
         /// a character that cannot begin a token

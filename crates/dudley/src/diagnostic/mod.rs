@@ -14,8 +14,8 @@ use crate::source::{Source, Span};
 /// An error, a warning or a note about a layout. Offsets are in bytes of the decoded text.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
-/// The diagnostics of a text that has at least one error, in the order of the text. `Display` shows them with
-/// excerpts of the text.
+/// The diagnostics of a layout that has at least one error, in source order. `Display` shows them with
+/// excerpts of the source.
 ///
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
@@ -31,7 +31,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Creates the diagnostics of a text from a list that is not empty and is in the order of the text.
+    /// Creates the diagnostics of a source from a list, which must not be empty and must be in source order.
     pub(crate) fn new(mut list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
         source.locate(&mut list);
         Self { list, source }
@@ -102,7 +102,7 @@ pub(crate) fn start(diagnostic: &Diagnostic) -> u64 {
 }
 
 impl Source {
-    /// Sets the lines and columns of all places in the diagnostics, in one pass over the text.
+    /// Sets the line and column of every [`Place`] in the diagnostics, in one pass over the source.
     pub(crate) fn locate(&self, list: &mut [Diagnostic]) {
         let mut places: Vec<&mut Place> = Vec::new();
         for diagnostic in list {
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// A position in a text, which can only move forward.
+/// A position in a source, which can only move forward.
 struct Position {
     offset: usize,
     line: u32,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn locating_a_diagnostic_sets_the_line_and_column_of_all_its_places() {
+    fn locating_a_diagnostic_sets_the_line_and_column_of_its_place_and_labels() {
         let source = Source::decode(b"a\nbc\nd").unwrap();
         let span = |at| Place::from(Span::new(at, at + 1));
         let mut list = vec![

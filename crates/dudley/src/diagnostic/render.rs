@@ -83,7 +83,7 @@ impl Source {
         let mut lines = text.as_bytes()[start..line_end].to_vec();
         for at in 0..lines.len() {
             match (lines[at], lines.get(at + 1)) {
-                // A lone carriage return ends a line as well.
+                // A lone carriage return also ends a line.
                 (b'\r', next) if next != Some(&b'\n') => lines[at] = b'\n',
                 // Replace the control characters U+0080 to U+009F with `¿`, because some terminals interpret
                 // them.
@@ -92,7 +92,7 @@ impl Source {
             }
         }
         if last == text.len() {
-            // Add an empty line, because a place may be after the last line feed.
+            // Add an empty line, because a mark may be after the last line feed.
             lines.push(b'\n');
         }
         let annotations = marks

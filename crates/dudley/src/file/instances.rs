@@ -114,7 +114,7 @@ impl<'f> Instances<'f> {
             let known = addresses.get(usize::try_from(at).unwrap_or(usize::MAX)).copied();
             let (parts, nbytes) = self.parts(&mut inner, known)?;
             let address = known.unwrap_or_default();
-            // All instances after an empty one have the same address, so they are empty as well.
+            // All instances after an empty one have the same address, so they are also empty.
             if at == index || nbytes == 0 {
                 return Ok(Instance {
                     file: self.file,
@@ -195,7 +195,7 @@ impl<'f> Instance<'f> {
         self.file.to_array(&mut inner, self.part(name)?, self.row, &self.path_of(name))
     }
 
-    /// Returns the instances of a member, which may differ in size as well.
+    /// Returns the instances of a member, which may also differ in size.
     ///
     /// # Errors
     ///

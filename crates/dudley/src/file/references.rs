@@ -141,8 +141,8 @@ fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
             wide[..size].copy_from_slice(element);
         }
         let number = i64::from_ne_bytes(wide);
-        // No item is numbered above 2^63-1, so map larger unsigned numbers to `i64::MIN`, which is invalid as
-        // well. Wrapping could produce -1, a null reference.
+        // No item is numbered above 2^63-1, so map larger unsigned numbers to `i64::MIN`, which is also
+        // invalid. Wrapping could produce -1, a null reference.
         if kind != ScalarKind::Int && number < 0 { i64::MIN } else { number }
     };
     Ok(bytes.chunks_exact(size).map(number).collect())

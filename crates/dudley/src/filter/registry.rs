@@ -152,8 +152,8 @@ pub struct FilterRegistry {
 }
 
 impl FilterRegistry {
-    /// Creates a registry with the filters of this crate: `ref`, and those of `gzip`, `zfp`, `png` and `jpeg`
-    /// whose features are enabled.
+    /// Creates a registry with the filters of this crate: `ref`, and each of `gzip`, `zfp`, `png` and `jpeg`
+    /// whose feature is enabled.
     pub fn new() -> Self {
         let compress: Vec<Arc<dyn Compress>> = vec![
             #[cfg(feature = "gzip")]

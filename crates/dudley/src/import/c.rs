@@ -22,9 +22,9 @@ const MAX_DEPTH: u32 = 100;
 const MAX_TEXT: usize = 1 << 24;
 
 /// Converts plain C structs to a layout. Each struct becomes a named type, and each variable at file scope
-/// becomes an item. Sizes are those of 64-bit Unix, where `long` has 8 bytes. A comment on the line of a member
-/// becomes its documentation. Numbers defined by `#define` can be used as lengths. `#pragma pack` is an error,
-/// and other preprocessor directives are skipped.
+/// becomes an item. Types have the same sizes as on 64-bit Unix, where `long` has 8 bytes. A comment on the
+/// line of a member becomes its documentation. Numbers defined by `#define` can be used as lengths. `#pragma
+/// pack` is an error, and other preprocessor directives are skipped.
 ///
 /// ```
 /// let layout = dudley::import::from_c("

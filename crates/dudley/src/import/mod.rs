@@ -1,5 +1,5 @@
 //! Creating layouts for files in other formats, for C structs and for numpy types. The files are not changed.
-//! With the layout, their data can be read like that of any other file.
+//! With the layout, they can be read like any other file.
 //!
 //! | first bytes | format | module |
 //! |---|---|---|

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
-//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` has 8 bytes as well.
+//! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` also has 8 bytes.
 //!
 //! The records of a file contain one part of each record variable. Each part is padded to a multiple of 4
 //! bytes, unless there is only one record variable. Together, the records form an array of structs:
@@ -67,7 +67,7 @@ const TYPES: [(&str, u64); 11] = [
 const TEXT: &str = "S1";
 
 /// Creates a layout for a netCDF-3 file, with one item for each variable. Record variables become members of
-/// the item `""`, so that they are found by name alone as well. The number of records is read from the file,
+/// the item `""`, so that they can also be found by name alone. The number of records is read from the file,
 /// unless the file was written as a stream. Attributes are kept, and an additional attribute `dims` lists the
 /// names of the dimensions.
 ///

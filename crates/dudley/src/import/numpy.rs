@@ -49,8 +49,8 @@ pub(super) fn push_array(
 /// A datatype in the form in which a layout describes it.
 pub(super) struct Described {
     text: String,
-    /// For text, the number of characters or code units. For types that become bytes, the number of bytes. This
-    /// becomes the last dimension.
+    /// The number of characters or code units of a string type, or the number of bytes of a type that becomes
+    /// bytes. This becomes the last dimension.
     len: Option<u64>,
     align: u64,
     /// The numpy type, if Dudley has no equivalent.

@@ -21,8 +21,8 @@
 //! | | 48 each | rows, in order of declaration: the index begins here |
 //! | | 16 each | dimensions |
 //! | | 16 each | parameters |
-//! | | 16 each | paths, sorted by their bytes: offset among the path texts (8), length (4), row index (4) |
-//! | | | the path texts, in the same order: the index ends here |
+//! | | 16 each | paths, sorted by their bytes: offset among the path strings (8), length (4), row index (4) |
+//! | | | the path strings, in the same order: the index ends here |
 //! | | | the layout text, up to the end of the file |
 //!
 //! A row:
@@ -247,7 +247,7 @@ impl Header {
         self.params_at() + PARAM_LEN * u64::from(self.params)
     }
 
-    /// Returns the offset of the path texts in the index.
+    /// Returns the offset of the path strings in the index.
     pub(super) fn path_texts_at(self) -> u64 {
         self.paths_at() + PATH_LEN * u64::from(self.paths)
     }
@@ -381,7 +381,8 @@ impl ParamRecord {
     }
 }
 
-/// Encodes an entry of the sorted paths: the offset among the path texts, the length, and the index of the row.
+/// Encodes an entry of the sorted paths: the offset among the path strings, the length, and the index of the
+/// row.
 pub(super) fn path_record(start: u64, len: u32, row: u32) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&start.to_le_bytes());

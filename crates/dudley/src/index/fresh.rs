@@ -17,7 +17,7 @@ use super::CompiledLayout;
 use super::format::Stamp;
 use crate::error::Error;
 
-/// The resolution of the coarsest file system clock, that of FAT.
+/// The resolution of the coarsest file system clock, which is the one of FAT.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
 /// The number of bytes read at a time.

@@ -221,7 +221,7 @@ impl<'s> Search<'s> {
             return Ok(None);
         }
         let first = self.compiled.header.first_open;
-        // The known address suffices if the parameters in the shape have known addresses as well.
+        // The known address suffices if the parameters in the shape also have known addresses.
         let known = self.known_address(&row);
         let is_before = number < first;
         let mut dims = Dims::default();

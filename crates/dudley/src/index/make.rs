@@ -236,7 +236,7 @@ fn placement_of(placement: Option<Placement>, align: u64) -> Placement {
     }
 }
 
-/// Returns the entries of the sorted paths, and the path texts. Omits paths longer than `MAX_PATH`, because
+/// Returns the entries of the sorted paths, and the path strings. Omits paths longer than `MAX_PATH`, because
 /// many paths may be as long as the layout text.
 fn paths(layout: &Layout, subjects: &[Subject]) -> (Vec<[u8; 16]>, String) {
     let lens = path_lens(layout);

@@ -143,7 +143,7 @@ impl Layout {
         self.summary
     }
 
-    /// Returns all declarations in the order of the text.
+    /// Returns all declarations in source order.
     pub fn declarations(&self) -> &[Declaration] {
         &self.declarations
     }
@@ -251,8 +251,8 @@ impl Layout {
         &self.filters[id.index()]
     }
 
-    /// Returns the number of parameters. Parameters of structs, including the struct type of the summary, count
-    /// as well.
+    /// Returns the number of parameters, including parameters of structs and of the struct type of the
+    /// summary.
     pub fn param_count(&self) -> usize {
         self.params.len()
     }
@@ -284,7 +284,7 @@ impl Layout {
         (0..index(self.types.len())).map(TypeId)
     }
 
-    /// Iterates over all parameters, including those of structs.
+    /// Iterates over all parameters, including parameters of structs.
     pub fn params(&self) -> impl ExactSizeIterator<Item = ParamId> + use<> {
         (0..index(self.params.len())).map(ParamId)
     }
@@ -367,7 +367,7 @@ impl Layout {
         docs[start..end].iter().map(|&(_, start, end)| &text[start as usize..end as usize])
     }
 
-    /// Returns the attributes of a subject, in the order of the text.
+    /// Returns the attributes of a subject, in source order.
     pub fn attributes(&self, subject: Subject) -> impl ExactSizeIterator<Item = &Attribute> {
         let attributes = &self.comments.attributes;
         let start = attributes.partition_point(|attribute| attribute.0 < subject);
@@ -386,7 +386,7 @@ impl Layout {
         subjects
     }
 
-    /// Returns the span of a declaration in the text: that of its name or, for a list element, of its first
+    /// Returns the span in the source of the name of a declaration or, for a list element, of its first
     /// token.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {

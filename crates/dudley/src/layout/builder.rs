@@ -66,7 +66,7 @@ fn type_text(datatype: &str) -> String {
 
 fn push_docs(out: &mut String, docs: &str) {
     for line in docs.lines() {
-        // A carriage return would end the comment as well.
+        // A carriage return would also end the comment.
         for line in line.split('\r') {
             let _ = write!(out, "  ## {}", line.trim());
             out.push('\n');
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn builder_errors_match_those_of_the_parser() {
+    fn an_undefined_type_is_an_error_in_the_builder_as_in_the_parser() {
         let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
         assert_eq!(error.code(), Some(crate::diagnostic::Code::UndefinedType));
     }

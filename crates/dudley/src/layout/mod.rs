@@ -15,7 +15,7 @@
 //! anonymous struct is a type that is used once. To resolve an instance of a type, evaluate the bindings at the
 //! point of use, and walk the fields with these values.
 //!
-//! Declarations are in the order of the text, across all dicts and lists. This order determines the addresses.
+//! Declarations are in source order, across all dicts and lists. This order determines the addresses.
 //! Declarations in the summary block belong to the root.
 
 pub(crate) mod arena;

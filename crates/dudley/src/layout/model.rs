@@ -237,7 +237,7 @@ pub struct StructType {
     /// Whether the type is a typedef. A typedef has a single member, with the name `""` and without an `@`
     /// address, and stores no parameters.
     pub is_typedef: bool,
-    /// Whether the size of an instance depends on its contents or on those of a nested instance.
+    /// Whether the size of an instance depends on its contents or on the contents of a nested instance.
     pub is_indeterminate: bool,
 }
 

@@ -92,9 +92,9 @@ impl Layout {
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// Returns the path of a subject. The path of the summary is `{}`, that of a type is `name{}`, and that of
-    /// a member of a type is `name{}.member`. The path of a member of an anonymous struct consists of the path
-    /// of the item or member declared with the struct, and `.member`.
+    /// Returns the path of a subject. The summary has the path `{}`, a type `name{}`, and a member of a type
+    /// `name{}.member`. The path of a member of an anonymous struct consists of the path of the item or
+    /// member declared with the struct, and `.member`.
     pub fn subject_path(&self, subject: Subject) -> String {
         match subject {
             Subject::Summary => "{}".to_owned(),

@@ -14,9 +14,9 @@ use crate::source::Span;
 pub(crate) const TAIL_ALIGN: u64 = 8;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
-    /// Reports irregular addresses in a table, in the order of the text: explicit addresses that are not
-    /// aligned for their type, overlapping data, unused bytes before an explicit address, the first address
-    /// that depends on the stream, and the first data beyond the end of the stream. Returns at most
+    /// Reports irregular addresses in a table, in source order: explicit addresses that are not aligned for
+    /// their type, overlapping data, unused bytes before an explicit address, the first address that depends
+    /// on the stream, and the first data beyond the end of the stream. Returns at most
     /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) diagnostics.
     ///
     /// ```

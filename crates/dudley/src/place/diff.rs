@@ -231,8 +231,8 @@ fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
     (0..count).map(|sample| sampled(layouts, sample)).collect()
 }
 
-/// Returns values for the stored parameters of the layouts. The values of sample 0 are all 1, and those of
-/// sample 1 are all 0. Later samples have values from 2 to 98.
+/// Returns values for the stored parameters of the layouts. The values of sample 0 are all 1, and the values
+/// of sample 1 are all 0. Later samples have values from 2 to 98.
 fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     let mut values = Values::new();
     for layout in layouts {

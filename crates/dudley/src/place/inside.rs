@@ -29,8 +29,8 @@ pub(crate) struct Stored {
     base: Closed,
     /// The enclosing arrays of instances. For each, the length and the distance in bytes between instances.
     outer: Vec<(u64, u64)>,
-    /// The dimensions, without those of enclosing arrays of instances, or `None` if they depend on unknown
-    /// values.
+    /// The dimensions, without the dimensions of enclosing arrays of instances, or `None` if they depend on
+    /// unknown values.
     shape: Option<Vec<u64>>,
     /// The address of the first element in the first instance.
     address: Option<u64>,
@@ -69,7 +69,7 @@ impl Stored {
         self.address
     }
 
-    /// Returns the dimensions, without those of enclosing arrays of instances.
+    /// Returns the dimensions, without the dimensions of enclosing arrays of instances.
     pub(crate) fn shape(&self) -> Option<&[u64]> {
         self.shape.as_deref()
     }
@@ -272,7 +272,7 @@ impl<'r> Inner<'r> {
         let size = self.measure.fields(*id, frame, address, Some(visit))?;
         self.measure.scope.leave(frame);
         for part in &mut parts {
-            // The enclosing arrays have instances of equal size, so they apply to each field as well.
+            // The enclosing arrays have instances of equal size, so they also apply to each field.
             part.stored.outer.clone_from(&instance.outer);
         }
         Ok((parts, size))

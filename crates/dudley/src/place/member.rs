@@ -20,7 +20,7 @@ pub struct MemberRow<'a> {
     /// The address in the first instance, in bytes from the start of the stream, or `None` if it depends on the
     /// stream.
     pub address: Option<u64>,
-    /// The dimensions of the enclosing arrays of instances, followed by those of the member.
+    /// The dimensions of the enclosing arrays of instances, followed by the dimensions of the member.
     pub shape: Vec<u64>,
     /// The distance in bytes between instances, for each dimension of the enclosing arrays.
     pub strides: Vec<u64>,

@@ -1,8 +1,8 @@
 //! Computing the addresses of all items and parameters that a layout stores.
 //!
-//! A *cursor* moves through the declarations in the order of the text, through all dicts and lists. It starts
-//! at 0, or at 16 in a native file, after the signature. The placement of each array or stored parameter
-//! determines its address:
+//! A *cursor* moves through the declarations in source order, through all dicts and lists. It starts at 0, or
+//! at 16 in a native file, after the signature. The placement of each array or stored parameter determines
+//! its address:
 //!
 //! | placement | address |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! array, or a struct whose shapes use its own stored parameters), the cursor is unknown until the next `@A`,
 //! unless a stream is given.
 //!
-//! The size of a struct depends on the values of its free names, which are often the same in many places. The
+//! The size of a struct depends on the values of its free names, which are often the same for many items. The
 //! size is computed only once for each type and set of values. [`max_steps`](crate::Limits::max_steps) limits
 //! the work that a hostile layout can cause.
 //!

@@ -109,7 +109,7 @@ pub(crate) struct Element<F = ()> {
     pub(crate) is_compressed: bool,
 }
 
-/// The dimensions and the filter of an array, including those of its typedefs.
+/// The dimensions and the filter of an array, including the dimensions and filters of its typedefs.
 struct Extent<F> {
     /// The product of the dimensions, which saturates at `u64::MAX`. It is 0 if any dimension is 0.
     count: u64,

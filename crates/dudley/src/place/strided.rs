@@ -14,8 +14,8 @@ use super::table::Entry;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
-/// Maximum number of fields in a datatype, including those of nested records. The number doubles with each type
-/// that has two members of another struct type.
+/// Maximum number of fields in a datatype, including the fields of nested records. The number doubles with
+/// each type that has two members of another struct type.
 const MAX_FIELDS: usize = 1 << 16;
 
 impl Entry<'_> {

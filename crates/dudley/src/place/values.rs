@@ -9,7 +9,7 @@ use crate::layout::Layout;
 /// ```
 /// use dudley::Values;
 ///
-/// // Every stored parameter N is 3, but that of the dict `grid` is 4.
+/// // Every stored parameter N is 3, except N in the dict `grid`, which is 4.
 /// let values = Values::new().with("N", 3).with("/grid/N", 4);
 /// assert!(values.with("/records[2].N", 5).get("N").is_some());
 /// ```

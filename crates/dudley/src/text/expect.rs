@@ -317,7 +317,7 @@ fn named(character: char) -> String {
     format!("`{character}`")
 }
 
-/// Shortens a text, which may be as long as the file, for use in a message.
+/// Shortens a string, which may be as long as the file, for use in a message.
 pub(crate) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).map(visible).collect();
     if text.chars().nth(40).is_some() {

@@ -113,12 +113,12 @@ const IN_WORDS: [bool; 256] = {
     found
 };
 
-/// Returns `true` if a text contains only ASCII letters, digits and `_`.
+/// Returns `true` if a string contains only ASCII letters, digits and `_`.
 pub(crate) fn is_word(text: &str) -> bool {
     text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
 }
 
-/// An iterator over the tokens of a text, including comments.
+/// An iterator over the tokens of a source, including comments.
 ///
 /// ```
 /// use dudley::text::{Lexer, TokenKind};
@@ -134,7 +134,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer at the beginning of a text. Everything after the first 4 GiB is ignored.
+    /// Creates a lexer at the beginning of a source. Everything after the first 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -147,7 +147,7 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub fn token(&mut self) -> Token {
         let (kind, start) = self.advance();
-        #[allow(clippy::cast_possible_truncation, reason = "a text has less than 4 GiB")]
+        #[allow(clippy::cast_possible_truncation, reason = "a source has less than 4 GiB")]
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 

@@ -1,8 +1,8 @@
 //! The syntax of layouts: splitting text into tokens and parsing them into a tree. Names are not resolved at
 //! this level.
 //!
-//! The tree is a list of nodes in the order of the text, 12 bytes each. A construct that encloses others has
-//! one node at its beginning and one at its end, so a reader can process the tree in one walk over the list.
+//! The tree is a list of nodes in source order, 12 bytes each. A construct that encloses others has one node
+//! at its beginning and one at its end, so a reader can process the tree in one walk over the list.
 //!
 //! ```text
 //! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
@@ -15,7 +15,7 @@
 //! place    At | Align
 //! ```
 //!
-//! A `Broken` node takes the place of a part with an error. The rest of the tree is complete.
+//! A `Broken` node replaces a construct with an error. The rest of the tree is complete.
 
 mod expect;
 mod foreign;

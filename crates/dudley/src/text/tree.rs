@@ -156,16 +156,16 @@ impl Comment {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Tree {
-    /// The nodes, in the order of the text.
+    /// The nodes, in source order.
     pub nodes: Vec<Node>,
-    /// The documentation and attribute comments, in the order of the text.
+    /// The documentation and attribute comments, in source order.
     pub comments: Vec<Comment>,
-    /// The syntax errors, in the order of the text.
+    /// The syntax errors, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Tree {
-    /// Parses a text. Always returns a tree; any errors are in [`diagnostics`](Self::diagnostics).
+    /// Parses a source. Always returns a tree; any errors are in [`diagnostics`](Self::diagnostics).
     pub fn parse(text: &str, limits: &Limits) -> Self {
         super::parse::parse(text, limits)
     }

@@ -44,8 +44,8 @@ impl WriteOptions {
 
     binio::setters! {
         /// Sets the rules for finding addresses, and the values of stored parameters. The byte order in the
-        /// signature is that of these rules. If they state none, it is that of the layout, or otherwise that of
-        /// this machine.
+        /// signature is the one in these rules. If they do not set a byte order, the one in the layout is
+        /// used or, failing that, the native one.
         rules: Rules;
         /// Sets whether the layout is kept apart from the file. Default: `false`, so the layout is appended.
         apart: bool;

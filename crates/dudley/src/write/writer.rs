@@ -376,8 +376,8 @@ impl<'w> Writer<'w> {
         self.advance(false)
     }
 
-    /// In a stream, writes as many rows as possible without skipping one that is not complete. If `is_last` is
-    /// set, writes the incomplete rows as well.
+    /// In a stream, writes as many rows as possible without skipping one that is not complete. If `is_last`
+    /// is set, also writes the incomplete rows.
     fn advance(&mut self, is_last: bool) -> Result<(), Error> {
         let Target::Stream(stream) = &mut self.target else { return Ok(()) };
         while let Some(index) = stream.next() {

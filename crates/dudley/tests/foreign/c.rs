@@ -86,7 +86,7 @@ fn members(layout: &str, name: &str) -> (u64, BTreeMap<String, (u64, u64)>) {
 }
 
 #[test]
-fn sizes_and_offsets_match_those_of_the_c_compiler() {
+fn sizes_and_offsets_are_the_same_as_with_the_c_compiler() {
     if Command::new("cc").arg("--version").output().is_err() {
         eprintln!("skipped: no C compiler named cc");
         return;

@@ -57,7 +57,7 @@ pub(crate) fn archive_64(members: &[Member<'_>]) -> Vec<u8> {
     out
 }
 
-/// Returns the bytes of the members with their headers, and those of the central directory.
+/// Returns the bytes of the members with their headers, and the bytes of the central directory.
 fn bodies(members: &[Member<'_>], is_wide: bool) -> (Vec<u8>, Vec<u8>) {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for member in members {

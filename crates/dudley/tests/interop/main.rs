@@ -32,8 +32,8 @@ fn numbers(list: &Value) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Returns the fields according to numpy, by path. Checks that the strides of a field's own
-/// dimensions are those of a contiguous array, because our rows do not list them.
+/// Returns the fields according to numpy, by path. Checks that the strides along a field's own dimensions are
+/// contiguous, because our rows do not list them.
 fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
     let field = |row: &Value| {
         let outer = usize::try_from(row["outer"].as_u64().unwrap()).unwrap();
@@ -94,7 +94,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn addresses_match_those_of_aligned_numpy_records() {
+fn addresses_are_the_same_as_in_aligned_numpy_records() {
     let Some(folder) = testdata::interop_folder() else { return };
     let list = folder.join("numpy.json");
     let cases: Vec<Value> = serde_json::from_slice(&std::fs::read(list).unwrap()).unwrap();

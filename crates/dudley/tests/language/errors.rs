@@ -1,4 +1,4 @@
-//! Testing texts with errors, at least one for each code.
+//! Testing layouts with errors, at least one for each code.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::{Limits, ParseOptions};

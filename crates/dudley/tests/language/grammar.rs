@@ -13,10 +13,9 @@ fn grammar() -> Grammar {
     Grammar::new(serde_json::from_str(text).unwrap())
 }
 
-/// Returns texts of every kind, including invalid texts. They are taken from the reference page and
-/// from the corpus, which contains all examples in the language document. Texts with a hundred
-/// thousand brackets are omitted, because the grammar reader stores all open brackets for every
-/// byte.
+/// Returns layouts of every kind, including invalid ones. They are taken from the reference page and from the
+/// corpus, which contains all examples in the language document. Layouts with a hundred thousand brackets are
+/// omitted, because the grammar reader stores all open brackets for every byte.
 fn texts() -> Vec<String> {
     let odd = [
         "a = \"x\\q\\x41\n# no comment\" b = 'c",

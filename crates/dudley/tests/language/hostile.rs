@@ -1,5 +1,5 @@
-//! Testing that hostile texts cause neither a panic nor unbounded recursion. If the work were not
-//! linear, some of these tests would never end.
+//! Testing that hostile layouts cause neither a panic nor unbounded recursion. If the work were not linear,
+//! some of these tests would never end.
 
 use std::fmt::Write as _;
 
@@ -183,7 +183,7 @@ fn the_work_of_using_types_with_many_free_names_is_bounded() {
 }
 
 #[test]
-fn long_repetitive_texts_are_processed_with_few_diagnostics() {
+fn long_repetitive_layouts_cause_few_diagnostics() {
     let many = 200_000;
     for text in [
         "..".repeat(1_000_000),

@@ -1,4 +1,4 @@
-//! Testing the language: the meaning of texts, and the diagnostics of invalid ones.
+//! Testing the language: the meaning of layouts, and the diagnostics of invalid ones.
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "texts of few lines")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -25,18 +25,18 @@ fn parse(text: &str) -> Layout {
     Layout::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns the diagnostics of a text with errors.
+/// Returns the diagnostics of a layout with errors.
 fn errors(text: impl AsRef<[u8]>) -> Diagnostics {
     let error = Layout::parse(text).expect_err("it has an error");
     error.diagnostics().expect("the layout is at fault").clone()
 }
 
-/// Returns the codes of the diagnostics of a text with errors.
+/// Returns the codes of the diagnostics of a layout with errors.
 fn codes(text: impl AsRef<[u8]>) -> Vec<&'static str> {
     errors(text).iter().map(|error| error.code.as_str()).collect()
 }
 
-/// Returns the codes of the diagnostics of a text without errors.
+/// Returns the codes of the diagnostics of a layout without errors.
 fn warnings(text: &str) -> Vec<&'static str> {
     parse(text).diagnostics().iter().map(|found| found.code.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! Testing warnings and notes, with a text for each code.
+//! Testing warnings and notes, with a layout for each code.
 
 use dudley::diagnostic::{Code, Severity};
 use dudley::text::Encoding;

@@ -9,7 +9,7 @@ use dudley::text::{Lexer, Tree};
 use dudley::{Layout, Limits, Order, Resolver, Rules, Values};
 use proptest::prelude::*;
 
-/// Fragments for hostile texts. Most of them are tokens, so that the parser gets far in many texts.
+/// Fragments for hostile layouts. Most of them are tokens, so that the parser gets far in many layouts.
 const PIECES: [&str; 52] = [
     "a",
     "b",
@@ -197,8 +197,8 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns the addresses of a layout, including those of members, and the end of the data, for
-/// given values of the parameters.
+/// Returns the addresses in a layout, including the addresses of members, and the end of the data, for given
+/// values of the parameters.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -352,7 +352,7 @@ proptest! {
 }
 
 #[test]
-fn most_generated_texts_are_valid_layouts() {
+fn most_generated_layouts_are_valid() {
     use proptest::strategy::ValueTree as _;
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let texts = (0..200).map(|_| layout().new_tree(&mut runner).unwrap().current());

@@ -1,8 +1,8 @@
 //! Checking that every example on the reference page has the stated result.
 //!
-//! A block ```` ```dudley ```` has no errors, unless `error=E031` states the code of the first
-//! error, or `warning=W001` that of the first warning. Other words set values of parameters,
-//! `native` places the data after a signature, and `members` adds members to the table. A block
+//! A block ```` ```dudley ```` has no errors, unless `error=E031` states the code of the first error, or
+//! `warning=W001` the code of the first warning. Other words set values of parameters, `native` places the
+//! data after a signature, and `members` adds members to the table. A block
 //! ```` ```text ```` that begins with `address` is the table of the preceding layout, as printed by
 //! `scibin dudley resolve --order '<'`.
 

@@ -335,7 +335,7 @@ fn the_files_in_the_specification_have_the_documented_addresses() {
     );
     let found = of("v = i4[8] -> gzip  w = i1", &compressed);
     assert_eq!(found, (vec![row(16, "<i4"), row(65, "i1")], 66));
-    // The byte order of the layout takes precedence over that of the signature.
+    // The byte order in the layout takes precedence over the one in the signature.
     assert_eq!(of("> N : i2 @16", &little).0, [row(16, ">i2")]);
 }
 

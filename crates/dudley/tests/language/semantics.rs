@@ -138,7 +138,7 @@ fn the_type_of_a_parameter_may_be_a_typedef_of_an_integer() {
 }
 
 #[test]
-fn declarations_are_listed_in_the_order_of_the_text() {
+fn declarations_are_listed_in_source_order() {
     let layout = parse("a/ N : 1 x = i1 t {} / l [[i2], i1] a/ y = i1 / l %0");
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => layout.path(id),

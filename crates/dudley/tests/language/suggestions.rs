@@ -4,7 +4,7 @@ use dudley::Layout;
 
 use crate::{errors, parse, warnings};
 
-/// Applies the suggested fix for the first error to a text.
+/// Applies the suggested fix for the first error to a layout.
 fn mended(text: &str) -> String {
     let errors = errors(text);
     let Some(fix) = errors.first().fix.clone() else { panic!("{text}: no fix: {errors}") };

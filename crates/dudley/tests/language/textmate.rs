@@ -1,5 +1,4 @@
-//! A small reader of `TextMate` grammars, which finds the scopes in a text line by line, like an
-//! editor.
+//! A small reader of `TextMate` grammars, which finds the scopes in a string line by line, like an editor.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -76,7 +75,7 @@ impl Grammar {
         }
     }
 
-    /// Returns the scopes of every byte of a text.
+    /// Returns the scopes of every byte of a string.
     pub(crate) fn scopes<'a>(&'a self, text: &str) -> Vec<Scopes<'a>> {
         let top: Scopes<'a> = self.json["scopeName"].as_str().into_iter().collect();
         let mut all = vec![Rc::clone(&top); text.len()];
@@ -130,7 +129,7 @@ impl Grammar {
             out[at..all.start()].fill(Rc::clone(&scopes));
             at = all.end();
             let Some(rule) = rule else {
-                // The end of a rule has the scope of the rule, but not that of its content.
+                // The end of a rule has the scope of the rule, but not the scope of its content.
                 let open = stack.pop().unwrap();
                 let outer = stack.last().map_or(top, |outer| &outer.scopes);
                 paint(out, &captures, &inside(outer, open.name), open.end_captures);

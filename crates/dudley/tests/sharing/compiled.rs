@@ -263,12 +263,14 @@ fn a_compiled_layout_next_to_a_different_text_is_rejected() {
     assert!(
         CompiledLayout::open(&path).is_ok() && CompiledLayout::beside(&text).unwrap().is_some()
     );
-    // Try a text of a different length, and a different text of the same length.
+    // Try a layout of a different length, and a different layout of the same length.
     for other in ["a = i4 ", "a = f4"] {
         fs::write(&text, other).unwrap();
         let error = CompiledLayout::open(&path).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Stale { .. }), "{error}");
-        assert!(error.to_string().contains("run.dudx was compiled from another text than that of"));
+        assert!(
+            error.to_string().contains("run.dudx was not compiled from the current content of")
+        );
         assert!(CompiledLayout::beside(&text).is_err());
     }
     fs::remove_file(&text).unwrap();
@@ -353,7 +355,7 @@ fn a_compiled_layout_with_a_changed_byte_fails_instead_of_returning_wrong_addres
 }
 
 #[test]
-fn a_text_in_another_encoding_is_stored_unchanged() {
+fn a_layout_in_another_encoding_is_stored_unchanged() {
     let text = b"x = i4  ## 20 \xb0C";
     let layout = Layout::parse(text).unwrap();
     let bytes = CompiledLayout::compile(&layout, text, None).unwrap();

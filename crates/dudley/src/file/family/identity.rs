@@ -87,7 +87,7 @@ impl Identity {
         let own = Layout::parse(&text)?;
         if let Some(change) = contradiction(&own, &self.layout, signature.order)? {
             let path = file.display().to_string();
-            let message = format!("its own layout contradicts that of the family: {change}");
+            let message = format!("its own layout contradicts the layout of the family: {change}");
             return Err(ErrorKind::Mismatch { path, message }.into());
         }
         *accepted() = text.into();

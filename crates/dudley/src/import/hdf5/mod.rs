@@ -118,7 +118,7 @@ type Reason = String;
 /// A data set as described by its header.
 struct DataSet {
     datatype: Datatype,
-    /// Dimensions of the data space, followed by those of an array type.
+    /// Dimensions of the data space, followed by the dimensions of an array type.
     shape: Vec<u64>,
     /// The names and values of an enumeration type.
     names: Option<(Vec<String>, Vec<i64>)>,
