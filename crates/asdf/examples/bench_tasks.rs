@@ -61,8 +61,8 @@ fn nodes(count: usize, repetitions: usize) -> Outcome {
     })
 }
 
-/// Returns the text of a tree like that of the task `tree_10000_nodes`: each group contains 25
-/// entries of five nodes.
+/// Returns the text of a tree like the one in the task `tree_10000_nodes`: each group contains 25 entries of
+/// five nodes.
 fn tree_text(count: usize) -> String {
     let mut text = "%YAML 1.1\n---\n".to_owned();
     for group in 0..count.div_ceil(127) {

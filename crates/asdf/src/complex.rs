@@ -37,8 +37,7 @@ enum Part {
     Imaginary(f64),
 }
 
-/// Parses the real or imaginary part at the start of a text, and returns it with the rest of the
-/// text.
+/// Parses the real or imaginary part at the start of a string, and returns it with the rest of the string.
 fn part(text: &str) -> Option<(Part, &str)> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
@@ -57,14 +56,14 @@ fn part(text: &str) -> Option<(Part, &str)> {
     })
 }
 
-/// Returns the length of `infinity`, `inf` or `nan` at the start of a text.
+/// Returns the length of `infinity`, `inf` or `nan` at the start of a string.
 fn word_len(text: &str) -> Option<usize> {
     let starts =
         |word: &&str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     ["infinity", "inf", "nan"].iter().find(|word| starts(word)).map(|word| word.len())
 }
 
-/// Returns the length of the decimal number at the start of a text.
+/// Returns the length of the decimal number at the start of a string.
 fn number_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

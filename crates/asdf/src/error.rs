@@ -262,7 +262,7 @@ pub enum BlockError {
     },
     /// The data does not match the checksum of the header.
     #[error(
-        "the checksum in the header is {}, but that of the stored bytes is {}",
+        "the checksum in the header is {}, but the checksum of the stored bytes is {}",
         hex(expected),
         hex(computed)
     )]

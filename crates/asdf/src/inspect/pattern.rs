@@ -118,8 +118,8 @@ enum Piece {
     AnyBut(Option<char>),
 }
 
-/// Returns `true` if a text matches a pattern with wildcards. The running time is at most proportional to the
-/// product of their lengths.
+/// Returns `true` if a string matches a pattern with wildcards. The running time is at most proportional to
+/// the product of their lengths.
 pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     let is_text = wildcards == Wildcards::Text;
     let Some(literal) = pattern.find(|c| c == '*' || (c == '?' && is_text)) else {

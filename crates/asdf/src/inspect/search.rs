@@ -146,8 +146,8 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Only finds nodes of a certain type, which can be named in three ways. The name may be that of a Python
-    /// type as printed by the asdf library, with or without the module: `int`, `float`, `str`, `bool`,
+    /// Restricts the search to nodes of a certain type, which can be named in three ways. The name may be a
+    /// Python type as printed by the asdf library, with or without the module: `int`, `float`, `str`, `bool`,
     /// `NoneType`, `list`, `dict`, `NDArrayType` and so on. It may be `integer`, `string`, `boolean`, `null`,
     /// `sequence`, `mapping` or `array`. Or it may be a tag or the last parts of a tag, with or without the
     /// version. `*` matches any characters.
@@ -161,8 +161,8 @@ impl<'t> Search<'t> {
         self
     }
 
-    /// Only finds nodes with a certain tag, given as the whole tag or its last parts, with or without the
-    /// version. `*` matches any characters.
+    /// Restricts the search to nodes with a certain tag, given as the whole tag or its last parts, with or
+    /// without the version. `*` matches any characters.
     #[must_use]
     pub fn tag(mut self, tag: impl Into<String>) -> Self {
         self.tag = Some(tag.into());
@@ -252,8 +252,7 @@ impl ValueTest<'_> {
     }
 }
 
-/// Returns `true` if a node is equal to a JSON value. The depth of the recursion is limited by that of the JSON
-/// value.
+/// Returns `true` if a node is equal to a JSON value. The recursion is no deeper than the JSON value.
 fn is_equal(node: Node<'_>, json: &Json) -> bool {
     if node.is_ndarray() {
         return false;

@@ -81,10 +81,10 @@ impl VerifyReport {
 impl Asdf {
     /// Checks the whole file. Every block is decoded and its checksum verified, in parallel. The tree must be
     /// valid, the content of each node must be valid for its tag, and each array must lie within its block.
-    /// Blocks of external files that arrays use are checked as well. If such files are missing, or if the
-    /// policy for external files forbids opening them, the report contains one [`Code::NotChecked`] per reason,
-    /// whose labels are the affected arrays. Problems in the file are listed in the report. The function itself
-    /// only fails if block headers cannot be read from the source, or if there are too many blocks.
+    /// Blocks of external files that arrays use are also checked. If such files are missing, or if the policy
+    /// for external files forbids opening them, the report contains one [`Code::NotChecked`] per reason,
+    /// whose labels are the affected arrays. Problems in the file are listed in the report. The function
+    /// itself only fails if block headers cannot be read from the source, or if there are too many blocks.
     ///
     /// ```
     /// use asdf::Asdf;

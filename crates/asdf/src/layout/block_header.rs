@@ -104,7 +104,7 @@ impl BlockHeader {
     }
 
     /// Returns the header of a streamed block at `offset`, which extends to the end of the file. The header
-    /// has the same length as that of [`Self::aligned`].
+    /// has the same length as the header returned by [`Self::aligned`].
     pub fn streamed(offset: u64, align: u64) -> Self {
         Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
     }

@@ -86,7 +86,8 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// For each element of `array`, returns whether it is masked. Returns `None` if there is no mask.
+    /// Returns a flag for each element of `array`, which is `true` if the element is masked. Returns `None`
+    /// if there is no mask.
     pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
             Self::None => Ok(None),
@@ -105,7 +106,7 @@ impl<'a> Mask<'a> {
     }
 }
 
-/// For each element of a numeric array, returns whether it is nonzero.
+/// Returns a flag for each element of a numeric array, which is `true` if the element is nonzero.
 fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
     let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
@@ -121,7 +122,7 @@ fn is_float(scalar: ScalarType) -> bool {
     matches!(scalar.kind(), ScalarKind::Float | ScalarKind::Complex)
 }
 
-/// For each element, returns whether it is equal to a value.
+/// Returns a flag for each element, which is `true` if the element is equal to a value.
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
     match (value, scalar.kind()) {
@@ -145,7 +146,7 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     }
 }
 
-/// For each element, returns whether it satisfies a condition.
+/// Returns a flag for each element, which is `true` if the element satisfies a condition.
 fn where_number(
     array: &NdArray<'_>,
     scalar: ScalarType,

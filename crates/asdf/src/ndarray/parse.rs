@@ -4,7 +4,7 @@
 //! !core/ndarray-1.1.0
 //! source: 0                 # block, from the end when negative; or the name of a file
 //! datatype: float64         # or [ascii, 5], [ucs4, 5], a list of fields
-//! byteorder: little         # that of the fields, too, where they have none of their own
+//! byteorder: little         # also of the fields without a byte order of their own
 //! shape: ['*', 8]           # '*': as many rows as the block holds
 //! offset: 16                # bytes to the first element
 //! strides: [128, 16]        # bytes from one element to the next; C order when missing
@@ -25,7 +25,7 @@ use crate::ndarray::datatype;
 use crate::ndarray::source::Source;
 use crate::yaml::{NodeKind, YamlNode};
 
-/// Maximum number of fields in a datatype, including those of nested records.
+/// Maximum number of fields in a datatype, including the fields of nested records.
 const MAX_FIELDS: usize = 65_536;
 
 /// The declared shape of an array.

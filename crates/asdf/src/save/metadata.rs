@@ -75,8 +75,8 @@ fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
     }
 }
 
-/// Tags a mapping as version 1.0.0 of a core type. When the tree is numbered, the version is changed to that of
-/// the standard.
+/// Tags a mapping as version 1.0.0 of a core type. When the tree is numbered, the tag gets the version that
+/// it has in the chosen version of the standard.
 fn tagged(mapping: Mapping, name: &str) -> Value {
     Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
 }

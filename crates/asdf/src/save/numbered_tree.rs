@@ -43,7 +43,7 @@ pub(crate) struct NumberedTree<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) file: &'a Asdf,
-    /// Whether to copy blocks from external files as well.
+    /// Whether to also copy blocks from external files.
     pub(super) implode: bool,
 }
 
@@ -149,8 +149,8 @@ impl<'a> NumberedTree<'a> {
         self.blocks.iter().any(is_array) || self.tree.values().any(in_block)
     }
 
-    /// Returns the text of the tree, keeping as much of an old text as possible. Returns `None` if the texts
-    /// cannot be merged; see [`TreeText::merged`].
+    /// Returns the text of the tree, keeping as much of the old text as possible. Returns `None` if the old
+    /// and new text cannot be merged; see [`TreeText::merged`].
     pub(super) fn merged_into(&self, old: &TreeText) -> Result<Option<TreeText>> {
         old.merged(&self.tree, self)
     }

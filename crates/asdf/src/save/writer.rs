@@ -56,8 +56,8 @@ pub struct Writer<'a> {
     pub(super) tree: Tree,
     file: Option<&'a Asdf>,
     implode: bool,
-    /// The folders against which relative URIs of external files are resolved: that of the original file, and
-    /// that of the written one.
+    /// The folders against which relative URIs of external files are resolved: the folder of the original
+    /// file, and the folder of the written file.
     folders: Option<(PathBuf, PathBuf)>,
     pub(super) options: WriteOptions,
 }

@@ -306,8 +306,8 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
     }
 
-    /// Iterates over all nodes of the tree in the order of the text, including keys. Each node is visited
-    /// once, regardless of the number of aliases.
+    /// Iterates over all nodes of the tree in document order, including keys. Each node is visited once,
+    /// regardless of the number of aliases.
     ///
     /// # Errors
     ///

@@ -201,7 +201,7 @@ impl Array {
     }
 
     /// Creates an array from a `.npy` file, whose data is read when the array is written. Fortran order is
-    /// preserved. The limits are those of [`Self::new`].
+    /// preserved. The limits have the same meaning as in [`Self::new`].
     ///
     /// # Errors
     ///
@@ -244,7 +244,7 @@ impl Array {
         mask: Mask => Some(mask);
         /// Sets where the elements are stored.
         storage: ArrayStorage;
-        /// Sets the compression of the block, overriding that of the writer.
+        /// Sets the compression of the block, overriding the writer's setting.
         compression: Compression => Some(compression);
     }
 

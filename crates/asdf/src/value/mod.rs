@@ -10,9 +10,9 @@
 //! A [`Value`] is the content of a single position. A node that occurs in several positions, or inside
 //! itself, is stored in the [`Tree`], and each position contains its [`SharedId`].
 //!
-//! If a file uses a notation that differs from that of this crate, such as `0x1F` or a list on separate lines
-//! that would fit in brackets, the notation is remembered. Therefore, a tree that is written and read back
-//! equals the original.
+//! If a file uses a notation other than the one this crate would write, such as `0x1F` or a list on separate
+//! lines that would fit in brackets, the notation is remembered. Therefore, a tree that is written and read
+//! back equals the original.
 
 mod array;
 mod build;

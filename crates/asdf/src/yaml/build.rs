@@ -122,7 +122,7 @@ struct Builder<'a, 't> {
     options: &'a ParseOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
     stack: Vec<Open>,
-    /// Children of all open collections, in the order of the text.
+    /// Children of all open collections, in document order.
     pending: Vec<u32>,
     /// The entries of the mapping being finished, without merge keys and duplicates. The buffer is reused for
     /// each mapping.
@@ -364,7 +364,7 @@ impl Builder<'_, '_> {
             (record.data, record.len, record.end) = (index(start), index(len), end);
         }
         if is_mapping {
-            // The document cannot read key texts that are still in the scanner, so move them to the
+            // The document cannot read the text of keys that is still in the scanner, so move it to the
             // document while the keys are compared.
             self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
             self.arrange(record);

@@ -3,7 +3,7 @@
 //! YAML 1.1 allows tab, line feed, carriage return, NEL and all printable characters. The scanner
 //! treats NUL as the end of the text, so this check must come first.
 
-/// The first invalid byte or character of a text.
+/// The first invalid byte or character of a source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BadCharacter {
     /// Offset of the byte or character in the text.

@@ -151,7 +151,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
-/// Splits a text into its first word and the rest, without the spaces and tabs around the word.
+/// Splits a string into its first word and the rest, without the spaces and tabs around the word.
 fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find([' ', '\t']).unwrap_or(text.len());

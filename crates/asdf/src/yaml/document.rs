@@ -88,7 +88,7 @@ impl ParseOptions {
 }
 
 impl Default for ParseOptions {
-    /// Creates options for a text that is not part of a file: offset 0, line 1.
+    /// Creates options for a YAML source that is not part of a file: offset 0, line 1.
     fn default() -> Self {
         Self {
             offset: 0,
@@ -131,7 +131,7 @@ pub struct Document {
     pub(super) lists: Vec<NumberList>,
     /// Distinct tags. The tag of a record is an index into this list, counted from 1.
     pub(super) tags: Vec<Box<str>>,
-    /// Nodes with an anchor and the names of the anchors, in the order of the text.
+    /// Nodes with an anchor and the names of the anchors, in document order.
     pub(super) anchors: Vec<(u32, Box<str>)>,
     /// Mappings with merge keys or duplicate keys, by the id of the mapping.
     pub(super) rearranged: HashMap<u32, Rearranged>,
@@ -180,8 +180,8 @@ impl Children<'_> {
         }
     }
 
-    /// Returns the index of a child, or `None` if the node is not one of the children. Ids increase
-    /// in the order of the text.
+    /// Returns the index of a child, or `None` if the node is not one of the children. Ids increase in
+    /// document order.
     pub(super) fn place_of(&self, id: u32) -> Option<usize> {
         match self {
             Self::Records(records) => records.binary_search(&id).ok(),
@@ -256,10 +256,10 @@ pub(super) struct Record {
     pub(super) by_tag: bool,
     /// Index into the tags, counted from 1; 0 for no tag.
     pub(super) tag: u32,
-    /// For a scalar, the start of its text. For a collection, the start of its children. For
-    /// numbers, the start of the elements. For an alias, the id of its target.
+    /// The start of the text of a scalar, of the children of a collection, or of the elements of a list of
+    /// numbers; or the id of the target of an alias.
     pub(super) data: u32,
-    /// For a scalar, the length of its text in bytes. For a collection, the number of children.
+    /// The length of the text of a scalar in bytes, or the number of children of a collection.
     pub(super) len: u32,
     /// Offset of the node in the tree's text, including its anchor and tag.
     pub(super) start: u32,
@@ -323,8 +323,8 @@ impl Document {
         self.node_at(if is_known { id.0 } else { self.root })
     }
 
-    /// Iterates over all nodes in the order of the text, including keys. Each node is visited once, regardless
-    /// of the number of aliases.
+    /// Iterates over all nodes in document order, including keys. Each node is visited once, regardless of
+    /// the number of aliases.
     ///
     /// ```
     /// use asdf::yaml::{Document, ParseOptions};
@@ -358,7 +358,7 @@ impl Document {
         self.records.len() + self.elements.len()
     }
 
-    /// Returns the distinct tags in the order of the text, each with the first node that has it.
+    /// Returns the distinct tags in document order, each with the first node that has it.
     pub fn tags(&self) -> Vec<(&str, YamlNode<'_>)> {
         let mut first: Vec<Option<u32>> = vec![None; self.tags.len()];
         for (id, record) in (0u32..).zip(&self.records) {
@@ -496,8 +496,8 @@ impl Document {
     }
 
     pub(super) fn anchor_of(&self, id: u32) -> Option<&str> {
-        // Elements have no anchors, and their ids are greater than those of all records, so the
-        // search finds nothing.
+        // Elements have no anchors, and their ids are greater than all record ids, so the search finds
+        // nothing.
         let at = self.anchors.binary_search_by_key(&id, |(node, _)| *node).ok()?;
         self.anchors.get(at).map(|(_, name)| &**name)
     }

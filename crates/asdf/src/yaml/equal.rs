@@ -22,7 +22,7 @@ const KIND_TAGS: [&str; 9] =
 /// - Numbers are equal by value, but an integer never equals a float. NaN equals NaN, so that every
 ///   node equals itself; the sign of a zero is ignored.
 /// - A tag that merely states the kind, such as `!!str` or `!!map`, is ignored.
-/// - Scalars that do not fit their tag are equal if their texts are equal.
+/// - Scalars that do not fit their tag are equal if they have the same text.
 /// - Aliases are followed: an alias equals a copy. Nodes that contain themselves are equal if no
 ///   path leads to a difference. The time is roughly linear in the size of both documents.
 /// - Style, anchors, comments and positions do not matter.

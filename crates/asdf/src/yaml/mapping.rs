@@ -30,7 +30,7 @@ pub(super) struct Rearranged {
     /// The range of the mapping's own entries in the list of children, as start and length. It
     /// excludes merge keys and duplicates.
     pub(super) own: (u32, u32),
-    /// Values of the merge keys in the order of the text: mappings, or sequences of mappings.
+    /// Values of the merge keys in document order: mappings, or sequences of mappings.
     pub(super) merges: Vec<u32>,
 }
 

@@ -14,8 +14,7 @@ use super::parse::{Event, NodePlace, Parser};
 use super::scalar::NodeStyle;
 use super::scan::Fault;
 
-/// Returns the events in a text, which may contain any number of documents. Each string is one
-/// event.
+/// Returns the events in a YAML source, which may contain any number of documents. Each string is one event.
 ///
 /// ```
 /// use asdf::yaml::notation::events;

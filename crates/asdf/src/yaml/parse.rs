@@ -129,8 +129,8 @@ impl<'t> Parser<'t> {
         &self.directives
     }
 
-    /// Returns the texts of scalars that differ from what is written, and the offsets of the
-    /// elements of number lists.
+    /// Returns the text of scalars that differ from the source, and the offsets of the elements of number
+    /// lists.
     pub(super) fn into_parts(self) -> (String, Vec<u32>) {
         (self.scanner.changed, self.scanner.elements)
     }
@@ -147,7 +147,7 @@ impl<'t> Parser<'t> {
         text_of(self.scanner.text(), &self.scanner.changed, span)
     }
 
-    /// Iterates over the texts of the elements in a span.
+    /// Iterates over the elements in a span, as strings.
     pub(super) fn elements(&self, elements: Span) -> impl Iterator<Item = &'t str> {
         let text = self.scanner.text();
         let elements = self.scanner.elements.get(elements.range()).unwrap_or_default();

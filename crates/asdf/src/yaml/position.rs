@@ -36,7 +36,7 @@ impl Position {
 /// Size in bytes of the blocks whose characters are counted.
 const BLOCK: usize = 256;
 
-/// An index of the lines of a text shorter than 4 GiB.
+/// An index of the lines of a source shorter than 4 GiB.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// Offsets at which the lines begin.
@@ -46,7 +46,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Indexes the lines of a text. A line ends at LF, CR LF, a lone CR, or NEL.
+    /// Indexes the lines of a source. A line ends at LF, CR LF, a lone CR, or NEL.
     pub(super) fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
         let is_ascii = text.is_ascii();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_exactly_one_block_long_has_the_correct_column_at_its_end() {
+    fn the_column_at_the_end_of_a_source_exactly_one_block_long_is_correct() {
         let text = "é".repeat(BLOCK);
         assert_eq!(at(&text, text.len()), (0, BLOCK));
     }

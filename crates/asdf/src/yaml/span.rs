@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Only three offsets per node are stored; everything else is found by searching the text between them. All
-//! spans are byte ranges in the file. They nest in the same way as the nodes, and follow the order of the text.
+//! spans are byte ranges in the file. They nest in the same way as the nodes, and are in document order.
 
 use std::ops::Range;
 
@@ -105,13 +105,13 @@ impl<'a> YamlNode<'a> {
 }
 
 impl<'a> Mention<'a> {
-    /// Like [`YamlNode::span`]. The range of an alias is that of `*name`.
+    /// Like [`YamlNode::span`], but returns the range of `*name` for an alias.
     pub(crate) fn span(self) -> Range<u64> {
         let record = self.document().record(self.record());
         self.document().in_file(record.start as usize, record.end as usize)
     }
 
-    /// Like [`YamlNode::key_span`], but returns the key of an alias instead of that of its target.
+    /// Like [`YamlNode::key_span`], but returns the key of an alias instead of the key of its target.
     pub(crate) fn key_span(self) -> Option<Range<u64>> {
         let (document, id) = (self.document(), self.record());
         let (parent, place) = document.place_in_parent(id)?;
@@ -128,7 +128,7 @@ impl<'a> Mention<'a> {
         Some((YamlNode::new(self.document(), parent), place))
     }
 
-    /// Like [`YamlNode::comments`], but returns the comments of an alias instead of those of its
+    /// Like [`YamlNode::comments`], but returns the comments of an alias instead of the comments of its
     /// target.
     pub(crate) fn comments(self) -> Comments<'a> {
         let (document, id) = (self.document(), self.record());
@@ -137,7 +137,7 @@ impl<'a> Mention<'a> {
 }
 
 impl Document {
-    /// Iterates over all aliases in the order of the text.
+    /// Iterates over all aliases in document order.
     pub(crate) fn aliases(&self) -> impl Iterator<Item = Mention<'_>> {
         let records = (0u32..).zip(&self.records);
         let aliases = records.filter(|(_, record)| record.class == Class::Alias);

@@ -12,7 +12,7 @@ mod text;
 use asdf::Tree;
 use asdf::value::TreeText;
 
-/// An edit of a text.
+/// An edit of a YAML source.
 #[derive(Clone, Copy, Debug)]
 enum Edit<'a> {
     Set(&'a str, &'a str),

@@ -217,7 +217,7 @@ proptest! {
     #[test]
     fn an_edit_of_a_random_tree_changes_only_its_target(text in document(), which: usize, value: usize, what in 0..4_u8) {
         let before = TreeText::parse(text.as_str());
-        // By chance, an alias may refer to an anchor that is not defined. Skip such texts.
+        // By chance, an alias may refer to an undefined anchor. Skip such sources.
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());

@@ -1,6 +1,6 @@
-//! Golden files: the results of reading must equal the recorded results. The files are our own,
-//! those of the corpus if it is available, and files of the Python reference if `cargo xtask
-//! interop` has generated them.
+//! Golden files: the results of reading must equal the recorded results. The files are our own, the files of
+//! the corpus if it is available, and files written by the Python reference if `cargo xtask interop` has
+//! generated them.
 
 mod pairs;
 mod runner;

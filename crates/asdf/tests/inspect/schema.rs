@@ -121,7 +121,7 @@ fn a_number_outside_the_bounds_of_a_schema_is_reported() {
 }
 
 #[test]
-fn the_length_limits_of_strings_lists_and_mappings_are_checked() {
+fn strings_lists_and_mappings_outside_their_length_limits_are_reported() {
     let message = "1 character, expected at least 2";
     let found = validate(&Asdf::from_bytes(
         b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
@@ -187,7 +187,7 @@ fn a_string_that_does_not_match_the_pattern_is_reported() {
 }
 
 #[test]
-fn required_disallowed_and_dependent_keys_are_checked() {
+fn missing_disallowed_and_dependent_keys_are_reported() {
     let text =
         "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {}\n...\n";
     let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
@@ -236,7 +236,7 @@ fn the_values_of_an_enum_are_compared_by_value() {
 }
 
 #[test]
-fn the_keywords_any_of_one_of_and_not_are_checked() {
+fn a_value_that_violates_any_of_one_of_or_not_is_reported() {
     valid("value: 1.5");
     valid("value: !s!two-1.0.0 {one: 1, two: 2}");
     one(
@@ -289,7 +289,7 @@ fn a_schema_may_refer_to_other_schemas() {
 }
 
 #[test]
-fn the_dimensions_and_datatype_of_an_array_are_checked() {
+fn an_array_with_the_wrong_dimensions_or_datatype_is_reported() {
     let array = |shape: &str, datatype: &str| {
         format!(
             "image: !core/ndarray-1.1.0 {{source: 0, datatype: {datatype}, byteorder: big, \

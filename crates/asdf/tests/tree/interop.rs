@@ -1,5 +1,5 @@
-//! Comparing random texts with the C loader of `PyYAML`: it must accept the same texts, with the
-//! same events and values.
+//! Comparing our parser with the C loader of `PyYAML` on random YAML sources: it must accept the same
+//! sources, with the same events and values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{try_json, try_parse};
 
-/// The result of `PyYAML` for a text; see `tests/interop/yaml_texts.py`.
+/// The result of `PyYAML` for a YAML source; see `tests/interop/yaml_texts.py`.
 struct Case {
     text: String,
     /// The error of `PyYAML`, if it rejects the text.
@@ -92,7 +92,7 @@ fn has_document_end(text: &str) -> bool {
 }
 
 #[test]
-fn interop_yaml_texts_produce_the_events_and_values_of_pyyaml() {
+fn interop_yaml_sources_produce_the_same_events_and_values_as_in_pyyaml() {
     let Some(folder) = testdata::interop_folder() else { return };
     let file = std::fs::File::open(folder.join("yaml.jsonl")).unwrap();
     let mut differences = Vec::new();
@@ -116,7 +116,7 @@ fn interop_yaml_texts_produce_the_events_and_values_of_pyyaml() {
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), shown.join("\n"));
 }
 
-/// Compares the results for a text. Returns the outcome, or a description of the difference.
+/// Compares the results for a YAML source. Returns the outcome, or a description of the difference.
 fn compare(case: &Case) -> Result<&'static str, String> {
     let (document, diagnostics) = try_parse(&case.text);
     let codes: Vec<Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();

@@ -12,7 +12,7 @@ fn at(text: &str, pointer: &str) -> (u32, u32, u64) {
 }
 
 #[test]
-fn the_position_of_a_block_mapping_is_that_of_its_first_key() {
+fn a_block_mapping_is_at_the_position_of_its_first_key() {
     assert_eq!(at("---\nlong key: 1\n", ""), (2, 1, 4));
     assert_eq!(at("a:\n  bcd: 1\n", "/a"), (2, 3, 5));
     assert_eq!(at("- a: 1\n- b: 2\n", "/1"), (2, 3, 9));
@@ -20,7 +20,7 @@ fn the_position_of_a_block_mapping_is_that_of_its_first_key() {
 }
 
 #[test]
-fn the_position_of_a_block_sequence_is_that_of_its_first_dash() {
+fn a_block_sequence_is_at_the_position_of_its_first_dash() {
     assert_eq!(at("a:\n  - 1\n", "/a"), (2, 3, 5));
     assert_eq!(at("a:\n- 1\n", "/a"), (2, 1, 3));
     assert_eq!(at("a:\n-   [1]\n", "/a"), (2, 1, 3));
@@ -28,7 +28,7 @@ fn the_position_of_a_block_sequence_is_that_of_its_first_dash() {
 }
 
 #[test]
-fn the_position_of_a_flow_collection_is_that_of_its_bracket() {
+fn a_flow_collection_is_at_the_position_of_its_bracket() {
     assert_eq!(at("a: [1, {b: 2}]\n", "/a"), (1, 4, 3));
     assert_eq!(at("a: [1, {b: 2}]\n", "/a/1"), (1, 8, 7));
     assert_eq!(at("a: [b: 2]\n", "/a/0"), (1, 5, 4));

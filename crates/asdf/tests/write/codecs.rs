@@ -180,7 +180,7 @@ fn large_arrays_are_read_in_pieces_during_writing() {
 }
 
 #[test]
-fn the_compression_of_an_array_overrides_that_of_the_writer() {
+fn the_compression_of_an_array_overrides_the_default_of_the_writer() {
     let array = |bytes: &'static [u8]| {
         let datatype = Datatype::parse("|u1").unwrap();
         Array::from_bytes(Bytes::from_static(bytes), datatype, &[bytes.len() as u64]).unwrap()

@@ -2,7 +2,7 @@
 //! loss.
 //!
 //! `SCIBIN_DAMAGE_CASES` sets the number of cases per file, and `SCIBIN_DAMAGE_SEED` chooses them. With
-//! `SCIBIN_CORPUS` set, the files of the corpus are damaged as well.
+//! `SCIBIN_CORPUS` set, the files of the corpus are also damaged.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -183,7 +183,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the golden files, and those of the corpus if there is one.
+/// Returns the golden files, and the files of the corpus if there is one.
 fn files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(&testdata::path("asdf"), &mut files);

@@ -122,7 +122,7 @@ fn texts() -> Vec<String> {
 }
 
 #[test]
-fn interop_texts_and_numbers_are_written_for_python() {
+fn interop_strings_and_numbers_are_written_for_python() {
     let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();

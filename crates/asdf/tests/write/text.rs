@@ -278,7 +278,7 @@ fn values_are_set_by_pointer() {
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
 }
 
-/// Returns texts with a scalar in each style and context. Some of the texts may be invalid.
+/// Returns YAML sources with a scalar in each style and context. Some of the sources may be invalid.
 fn styled(tag: &str, text: &str) -> Vec<String> {
     let lines = text.replace('\n', "\n  ");
     let mut styled = vec![

@@ -158,7 +158,7 @@ impl Block<'_> {
     ) -> Result<ChecksumVerdict> {
         let verdict = ChecksumVerdict::of(self.header()?, stored, decoded);
         if verdict == ChecksumVerdict::DecodedLegacy {
-            let message = "the checksum is that of the decoded data, expected that of the stored \
+            let message = "the checksum matches the decoded data, but it should match the stored \
                            bytes";
             self.store.reports().report(Code::DecodedLegacy, self.offset, message);
         }

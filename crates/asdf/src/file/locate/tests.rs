@@ -325,7 +325,7 @@ fn an_index_with_too_many_entries_is_ignored() {
 }
 
 #[test]
-fn an_index_inside_the_allocated_space_of_the_last_block_is_used() {
+fn an_index_inside_the_allocated_space_of_the_last_block_is_accepted() {
     let one = block(b"one").bytes();
     let last = block(b"two").allocated_size(1 << 40).bytes();
     let text = index(&[head_len(), head_len() + one.len()]);

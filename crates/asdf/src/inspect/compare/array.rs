@@ -240,7 +240,7 @@ fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
 }
 
 /// Returns `true` if two elements of the same kind have the same bytes, apart from trailing zeros, which pad
-/// texts.
+/// strings.
 fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
     if from.kind() != to.kind() {
         return false;

@@ -519,7 +519,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns `true` if a regular expression matches part of a text, or `None` if the expression is not
+    /// Returns `true` if a regular expression matches part of a string, or `None` if the expression is not
     /// supported.
     fn finds(&mut self, pattern: &str, text: &str) -> Option<bool> {
         if !self.patterns.contains_key(pattern) {

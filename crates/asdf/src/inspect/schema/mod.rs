@@ -84,7 +84,7 @@ pub struct Mismatch {
 }
 
 impl Asdf {
-    /// Checks all nodes with tags against the schemas for these tags, in the order of the text. If a tag has no
+    /// Checks all nodes with tags against the schemas for these tags, in document order. If a tag has no
     /// schema, its nodes are not checked, which is reported once per tag with [`Code::NoSchema`].
     ///
     /// In files that follow version 1.5.0 of the standard or an earlier one, keys with a default count as

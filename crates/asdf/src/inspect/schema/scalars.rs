@@ -8,7 +8,7 @@ use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 /// Maximum number of list items that are compared with each other. Scalars do not count, because they are
 /// looked up by value.
 const MAX_COMPARED: usize = 1000;
-/// Maximum number of characters of a text that are quoted.
+/// Maximum number of characters of a string that a message quotes.
 const MAX_QUOTED: usize = 60;
 
 /// Returns the reason why a node does not match a keyword. Returns `None` if it matches, or if the keyword

@@ -147,7 +147,7 @@ impl Editor {
         self.place.as_ref().is_some_and(|place| place.rolled_back)
     }
 
-    /// Sets the value at a JSON Pointer; see [`TreeText::set`]. Arrays in the value are written as well.
+    /// Sets the value at a JSON Pointer; see [`TreeText::set`]. Arrays in the value are also written.
     ///
     /// ```
     /// use asdf::save::Editor;
@@ -447,7 +447,7 @@ mod tests {
             let mut editor = Editor::open(&path).unwrap();
             editor.set("/k1000", &Tree::new(value)).unwrap();
             assert_eq!(editor.commit().unwrap().method, method, "{value}");
-            // The value itself is parsed as well.
+            // The value itself is also parsed.
             let twice = 2 * lines.len();
             assert!((twice..twice + 1000).contains(&PARSED.get()), "{value}: {}", PARSED.get());
         }

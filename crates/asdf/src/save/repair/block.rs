@@ -106,8 +106,8 @@ pub(super) fn examine(
         }
     }
     let note = (checked.verdict == ChecksumVerdict::DecodedLegacy).then(|| {
-        let message = "the checksum of the decoded data has been replaced by that of the stored \
-                       data";
+        let message = "the checksum of the decoded data has been replaced by the checksum of \
+                       the stored data";
         mended(Code::DecodedLegacy, block.offset(), message)
     });
     let is_legacy = checked.verdict == ChecksumVerdict::DecodedLegacy;

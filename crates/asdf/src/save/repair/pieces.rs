@@ -35,7 +35,7 @@ struct Piece {
     len: u64,
     stored: Range<u64>,
     view: View,
-    /// For each step of stored bytes, its offset in the converted piece.
+    /// The offset in the converted piece of each step of stored bytes.
     table: Vec<u64>,
 }
 
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_ends_between_cr_and_lf_is_converted_correctly() {
+    fn line_ends_are_converted_even_if_a_step_ends_between_cr_and_lf() {
         let step = usize::try_from(STEP).unwrap();
         for shift in 0..3 {
             let mut stored = vec![b'-'; step - 2 + shift];

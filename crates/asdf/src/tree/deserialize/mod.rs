@@ -403,7 +403,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
     }
 
-    /// Visits entries, including those of sets and pairs.
+    /// Visits entries, including the entries of sets and pairs.
     fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let is_map = match self.value()? {
             Content::Mapping => true,

@@ -116,8 +116,8 @@ fn add(
     Ok(Some(Splices::one(end..end, format!("{line_break}{blanks}{new}"))))
 }
 
-/// Like [`add`], for a collection in brackets. If the last child begins its own line, the new child gets its
-/// own line as well.
+/// Like [`add`], for a collection in brackets. If the last child begins its own line, the new child also gets
+/// its own line.
 fn in_brackets(
     text: &TreeText,
     container: YamlNode<'_>,

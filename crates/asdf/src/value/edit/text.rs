@@ -382,7 +382,7 @@ impl TreeText {
         replace::value(&self.text, slot, new)
     }
 
-    /// Converts the line breaks in a text to the kind that the tree uses.
+    /// Converts the line breaks in a string to the kind that the tree uses.
     pub(super) fn with_line_breaks(&self, text: String) -> String {
         let first = self.text.find('\n').unwrap_or_default();
         let has_returns = first > 0 && self.text.as_bytes().get(first - 1) == Some(&b'\r');

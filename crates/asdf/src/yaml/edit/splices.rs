@@ -1,8 +1,8 @@
-//! Replacing parts of a text.
+//! Replacing parts of a string.
 
 use std::ops::Range;
 
-/// Ranges of a text and their replacements. Everything outside the ranges is unchanged.
+/// Ranges of a string and their replacements. Everything outside the ranges is unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Splices(Vec<(Range<usize>, String)>);
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replacements_are_applied_in_the_order_of_the_text() {
+    fn replacements_are_applied_in_order_of_position() {
         let mut splices = Splices::one(4..5, "E");
         splices.add(0..2, "");
         splices.add(6..6, "!");

@@ -105,15 +105,15 @@ pub(super) fn is_printable(c: char) -> bool {
         | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Returns the style that a text needs in order to be read back as a string: plain, single-quoted
-/// or double-quoted.
+/// Returns the style in which a string must be written to be read back as a string: plain, single-quoted or
+/// double-quoted.
 pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
-/// Returns the style that a text needs. `resolves` is true if the plain text would be read as
-/// another type.
+/// Returns the style in which a string must be written. `resolves` is true if it would be read as another
+/// type in plain style.
 fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
         return NodeStyle::Plain;

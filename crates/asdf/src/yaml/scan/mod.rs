@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A node that may turn out to be a key (on one line, at most 1024 characters) is recorded as a
-//! [`SimpleKey`], one per level of brackets. Its tokens are held back until `:` follows or can no
-//! longer follow. Indentation opens and closes block collections. The scanner does not recurse, and
-//! examines each byte a bounded number of times, whatever the text.
+//! [`SimpleKey`], one per level of brackets. Its tokens are held back until `:` follows or can no longer
+//! follow. Indentation opens and closes block collections. The scanner does not recurse, and examines each
+//! byte a bounded number of times, whatever the source.
 //!
 //! A scalar is usually stored as a range of the source. If escapes or folded lines change it, its text is
 //! stored in [`Scanner::changed`] instead. Offsets at or beyond the length of the source refer to that
@@ -54,7 +54,7 @@ impl Span {
     }
 }
 
-/// Converts an offset to `u32`. The limit on the length of a text keeps all offsets below 2³².
+/// Converts an offset to `u32`. The limit on the length of a source keeps all offsets below 2³².
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -104,7 +104,7 @@ pub(super) enum TokenKind {
 pub(super) struct Token {
     pub(super) kind: TokenKind,
     pub(super) span: Span,
-    /// For a scalar, its text. For a list of numbers, their range in `elements`.
+    /// The text of a scalar, or the range of a list of numbers in `elements`.
     pub(super) text: Span,
 }
 
@@ -353,9 +353,9 @@ impl<'t> Scanner<'t> {
         Ok(())
     }
 
-    /// Begins a block collection at a column, if the column is greater than that of the innermost
-    /// collection. `token` is the number of the first token inside the collection; `None` stands
-    /// for the next token.
+    /// Begins a block collection at a column, if the column is greater than the column of the innermost
+    /// collection. `token` is the number of the first token inside the collection; `None` stands for the next
+    /// token.
     fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
         let column = isize::try_from(column).unwrap_or(isize::MAX);
         if self.is_flow() || self.indent >= column {
