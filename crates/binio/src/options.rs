@@ -135,7 +135,7 @@ limits! {
 }
 
 impl Limits {
-    /// No limits, for trusted data such as that written by the program itself.
+    /// No limits, for trusted data, such as data written by the program itself.
     pub const NONE: Self = Self {
         max_alloc: u64::MAX,
         max_decoded: u64::MAX,

@@ -130,7 +130,7 @@ impl<'s> StridedCopy<'s> {
         self.swap
     }
 
-    /// Returns `None` if the axes reach outside a source of `len` bytes; see
+    /// Checks that the axes stay inside a source of `len` bytes. Returns `None` if they do not; see
     /// [`check`](Self::check).
     pub(crate) fn check_source(&self, len: usize, from: usize) -> Option<()> {
         self.check(len, from, |axis| axis.from)
@@ -174,8 +174,8 @@ impl<'s> StridedCopy<'s> {
         }
     }
 
-    /// Returns `None` if the axes reach outside a slice of `len` bytes on one side of the copy. The
-    /// loops rely on this check.
+    /// Checks that the axes stay inside a slice of `len` bytes on one side of the copy. Returns
+    /// `None` if they do not. The loops rely on this check.
     fn check(&self, len: usize, start: usize, step: fn(&Axis) -> isize) -> Option<()> {
         let (mut low, mut high) = (i128::try_from(start).ok()?, i128::try_from(start).ok()?);
         for axis in &self.axes {

@@ -71,11 +71,11 @@ pub trait Data: Sync {
     /// the bytes.
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Self::Error>;
 
-    /// Returns how to read this data most efficiently.
+    /// Returns the most efficient way to read this data.
     fn access(&self) -> Access;
 }
 
-/// How to read data most efficiently.
+/// The most efficient way to read data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Access {
@@ -98,7 +98,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns how to read a source most efficiently, according to the methods of [`ReadAt`].
+    /// Returns the most efficient way to read a source, according to the methods of [`ReadAt`].
     pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
         if source.is_memory() {
             return Self::Memory;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::array::{ByteOrder, Datatype, ElementsError, Record};
 use crate::error::elements::datatype as invalid;
 
-/// How the byte order of each element changes.
+/// The change of the byte order of each element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Swap {
     /// No change.

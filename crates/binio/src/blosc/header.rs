@@ -245,7 +245,8 @@ impl Header {
         self.codec
     }
 
-    /// Returns how blocks are shuffled. If both flags are set, byte shuffle takes precedence.
+    /// Returns the shuffle that was applied to the blocks. If both flags are set, byte shuffle
+    /// takes precedence.
     pub fn shuffle(&self) -> Shuffle {
         if self.flags & FLAG_BYTE_SHUFFLE != 0 {
             Shuffle::Byte

@@ -128,8 +128,8 @@ fn holders(locks: &str, inode: u64) -> impl Iterator<Item = (u32, &str)> {
 }
 
 /// Returns `true` if a process is known to have a file open. This is needed for file systems such
-/// as Btrfs and overlays, for which the list of locks contains a different device from the metadata
-/// of their files.
+/// as Btrfs and overlays, for which the device in the list of locks differs from the device in the
+/// metadata of the file.
 #[cfg(target_os = "linux")]
 fn has_open(process: u32, file: (u64, u64)) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -161,8 +161,8 @@ impl MemoryStorage {
 
     /// Returns the possible states after a power cut that follows the first `count` operations.
     ///
-    /// Synced operations always take effect. Of all other operations, a state keeps all, none, all
-    /// but one, only one, or all with the last write cut in half.
+    /// Synced operations always take effect. A state keeps all, none, all but one or only one of
+    /// the other operations, or all of them with the last write cut in half.
     pub fn crashes(&self, count: usize) -> Vec<Self> {
         let operations = self.operations();
         let done = &operations[..count.min(operations.len())];
