@@ -9,7 +9,7 @@ use binio::{Limits, ReadAt};
 use crate::error::Result;
 use crate::yaml::ScalarRules;
 
-/// How to handle a file that is irregular or damaged.
+/// The handling of irregular or damaged files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
@@ -24,7 +24,7 @@ pub enum Strictness {
     Salvage,
 }
 
-/// When to compare the data of a block with its checksum, the MD5 digest in the block header.
+/// The choice of when to compare the data of a block with its checksum, the MD5 digest in the block header.
 ///
 /// ```
 /// use asdf::value::Array;

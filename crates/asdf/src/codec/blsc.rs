@@ -29,7 +29,7 @@ use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use super::{BLOSC_VERSION, Failure};
 use crate::error::{CodecError, Error, Result};
 
-/// Number of bytes for the length before a buffer.
+/// Size in bytes of the length that precedes a buffer.
 const PREFIX_LEN: usize = 4;
 /// Number of data bytes per chunk when writing.
 const CHUNK: usize = 4 << 20;

@@ -49,7 +49,7 @@ const END: u64 = 0x1772_4538_5090;
 /// Maximum number of data bytes that fit into a block: run-length encoding shrinks data by a factor of at
 /// most 51.
 const MAX_PIECE: usize = 2 << 20;
-/// Number of bytes at the end of a block that are not filled: those that the library never uses, and space for
+/// Number of bytes left unfilled at the end of a block: the bytes that the library never uses, and space for
 /// one run.
 const RESERVE: usize = 24;
 

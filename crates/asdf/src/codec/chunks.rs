@@ -166,7 +166,8 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
         self.chunks
     }
 
-    /// Returns how many of the next chunks fit into `len` bytes when decoded.
+    /// Returns the number of consecutive chunks, starting with the next one, that fit into `len` bytes when
+    /// decoded.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;

@@ -1,7 +1,7 @@
 //! Decoding the data of a block in order, in pieces of any size.
 //!
 //! All data is decoded in this way: into a growing buffer, into a buffer of the caller, up to the end of a
-//! range, or piece by piece for recompression. How the next bytes are decoded depends on the framing: see
+//! range, or piece by piece for recompression. The framing determines how the next bytes are decoded: see
 //! `stream` for a single stream and `chunks` for chunked data.
 
 use binio::{Error, ErrorKind};

@@ -26,8 +26,8 @@ use crate::error::{Error, Result};
 /// Size in bytes of the pieces in which uncompressed data is read.
 const PIECE: usize = 1 << 20;
 
-/// Maximum number of bytes that are compressed at a time. In the meantime, the same amount of data is read, and
-/// the previous results are written.
+/// Maximum number of bytes that are compressed at a time. While they are compressed, the same amount of data
+/// is read, and the previous results are written.
 const BATCH: usize = 12 << 20;
 
 /// A function that receives the stored bytes in order.

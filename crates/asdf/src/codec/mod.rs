@@ -72,7 +72,7 @@ pub(crate) struct Irregularity {
     pub(crate) message: String,
 }
 
-/// The reason why decoding failed, either in the data or in the system.
+/// The cause of a decoding failure: invalid data, or an error of the source or system.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Codec(CodecError),

@@ -132,14 +132,14 @@ impl<'t> Search<'t> {
         Self::default()
     }
 
-    /// Only finds nodes whose key, or index in a sequence, passes a test.
+    /// Restricts the search to nodes whose key, or index in a sequence, passes a test.
     #[must_use]
     pub fn key(mut self, test: impl Fn(&str) -> bool + 't) -> Self {
         self.key = Some(Box::new(test));
         self
     }
 
-    /// Only finds nodes with a matching value.
+    /// Restricts the search to nodes with a matching value.
     #[must_use]
     pub fn value(mut self, wanted: ValueTest<'t>) -> Self {
         self.value = Some(wanted);

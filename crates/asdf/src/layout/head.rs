@@ -43,7 +43,7 @@ pub(crate) enum Content {
     Tree,
     /// A block magic.
     Block,
-    /// Nothing: the file ends.
+    /// The end of the file.
     Nothing,
 }
 

@@ -8,8 +8,8 @@
 //!              -> NdArray        the two with the block: slices, fields, reads
 //! ```
 //!
-//! An [`NdArray`] is a view: creating or slicing it and accessing a field do not read elements. Everything
-//! that is not specific to ASDF is in [`binio::array`]: datatypes, strides, slices and reading elements.
+//! An [`NdArray`] is a view: creating it, slicing it or accessing a field reads no elements. Everything that
+//! is not specific to ASDF is in [`binio::array`]: datatypes, strides, slices and reading elements.
 
 pub(crate) mod data;
 mod datatype;

@@ -18,8 +18,8 @@ use crate::yaml::YamlNode;
 
 /// An array in a file: its type, its shape, and the location of its elements.
 ///
-/// An `NdArray` is a view: creating or [slicing](Self::slice) it and accessing a [field](Self::field) do not
-/// read elements. The result of slicing can be sliced again. The mask is preserved.
+/// An `NdArray` is a view: creating it, [slicing](Self::slice) it or accessing a [field](Self::field) reads
+/// no elements. The result of slicing can be sliced again. The mask is preserved.
 ///
 /// See the schema `core/ndarray` of the ASDF standard.
 ///
@@ -307,8 +307,8 @@ impl<'a> NdArray<'a> {
         Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
-    /// Evaluates the mask. For each element, in C order, returns whether it is masked. Returns `None` if the
-    /// array has no mask.
+    /// Evaluates the mask. Returns a flag for each element in C order, which is `true` if the element is
+    /// masked. Returns `None` if the array has no mask.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! External files: those that contain the data of an array, or the target of a reference.
+//! External files, which contain the data of an array or the target of a reference.
 //!
 //! ```yaml
 //! data: !core/ndarray-1.1.0 {source: base0000.asdf, ..}   # the first block of that file

@@ -62,7 +62,7 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 pub struct Options {
     /// Whether to wrap tagged nodes without a special JSON form as `{"$tag": uri, "$value": ..}`.
     pub tags: bool,
-    /// How to represent aliases.
+    /// The representation of aliases.
     pub aliases: Aliases,
 }
 
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// How to represent aliases in JSON.
+/// The representation of aliases in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aliases {

@@ -242,7 +242,7 @@ impl Array {
     binio::setters! {
         /// Sets which elements are masked.
         mask: Mask => Some(mask);
-        /// Sets where the elements are stored.
+        /// Sets the part of the file in which the elements are stored.
         storage: ArrayStorage;
         /// Sets the compression of the block, overriding the writer's setting.
         compression: Compression => Some(compression);

@@ -121,7 +121,7 @@ pub struct Document {
     pub(super) records: Vec<Record>,
     /// The text of the tree.
     pub(super) written: Box<str>,
-    /// Texts of scalars that differ from what is written. Their offsets continue after the end of
+    /// The text of scalars that differ from the source. Offsets in this string continue after the end of
     /// `written`.
     pub(super) changed: String,
     pub(super) children: Vec<u32>,

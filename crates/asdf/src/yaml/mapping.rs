@@ -24,7 +24,7 @@ use crate::{Error, Result};
 /// Mappings with more than this number of entries have an index of their keys.
 pub(super) const INDEX_ABOVE: usize = 8;
 
-/// A mapping whose entries differ from those written in the text.
+/// A mapping with merge keys or duplicate keys, so that its entries differ from the entries in the text.
 #[derive(Debug, Default)]
 pub(super) struct Rearranged {
     /// The range of the mapping's own entries in the list of children, as start and length. It

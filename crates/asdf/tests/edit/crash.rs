@@ -16,7 +16,7 @@ use crate::files::sample;
 
 const FILE: &str = "ASDF_EDIT_KILL_TEST_FILE";
 
-/// Creates an editor that changes a file in memory in place.
+/// Creates an editor that changes an in-memory file in place.
 fn editor(bytes: &[u8]) -> Editor {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
     EditOptions::new().in_place(true).edit(file)

@@ -1,4 +1,4 @@
-//! Editing files: the way in which a change is written, and the parts that are preserved.
+//! Editing files: the method by which a change is written, and the parts of the file that it preserves.
 
 use std::fs;
 use std::io::Cursor;

@@ -11,7 +11,7 @@ fn value(text: &str) -> Result<String, String> {
 }
 
 #[test]
-fn a_tag_of_yaml_determines_the_type_of_a_node() {
+fn a_yaml_tag_determines_the_type_of_a_node() {
     for (text, want) in [
         ("!!str 5", "String(\"5\")"),
         ("!!int '5'", "Int(Small(5))"),

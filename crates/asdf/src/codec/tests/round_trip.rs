@@ -61,7 +61,7 @@ fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregular
 #[test]
 fn data_compressed_at_every_level_decodes_whole_in_pieces_and_in_part() {
     for compression in compressions() {
-        // One byte more than a piece of zlib, which spans several blocks of bzip2 and Blosc.
+        // One byte more than a zlib piece. This many bytes also fill several bzip2 and Blosc blocks.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
             let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();
@@ -178,7 +178,8 @@ impl ReadAt for Failing<'_> {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         if offset + buffer.len() as u64 > self.1 {
-            // The error has the same kind as that for a truncated stream, but must not be mistaken for it.
+            // The error has the same kind as the error for a truncated stream, but must not be mistaken for
+            // it.
             return Err(binio::Error::truncated(7, 6).at(offset));
         }
         self.0.read_exact_at(buffer, offset)

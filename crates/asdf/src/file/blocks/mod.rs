@@ -78,7 +78,7 @@ impl<'a> Blocks<'a> {
         Ok(self.find(0)?.is_none())
     }
 
-    /// Returns the block with this number, counted from 0. A block with an invalid header is returned as well,
+    /// Returns the block with this number, counted from 0. A block with an invalid header is also returned,
     /// but its [`Block::header`] fails.
     ///
     /// # Errors

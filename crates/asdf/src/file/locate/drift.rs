@@ -18,8 +18,8 @@ use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
-/// Determines how far from its expected offset a block is searched for: by one byte per `BYTES_PER_LINE` bytes
-/// since the previous block, because lines are rarely shorter, but within the bounds `MIN_REACH` and
+/// A block may be displaced from its expected offset by one byte per `BYTES_PER_LINE` bytes since the
+/// previous block, because lines are rarely shorter. The search distance is at least `MIN_REACH` and at most
 /// `MAX_REACH`.
 const BYTES_PER_LINE: u64 = 8;
 const MIN_REACH: u64 = 64;

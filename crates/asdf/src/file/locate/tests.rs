@@ -68,7 +68,7 @@ fn with_an_index_reading_a_block_reads_only_its_header_and_data() {
 }
 
 #[test]
-fn opening_a_large_file_without_an_index_takes_two_reads_and_each_block_one_more() {
+fn opening_a_large_file_without_an_index_takes_two_reads_plus_one_per_block() {
     let data = vec![1; 1 << 20];
     let one = block(&data).bytes();
     let bytes = [HEAD, TREE, &one, &one, &one].concat();

@@ -86,7 +86,7 @@ pub struct Difference {
     pub kind: DifferenceKind,
 }
 
-/// The way in which a node differs.
+/// The kind of a difference between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum DifferenceKind {

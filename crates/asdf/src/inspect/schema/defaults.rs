@@ -27,8 +27,8 @@ pub(super) struct Defaults<'s> {
 }
 
 impl<'s> Defaults<'s> {
-    /// Finds the missing keys of a file's nodes that have defaults. Finds none if the file follows a later
-    /// version of the standard. Fails if this takes more than `max_steps` steps.
+    /// Finds the keys with defaults that are missing in the nodes of a file. Finds none if the file follows a
+    /// later version of the standard. Fails if this takes more than `max_steps` steps.
     pub(super) fn find(
         schemas: &'s Schemas,
         file: &Asdf,

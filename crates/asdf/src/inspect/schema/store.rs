@@ -99,10 +99,10 @@ impl Schemas {
         self.by_uri.is_empty()
     }
 
-    /// Reads a schema or a manifest. Returns `false` and ignores the text if it is neither, because it has
-    /// neither `id` nor `tags`. If an `id` occurs more than once, the first document is used. If several
-    /// manifests contain the same tag, manifests whose extension is listed in the history of the file take
-    /// precedence; among these, the newest is used.
+    /// Reads a schema or a manifest. Returns `false` and ignores the text if it has neither `id` nor `tags`.
+    /// If an `id` occurs more than once, the first document is used. If several manifests contain the same
+    /// tag, manifests whose extension is listed in the history of the file take precedence; among these, the
+    /// newest is used.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ use crate::save::in_place::InPlace;
 use crate::save::output::{Replacement, Stream};
 use crate::save::plan::{FilePlan, Written};
 
-/// The way in which a change was written.
+/// The method by which a change was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
@@ -30,7 +30,7 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditReport {
-    /// The way in which the change was written.
+    /// The method by which the change was written.
     pub method: Method,
     /// Length of the edited file in bytes.
     pub len: u64,

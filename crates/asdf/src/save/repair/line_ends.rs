@@ -11,10 +11,12 @@
 //! - If the headers lead from block to block up to the index, there was no conversion.
 //! - If every LF of the file follows a CR, and the offsets in the index are correct after removing these CRs,
 //!   the conversion added them.
-//! - Otherwise, a block is only changed if the change gives it the length stated by the index and its header,
-//!   and data that matches its checksum. If it has no checksum, its present header must be implausible. If the
-//!   block has more line ends than were converted, all combinations are tried, unless there are too many.
-//! - The text before the blocks has the same meaning with either kind of line end. It is changed if blocks are.
+//! - Otherwise, a block is only changed if it then has the length stated by the index and its header, and if
+//!   its data then matches its checksum. A block without a checksum is only changed if its present header is
+//!   invalid or implausible. If the block has more line ends than were converted, all combinations are tried,
+//!   unless there are too many.
+//! - The text before the blocks has the same meaning with either kind of line end. It is only changed if
+//!   blocks are changed.
 //!
 //! All other blocks are left unchanged.
 

@@ -77,9 +77,9 @@ pub(super) fn number_blocks(
     Ok(NumberedBlocks { blocks, starts, index: offset, file_len })
 }
 
-/// Removes blocks whose magic bytes occur by chance. Such a block has an implausible header, its data does not
-/// end at a boundary, and a reliable index does not list it. Does nothing unless exactly as many blocks remain
-/// as arrays refer to, or if an array counts from the end.
+/// Removes blocks whose magic bytes occur by chance. Such a block has an implausible header, its data does
+/// not end at a boundary, and a reliable index does not list it. Does nothing if an array counts from the
+/// end, or if the number of remaining blocks differs from the number that arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],

@@ -17,7 +17,7 @@ use crate::yaml::edit::place::{WrittenChild, column, range};
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{Mention, NodeId, NodeKind, NodeStyle, YamlNode};
 
-/// The way in which a node is written at its new position.
+/// The form in which a node is written at its new position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MovedText {
     /// The original text with comments, if possible.

@@ -148,7 +148,7 @@ pub(super) struct Emitter<'a, 'w> {
 }
 
 impl<'a, 'w> Emitter<'a, 'w> {
-    /// Creates an emitter at the beginning of a text.
+    /// Creates an emitter that has not written anything yet.
     pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays, out: &'w mut dyn Write) -> Self {
         Self {
             out,

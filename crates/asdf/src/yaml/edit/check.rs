@@ -36,8 +36,8 @@ pub(crate) fn is_as_expected(
     is_equal_but_for(old, new, Some(expected))
 }
 
-/// Returns `true` if two trees have the same nodes in the same order, with the same tags, and share nodes in
-/// the same places. The names of anchors may differ.
+/// Returns `true` if two trees have the same nodes in the same order, with the same tags, and share nodes at
+/// the same positions. The names of anchors may differ.
 pub(crate) fn is_equal(old: YamlNode<'_>, new: YamlNode<'_>) -> bool {
     is_equal_but_for(old, new, None)
 }

@@ -10,8 +10,8 @@ pub(crate) struct Target<'a> {
     /// collection.
     pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
-    /// For an entry of an ordered mapping, that mapping and the index of the item with the entry.
-    /// The item is the `container`.
+    /// The ordered mapping that contains the target, and the index of the item with the target. That item is
+    /// the `container`. `None` for any other target.
     pub(crate) member_of: Option<(YamlNode<'a>, usize)>,
 }
 

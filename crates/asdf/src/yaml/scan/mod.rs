@@ -122,7 +122,7 @@ struct SimpleKey {
 
 pub(super) struct Scanner<'t> {
     cursor: Cursor<'t>,
-    /// Texts of scalars that differ from what is written.
+    /// The text of scalars that differ from the source.
     pub(super) changed: String,
     /// Offsets of the elements of number lists.
     pub(super) elements: Vec<u32>,

@@ -2,7 +2,7 @@
 
 use super::Token;
 
-/// Minimum number of taken tokens before they are removed from memory.
+/// Minimum number of removed tokens that are dropped from memory in one go.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.
@@ -10,7 +10,7 @@ const KEPT: usize = 32;
 pub(super) struct Queue {
     /// All tokens since the queue was last empty or compacted.
     tokens: Vec<Token>,
-    /// Number of tokens at the start of the list that were taken.
+    /// Number of tokens at the start of the list that have already been removed from the queue.
     taken: usize,
 }
 
