@@ -55,7 +55,7 @@ pub enum ErrorKind {
         path: String,
         /// The offset of the error in the string, in bytes.
         offset: usize,
-        /// What was expected at the offset.
+        /// A description of what was expected at the offset.
         expected: &'static str,
     },
     /// Nothing exists at a path.
@@ -110,7 +110,7 @@ pub enum ErrorKind {
     Mismatch {
         /// The path of the data.
         path: String,
-        /// What was found, and what was expected.
+        /// A message that says what was found and what was expected.
         message: String,
     },
     /// Data is missing in a file that is being written.
@@ -127,7 +127,7 @@ pub enum ErrorKind {
     Import {
         /// The name of the format.
         format: &'static str,
-        /// What was found, and what was expected.
+        /// A message that says what was found and what was expected.
         message: String,
     },
     /// A part of a file in another format cannot be described by a layout.

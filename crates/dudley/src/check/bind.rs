@@ -10,18 +10,18 @@ use crate::layout::names::index;
 use crate::layout::{Binding, ItemId, NameId, ParamId, Run, Scope, TypeId};
 use crate::source::Span;
 
-/// Maximum number of dicts to search for parameters. Each byte of the text allows `LOOK_UPS_PER_BYTE` more,
-/// which is enough for one-letter dimensions at the default nesting limit.
+/// Maximum number of dicts and lists to examine for parameters. Each byte of the text allows
+/// `LOOK_UPS_PER_BYTE` more, which is enough for one-letter dimensions at the default nesting limit.
 const LOOK_UPS: usize = 1 << 22;
 const LOOK_UPS_PER_BYTE: usize = 64;
 
-/// The bindings of the free names of types.
+/// The most recent bindings of free names, and the work done to find parameters.
 #[derive(Default)]
 pub(super) struct Bound {
     /// The bindings from the last use of each type. For a use in a dict, also the dict and the number of
     /// parameters declared by then.
     last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
-    /// The number of dicts searched for parameters so far.
+    /// The number of dicts and lists examined for parameters so far.
     looked_at: usize,
 }
 

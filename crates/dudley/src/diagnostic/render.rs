@@ -60,7 +60,7 @@ impl Source {
         renderer.render(&[group]) + "\n"
     }
 
-    /// Returns the range of text to mark for a place. The range ends within the line in which it begins.
+    /// Returns the mark for a [`Place`]. The mark ends within the line in which it begins.
     fn mark<'a>(&self, place: &Place, label: Option<&'a str>, kind: AnnotationKind) -> Mark<'a> {
         let at = |offset: u64| floor(self.text(), usize::try_from(offset).unwrap_or(usize::MAX));
         let offset = place.offset.unwrap_or_default();

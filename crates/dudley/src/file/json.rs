@@ -152,7 +152,8 @@ impl Values<'_> {
     }
 }
 
-/// Returns how many brackets to open before the element with this index, and how many to close after it.
+/// Returns the number of brackets to open before the element with this index, and the number to close after
+/// it.
 fn brackets(shape: &[u64], index: u64) -> (usize, usize) {
     let (mut opened, mut closed, mut span) = (0, 0, 1_u64);
     for &len in shape.iter().rev() {

@@ -78,7 +78,7 @@ impl OpenOptions {
         Ok(self.layout(layout))
     }
 
-    /// Sets how an appended layout is parsed.
+    /// Sets the options for parsing an appended layout.
     #[must_use]
     pub fn parse_options(mut self, options: ParseOptions) -> Self {
         self.parse = options;

@@ -21,7 +21,7 @@ use crate::place::{
 };
 use crate::signature::Signature;
 
-/// A view of an array in a file. Creating and [slicing](array::Array::slice) it reads no elements.
+/// A view of an array in a file. Creating it or [slicing](array::Array::slice) it reads no elements.
 ///
 /// ```
 /// use dudley::array::Slice;

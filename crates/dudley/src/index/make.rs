@@ -50,7 +50,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
         ParamValue::Fixed(value) => ParamRecord::Fixed(value),
-        // For parameters of dicts, this is replaced by the index of a row.
+        // If this is a parameter of a dict, it is later replaced by the index of its row.
         ParamValue::Stored { .. } => ParamRecord::Inner,
     };
     let mut maker = Maker {

@@ -80,9 +80,9 @@ pub struct CompiledRow<'r> {
 }
 
 impl CompiledLayout {
-    /// Compiles a layout with its text, and returns the bytes of the compiled layout. `file` is the metadata of
-    /// the text file from before the text was read. With it, [`check`](Self::check) can tell on Unix that the
-    /// file has not changed without reading the text again.
+    /// Compiles a layout with its text, and returns the bytes of the compiled layout. `file` is the metadata
+    /// of the text file from before the text was read. On Unix, it enables [`check`](Self::check) to detect
+    /// an unchanged file without reading the text again.
     ///
     /// # Errors
     ///

@@ -133,7 +133,7 @@ impl Layout {
         &self.source
     }
 
-    /// Returns the byte order stated by the layout, or `None` if it states none.
+    /// Returns the byte order that the layout states, or `None` if it does not state one.
     pub fn order(&self) -> Option<Order> {
         self.order
     }

@@ -230,7 +230,7 @@ pub struct StructType {
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,
-    /// For an anonymous struct, the item or member that has this type.
+    /// The item or member that has this type, if the struct is anonymous.
     pub user: Option<Subject>,
     /// The number of nested levels of structs, including this one.
     pub depth: u32,

@@ -101,7 +101,7 @@ pub(crate) fn index(at: usize) -> u32 {
 /// stored in a table indexed by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
-    /// For each name, its first scope, and its meaning in that scope plus one.
+    /// The first scope of each name, and one plus the meaning of the name in this scope.
     first: Vec<(u32, Option<NonZeroU32>)>,
     more: HashMap<(u32, NameId), u32>,
 }

@@ -200,7 +200,8 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an element that is declared after the `]` of its list, together with those that follow it.
+    /// Prints an element that is declared after the `]` of its list, together with the elements that follow
+    /// it.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);

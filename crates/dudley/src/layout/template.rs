@@ -39,9 +39,8 @@ impl Obstacle {
 }
 
 impl Layout {
-    /// Returns the items and parameters because of which this layout is not a template, in order of
-    /// declaration. A layout without a summary is a template if it stores no parameters and has none of the
-    /// other obstacles.
+    /// Returns the items and parameters that prevent this layout from being a template, in order of
+    /// declaration. If there is no summary, this includes every stored parameter.
     pub(crate) fn template_obstacles(&self) -> impl Iterator<Item = (Subject, Obstacle)> + '_ {
         let in_summary = self.summary.map_or(0, |summary| summary.declarations);
         self.declarations.iter().enumerate().filter_map(move |(at, &declaration)| {

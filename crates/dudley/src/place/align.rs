@@ -1,4 +1,4 @@
-//! The alignments of types. Empty members count as well, so alignments do not depend on the values of
+//! The alignments of types. Empty members also count, so alignments do not depend on the values of
 //! parameters.
 
 use super::rules::ComplexAlign;

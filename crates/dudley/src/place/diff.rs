@@ -34,7 +34,7 @@ const STEPS: u32 = 1 << 18;
 /// If more rows than this have been compared, only the first three sets of values are used.
 const ENOUGH_ROWS: usize = 1 << 18;
 
-/// How an array or stored parameter changed.
+/// The kind of a change to an array or stored parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
@@ -151,9 +151,9 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     diff_in(before, after, values, Order::Little)
 }
 
-/// Returns the first contradiction between the layout given for a file and the file's own layout: an item that
-/// they describe differently, or that exists only in the given layout. `order` is the byte order of the file,
-/// used for layouts that state none.
+/// Returns the first contradiction between the layout given for a file and the file's own layout: an item
+/// that they describe differently, or that exists only in the given layout. `order` is the byte order of the
+/// file, for a layout that does not state one.
 ///
 /// # Errors
 ///

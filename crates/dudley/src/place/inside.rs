@@ -121,8 +121,8 @@ impl Stored {
         Self { is_compressed: false, ..self.clone() }
     }
 
-    /// Returns the member that stands for the whole struct, which is the only member if its name is empty.
-    /// Stored parameters may precede it, such as the length of counted text.
+    /// Returns the only member of the struct if its name is empty, because it then stands for the whole
+    /// struct. Stored parameters, such as the length of counted text, may precede it.
     pub(crate) fn only_member(&self, layout: &Layout) -> Option<Inside> {
         let fields = layout.fields(self.struct_type()?);
         let mut members = fields.iter().filter_map(|&field| match field {

@@ -1,4 +1,4 @@
-//! The pass over all declarations, in order of declaration.
+//! The pass that computes the addresses of all items and parameters, in order of declaration.
 
 use std::ops::{Deref, Range};
 

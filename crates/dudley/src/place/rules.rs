@@ -91,7 +91,7 @@ impl Rules {
         /// Sets the byte order of types without a prefix, for files in which neither the layout nor the
         /// signature states one. Default: the byte order of this machine.
         order: Order => Some(order);
-        /// Sets how complex types are aligned.
+        /// Sets the alignment of complex types.
         complex_align: ComplexAlign;
         /// Sets the origin of addresses in a native file.
         ///

@@ -185,7 +185,7 @@ impl Parser<'_> {
         self.report(diagnostic.label_at(name, "this name"))
     }
 
-    /// Returns the text on the same line before a span.
+    /// Returns the part of the line that precedes a span.
     fn line_before(&self, span: Span) -> &str {
         let before = &self.text[..span.start as usize];
         &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..]

@@ -240,7 +240,7 @@ impl Formatter<'_> {
             Kind::Comma | Kind::CloseBracket | Kind::CloseParen | Kind::OpenParen => "",
             _ if role.is_suffix || role.is_dict || role.is_shape => "",
             Kind::CloseBrace if kind == Kind::OpenBrace => "",
-            // Within a path, keep the space or its absence as the author chose.
+            // Within a path, keep or omit the space as the author did.
             _ if role.begins && is_path && token.start == end => "",
             _ if role.begins && is_path => " ",
             _ if role.begins && (before.is_order || before.opens || kind == Kind::Comma) => " ",

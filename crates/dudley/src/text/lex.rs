@@ -101,8 +101,8 @@ impl TokenKind {
     }
 }
 
-/// Tells for each byte whether it is an ASCII letter, a digit or `_`. Comparing bytes with ranges would take
-/// longer.
+/// A flag for each byte, which is `true` for ASCII letters, digits and `_`. Comparing bytes with ranges would
+/// take longer.
 const IN_WORDS: [bool; 256] = {
     let mut found = [false; 256];
     let mut byte = 0;

@@ -20,7 +20,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     parser.tree
 }
 
-/// How to continue after a reported error.
+/// The action to take after an error has been reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// Continue with the next item, member or element.

@@ -12,7 +12,7 @@ use crate::place::{Inner, Outcome, Stored, to_error};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Put {
     is_all: bool,
-    /// For each part of a struct that has been put, the steps that lead to it.
+    /// The steps that lead to each part of a struct that has been put.
     parts: Vec<Vec<Inside>>,
 }
 

@@ -44,8 +44,8 @@ impl WriteOptions {
 
     binio::setters! {
         /// Sets the rules for finding addresses, and the values of stored parameters. The byte order in the
-        /// signature is the one in these rules. If they do not set a byte order, the one in the layout is
-        /// used or, failing that, the native one.
+        /// signature comes from these rules or, if they do not set one, from the layout. If the layout does
+        /// not state one either, it is the byte order of this machine.
         rules: Rules;
         /// Sets whether the layout is kept apart from the file. Default: `false`, so the layout is appended.
         apart: bool;

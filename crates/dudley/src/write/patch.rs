@@ -137,7 +137,7 @@ impl Patch {
     /// [`Read`](ErrorKind::Read) if the file cannot be written. In both cases, the file keeps its old content.
     pub fn commit(self, storage: &mut dyn Storage) -> Result<(), Error> {
         let Self { offset, bytes, before, len } = self;
-        // The bytes between the replaced elements are written as well, so they must not have changed.
+        // The bytes between the replaced elements are also written, so they must not have changed.
         if storage.file().len() != len || storage.file().bytes_at(offset, bytes.len())? != before {
             let message = "the file was changed in the meantime".to_owned();
             return Err(ErrorKind::Extend { message }.into());

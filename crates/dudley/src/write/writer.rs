@@ -184,8 +184,8 @@ impl<'w> Writer<'w> {
 
     /// Writes the bytes of a row, or keeps them until they can be written.
     pub(super) fn store(&mut self, index: usize, bytes: Packed<'_>) -> Result<(), Error> {
-        // A compressed array has no final length yet, so it is kept below, and may be put again until the file
-        // is finished.
+        // The size of a compressed array remains unknown until the file is finished, so the array is kept in
+        // `held`, and can be put again until then.
         if let Some((target, address)) = self.target_of(index) {
             return Ok(target.write_all_at(&bytes, address)?);
         }

@@ -81,7 +81,8 @@ impl Template {
         Self { is_native: native, kept: Arc::default(), ..self }
     }
 
-    /// Sets the byte order of the files if the layout states none. Default: the byte order of this machine.
+    /// Sets the byte order of the files, for a layout that does not state one. Default: the byte order of
+    /// this machine.
     #[must_use]
     pub fn order(self, order: Order) -> Self {
         Self { order: Some(order), kept: Arc::default(), ..self }
