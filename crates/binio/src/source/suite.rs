@@ -44,15 +44,20 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
             }
             let part = &expected[start..end];
             let bytes = source.bytes_at(start as u64, part.len());
-            assert_eq!(bytes.expect("bytes_at within the source"), part, "bytes {start}..{end}");
+            assert_eq!(
+                bytes.expect("bytes_at succeeds within the source"),
+                part,
+                "bytes {start}..{end}"
+            );
             let mut buffer = vec![0xa5; part.len()];
             let read = source.read_exact_at(&mut buffer, start as u64);
-            read.expect("read_exact_at within the source");
+            read.expect("read_exact_at succeeds within the source");
             assert_eq!(buffer, part, "bytes {start}..{end} read into a buffer");
             let size = part.len() / 3 + 1;
             let pieces = source.pieces(start as u64..end as u64, size);
-            let pieces: Vec<_> =
-                pieces.map(|piece| piece.expect("a piece within the source")).collect();
+            let pieces: Vec<_> = pieces
+                .map(|piece| piece.expect("reading a piece within the source succeeds"))
+                .collect();
             assert_eq!(pieces.concat(), part, "bytes {start}..{end} read in pieces");
         }
     }
@@ -94,16 +99,18 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
                 ErrorKind::Truncated { needed, available } => assert_eq!(
                     (*needed, *available),
                     (asked as u64, there),
-                    "{asked} bytes at {offset}: needed and available bytes"
+                    "reading {asked} bytes at {offset} reports the needed and available bytes"
                 ),
-                other => panic!("a read past the end is truncated, not: {other}"),
+                other => panic!(
+                    "a read past the end must fail with Truncated, but it failed with: {other}"
+                ),
             }
         }
     }
     let huge = source.bytes_at(0, usize::MAX);
     assert!(huge.is_err(), "an impossible length fails before anything is allocated");
     let nothing = source.bytes_at(end, 0).expect("reading no bytes at the end succeeds");
-    assert!(nothing.is_empty(), "no bytes");
+    assert!(nothing.is_empty(), "no bytes are returned");
 }
 
 /// Checks that a source that claims to be in memory shares its memory.
