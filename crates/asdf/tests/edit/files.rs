@@ -554,7 +554,7 @@ fn negative_sources_refer_to_the_same_blocks_after_the_number_of_blocks_changes(
 }
 
 #[test]
-fn negative_sources_are_unchanged_if_the_number_of_blocks_is() {
+fn negative_sources_are_unchanged_if_the_number_of_blocks_is_unchanged() {
     let bytes = sample_with_negative_sources();
     let edits: [fn(&mut Editor) -> asdf::Result<()>; 2] =
         [|editor| editor.set("/meta/gain", &yaml("3.5")), |editor| editor.rename("/c", "d")];

@@ -136,7 +136,7 @@ fn a_long_index_is_read_in_steps_of_doubling_size() {
     assert_eq!(reads, [&[(0, 64 * KIB)], &tail[..]].concat());
 }
 
-// End of the tree, and first block
+// The end of the tree, and the first block
 
 #[test]
 fn the_layout_has_the_positions_of_the_tree_and_the_first_block() {
@@ -271,8 +271,8 @@ fn a_block_magic_at_the_end_of_the_file_begins_a_truncated_block() {
 
 // The index
 
-/// Opens a file of three blocks whose index has been modified by `change`. Expects the diagnostic code, all
-/// three blocks, and that the index is not used.
+/// Opens a file of three blocks whose index has been modified by `change`. Checks that the code is reported,
+/// that all three blocks are found, and that the index is not used.
 fn rejected(change: impl Fn(&mut Vec<usize>), expected: Code) {
     let blocks = [block(b"one").bytes(), block(b"two").bytes(), block(b"three").bytes()];
     let mut offsets = Vec::new();

@@ -132,7 +132,7 @@ impl Scanner<'_> {
             }
             widest = widest.max(self.cursor.column());
             if is_inside(self.cursor.column()) && self.cursor.byte() == b'\t' {
-                return fault(self.cursor.at, "a tab is not allowed as indentation, use spaces");
+                return fault(self.cursor.at, "a tab is not allowed as indentation: use spaces");
             }
             let at = self.cursor.at;
             let len = self.cursor.break_len(at);

@@ -288,7 +288,7 @@ impl<'t> Scanner<'t> {
             b'|' | b'>' if !self.is_flow() => self.block_scalar(),
             b'\'' => self.single_quoted(),
             b'"' => self.double_quoted(),
-            b'\t' => fault(self.cursor.at, "a tab is not allowed as indentation, use spaces"),
+            b'\t' => fault(self.cursor.at, "a tab is not allowed as indentation: use spaces"),
             b'#' | b'%' | b'@' | b'`' | b'|' | b'>' => {
                 let byte = char::from(byte);
                 fault(self.cursor.at, format!("`{byte}` cannot begin a plain scalar"))
@@ -546,7 +546,7 @@ impl<'t> Scanner<'t> {
         while self.cursor.is_blank() {
             let is_tab = self.cursor.byte() == b'\t';
             if is_tab && is_indentation && self.is_outside(self.cursor.column()) {
-                return fault(self.cursor.at, "a tab is not allowed as indentation, use spaces");
+                return fault(self.cursor.at, "a tab is not allowed as indentation: use spaces");
             }
             self.cursor.at += 1;
         }
