@@ -45,7 +45,7 @@ fn changes_to_a_suffix_type_or_filter_are_differences() {
 }
 
 #[test]
-fn members_of_structs_are_compared_as_well() {
+fn members_of_structs_are_also_compared() {
     let (found, readable) = lines("s { a = i1 b = i4 } x = s[3]", "s { b = i4 a = i1 } x = s[3]");
     assert_eq!(found, ["~ /x.a: address 0 -> 4", "~ /x.b: address 4 -> 0"]);
     assert!(!readable);

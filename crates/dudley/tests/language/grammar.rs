@@ -34,7 +34,7 @@ fn texts() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain(page).chain(corpus).collect()
 }
 
-/// Returns the prefixes of which one scope of a token of this kind must have one.
+/// Returns the prefixes that a token of this kind allows. One scope of the token must begin with one of them.
 fn fit(kind: TokenKind) -> &'static [&'static str] {
     match kind {
         TokenKind::Name => &["variable.", "entity.name.", "storage.type.", "support.function."],
@@ -70,7 +70,7 @@ fn has(scopes: &Scopes<'_>, prefix: &str) -> bool {
 }
 
 #[test]
-fn every_pattern_of_the_grammar_compiles_and_has_the_captures_that_are_named() {
+fn every_pattern_of_the_grammar_compiles_and_has_the_captures_that_its_rule_names() {
     let grammar = grammar();
     for rule in grammar.rules() {
         for (pattern, captures) in

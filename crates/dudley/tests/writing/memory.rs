@@ -1,4 +1,4 @@
-//! Testing from which memory data is written to a file.
+//! Testing whether data is written to a file directly from the caller's memory.
 
 use std::io::{self, Write};
 
