@@ -78,7 +78,7 @@ impl Header {
         }
         if !datatype.fits_npy() {
             let message = "fields overlap or are not in order of their offsets, which .npy files \
-                           cannot hold";
+                           cannot describe";
             return Err(ElementsError::Datatype(message.into()));
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
