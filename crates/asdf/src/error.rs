@@ -415,7 +415,8 @@ pub enum ReferenceError {
     /// The chain of references is longer than the limit allows.
     #[error("the chain of references is longer than {0}")]
     TooDeep(u32),
-    /// The policy for external files does not allow opening the file, or this platform has no files.
+    /// The policy for external files does not allow opening the file, or files cannot be opened on this
+    /// platform.
     #[error("opening the external file is not allowed: {0}")]
     Forbidden(String),
     /// The external file cannot be read.

@@ -70,7 +70,7 @@ fn any_nonzero_byte_of_a_boolean_is_true() {
 }
 
 #[test]
-fn reading_elements_as_another_type_than_the_type_of_the_array_is_an_error() {
+fn reading_elements_as_a_type_other_than_their_own_is_an_error() {
     let file = file(&a("datatype: int16, byteorder: big, shape: [1]"), &[&[0, 1]]);
     let error = array(&file, "/a").read::<i32>().unwrap_err();
     assert!(matches!(
