@@ -125,7 +125,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // Report no holes if an address or size is unknown, because the item may be in the hole.
+        // Do not report holes if an address or size is unknown, because the item may be in the hole.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
