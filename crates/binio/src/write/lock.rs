@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_lock_succeeds_once_it_is_released_or_else_reports_the_holder() {
+    fn waiting_for_a_lock_succeeds_if_it_is_released_in_time_and_otherwise_reports_the_holder() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
