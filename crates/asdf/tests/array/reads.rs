@@ -305,7 +305,7 @@ fn reading_a_tile_reads_only_its_bytes_from_the_file() {
 
 #[cfg(feature = "ndarray")]
 #[test]
-fn an_array_of_the_ndarray_crate_has_the_same_shape() {
+fn converting_an_array_to_the_ndarray_crate_keeps_its_shape() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2, 3]"), &[&[1, 2, 3, 4, 5, 6]]);
     let array = array(&file, "/a").to_ndarray::<i8>().unwrap();
     assert_eq!(array.shape(), [2, 3]);

@@ -307,7 +307,7 @@ fn an_array_with_a_datatype_that_asdf_lacks_is_rejected() {
 
 #[test]
 #[cfg(feature = "ndarray")]
-fn an_array_of_the_ndarray_crate_is_written() {
+fn an_array_of_the_ndarray_crate_is_copied_in_c_order() {
     let array = ndarray::Array2::from_shape_vec((2, 2), vec![1_i16, 2, 3, 4]).unwrap();
     let transposed = array.t();
     let ours = Array::from_ndarray(&transposed).unwrap();

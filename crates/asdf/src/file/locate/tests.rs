@@ -139,7 +139,7 @@ fn a_long_index_is_read_in_steps_of_doubling_size() {
 // The end of the tree, and the first block
 
 #[test]
-fn the_layout_has_the_positions_of_the_tree_and_the_first_block() {
+fn the_layout_states_the_positions_of_the_tree_and_the_first_block() {
     let file = open([HEAD, TREE, b"   \n", &block(b"one").bytes()].concat());
     let layout = file.layout();
     assert_eq!(layout.tree, Some(33..head_len() as u64));
