@@ -1,5 +1,5 @@
-//! Edits arbitrary text. After a successful edit, the text must still parse and contain the new
-//! value. After a failed edit, it must be unchanged.
+//! Edits arbitrary YAML. After a successful edit, the text must parse to the edited tree, which
+//! must contain the value that was set. After a failed edit, the text must be unchanged.
 
 #![no_main]
 
@@ -10,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 const VALUES: [&str; 6] = ["7", "new text", "[1, [2]]", "{p: {q: 1}}", "'yes'", "{}"];
 
 fuzz_target!(|data: &[u8]| {
-    // The last three bytes choose the edit, so that the rest of a seed is an unmodified text.
+    // The last three bytes choose the edit, so that the rest of the seed can be an unmodified YAML
+    // file.
     let Some((text, &[which, value, what])) = data.split_last_chunk() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let Ok(mut tree) = TreeText::parse(text) else { return };
@@ -30,10 +31,10 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(tree.text(), text);
         return;
     }
-    let again = TreeText::parse(tree.text()).expect("the text is a tree");
+    let again = TreeText::parse(tree.text()).expect("the edited text can be parsed");
     assert_eq!(again.document().root(), tree.document().root());
     if what % 5 == 0 {
-        let found = tree.document().root().pointer(pointer).expect("what was set");
+        let found = tree.document().root().pointer(pointer).expect("the value that was set");
         let mut text = Vec::new();
         value.write_yaml(&mut text).expect("text");
         let text = String::from_utf8(text).expect("text");

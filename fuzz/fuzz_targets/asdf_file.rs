@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(bytes.len() as u64, len, "decoding returns data_size bytes or an error");
             let middle = len / 2;
             assert_eq!(
-                block.decode_range(middle..len).expect("a part of what decodes"),
+                block.decode_range(middle..len).expect("a range of a block that can be decoded"),
                 bytes.slice(middle as usize..)
             );
         }

@@ -16,14 +16,14 @@ fuzz_target!(|data: &[u8]| {
             }
         };
         let blocks = file.blocks();
-        assert!(blocks.len().expect("memory does not fail") <= data.len() / 4 + 1);
+        assert!(blocks.len().expect("reading from memory cannot fail") <= data.len() / 4 + 1);
         for block in blocks {
-            let block = block.expect("memory does not fail");
+            let block = block.expect("reading from memory cannot fail");
             assert!(block.offset() < data.len() as u64);
             if let Ok(range) = block.data_range() {
                 assert!(range.start <= range.end && range.end <= data.len() as u64);
                 assert_eq!(
-                    block.raw().expect("its range is in the file").len() as u64,
+                    block.raw().expect("the range is in the file").len() as u64,
                     range.end - range.start
                 );
             }

@@ -1,5 +1,5 @@
-//! Parses arbitrary text into a tree, or fails with an error. Every traversal must end, and every
-//! position must be inside the text.
+//! Parses arbitrary bytes as a tree, or fails with an error. Every traversal must end, and every
+//! position must be inside the file.
 
 #![no_main]
 

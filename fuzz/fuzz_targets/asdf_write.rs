@@ -1,5 +1,5 @@
 //! Writes arbitrary trees and arrays with arbitrary options. If writing succeeds, reading must
-//! return the same values, and writing again must produce the same file.
+//! return the same values, and writing the file again must produce the same bytes.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use binio::Limits;
 use libfuzzer_sys::fuzz_target;
 
 /// Number of bytes at the end of the input that choose the options and arrays. The bytes before
-/// them may be an unmodified file or text.
+/// them may be an unmodified ASDF file or YAML text.
 const CHOICES: usize = 12;
 
 const COMPRESSIONS: [Compression; 8] = [
@@ -64,7 +64,7 @@ fn compressing(options: &WriteOptions, choice: u8) -> WriteOptions {
 
 fn read(bytes: Vec<u8>) -> Asdf {
     let options = OpenOptions::new().verify(Verify::OnRead).external(External::Deny);
-    options.from_bytes(bytes).expect("what was written is a file")
+    options.from_bytes(bytes).expect("a written file can be opened")
 }
 
 fn write(writer: &Writer<'_>) -> Option<Vec<u8>> {
@@ -77,15 +77,15 @@ fn write(writer: &Writer<'_>) -> Option<Vec<u8>> {
 /// Writes a file again with its blocks unchanged, and checks that the result is identical.
 fn write_again(bytes: &[u8], options: &WriteOptions) {
     let file = read(bytes.to_vec());
-    let tree = Tree::from_file(&file, 0).expect("the tree of what was written");
+    let tree = Tree::from_file(&file, 0).expect("the tree of a written file can be read");
     let again = write(&Writer::new(tree).options(options.clone()).blocks_of(&file));
-    assert!(again.as_deref() == Some(bytes), "written again, it is another file");
+    assert!(again.as_deref() == Some(bytes), "writing the file again changed it");
 }
 
 /// Copies a file, and compares the arrays of the copy with those of the original.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
-    // Use low limits, since each element may become a number in the tree, which is written and read
-    // three times.
+    // Use low limits, because each element may become a number in a tree that is written twice and
+    // read three times.
     let limits = Limits::default().max_alloc(1 << 17).max_decoded(1 << 17).max_items(1 << 16);
     let opening = OpenOptions::new().limits(limits).external(External::Deny);
     let Ok(file) = opening.from_bytes(data.to_vec()) else { return };
@@ -107,24 +107,26 @@ fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
         let read = found.read_bytes(Order::C, ByteOrder::Little).expect("elements");
         assert_eq!(array.shape(), found.shape());
         let is_in_block = node.get("source").is_some() && node_of_copy.get("source").is_some();
-        assert!(!is_in_block || read == want, "{key}: other elements");
+        assert!(!is_in_block || read == want, "{key}: the elements changed");
     }
     write_again(&bytes, options);
 }
 
-/// Parses a text, adds arrays to the tree, and checks the written file.
+/// Parses YAML, checks that it survives a round trip, adds arrays, and checks that the written file
+/// contains them.
 fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
     let Ok(mut tree) = Tree::parse(text) else { return };
     if let Some(written) = yaml(&tree) {
-        let again = Tree::parse(&written).expect("what was written is a text");
-        assert_eq!(yaml(&again).as_ref(), Some(&written), "written again, it is another text");
+        let again = Tree::parse(&written).expect("written YAML can be parsed");
+        assert_eq!(yaml(&again).as_ref(), Some(&written), "writing the YAML again changed it");
         if text.starts_with('%') {
             let parse = |text: &str| {
                 Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new())
             };
             let (before, after) = (parse(text), parse(&written));
-            let (before, after) = (before.expect("it was parsed"), after.expect("a text"));
-            assert!(before.root() == after.root(), "another value:\n{written}");
+            let (before, after) =
+                (before.expect("it was parsed"), after.expect("written YAML can be parsed"));
+            assert!(before.root() == after.root(), "the value changed:\n{written}");
         }
     }
     let number = usize::from(choices[6] % 4);
@@ -153,7 +155,7 @@ fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
             Some(ScalarKind::Int | ScalarKind::Uint | ScalarKind::Bytes | ScalarKind::Unicode)
         );
         if is_exact || node.get("source").is_some() {
-            assert!(read == want, "other elements");
+            assert!(read == want, "the elements changed");
         }
     }
     write_again(&bytes, options);
@@ -177,7 +179,7 @@ fn array(choices: &[u8]) -> Array {
     let shape = [u64::from(second % 5), u64::from(second / 5 % 7)];
     let itemsize = datatype.itemsize();
     let len = usize::try_from(shape[0] * shape[1] * itemsize).expect("a small array");
-    // Use only ASCII, so that the bytes are also valid strings.
+    // Keep bytes below 128, so that `|S3` elements are valid text.
     let bytes: Vec<u8> = (0..len).map(|at| (at as u8).wrapping_mul(second) % 128).collect();
     let array = Array::from_bytes(bytes, datatype.clone(), &shape).expect("an array");
     let array = match first / 16 % 4 {

@@ -1,5 +1,5 @@
-//! Parses arbitrary text into a document, or fails with an error that has a position. Every method
-//! of a node must return, and every node must equal itself.
+//! Parses arbitrary bytes as a YAML document, or fails with an error. Syntax errors must have a
+//! valid position. Every method of a node must return, and the root must equal itself.
 
 #![no_main]
 

@@ -93,7 +93,7 @@ fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
 fn read_again(text: &str, node: YamlNode<'_>) {
     let written = slice(text, node.span());
     let Some(again) = parse(format!("---\n {written}\n").as_bytes()) else {
-        panic!("{written:?} is not read again");
+        panic!("{written:?} cannot be parsed again");
     };
     assert_eq!(again.root(), node, "{written:?}");
     assert_eq!(again.root().style(), node.style(), "{written:?}");

@@ -1,6 +1,6 @@
-//! Reads and writes arrays of arbitrary types and layouts. An accepted layout must stay inside the
-//! data, reading from memory and in ranges must return the same elements, printing must end, and
-//! written elements must read back.
+//! Reads and writes arrays of arbitrary types and layouts. An accepted layout must stay within the
+//! length that it was checked against. Reading from memory and from a source must return the same
+//! elements. Printing must terminate. Written elements must read back unchanged.
 
 #![no_main]
 
@@ -64,8 +64,8 @@ fuzz_target!(|input: Input| {
     assert!(layout.is_empty() || extent.end <= checked);
     let limits = Limits::default().max_alloc(1 << 20);
     let (bytes, log) = (Bytes::from(data.clone()), ReadLog::new(Bytes::from(data)));
-    let memory =
-        Array::new(bytes.clone(), datatype.clone(), layout.clone(), limits).expect("one size");
+    let memory = Array::new(bytes.clone(), datatype.clone(), layout.clone(), limits)
+        .expect("the item sizes are equal");
     let file = memory.clone().with_data(&log);
     let order = if offset % 2 == 0 { Order::C } else { Order::F };
     let read = memory.read_bytes(order, ByteOrder::Native);
@@ -79,18 +79,18 @@ fuzz_target!(|input: Input| {
     let _ = (memory.read::<f64>().is_ok(), memory.view::<u8>().is_ok(), memory.strings().is_ok());
     let _ = (memory.transpose().reshape(&[layout.len()]).is_ok(), json::element(&datatype, &bytes));
     let Ok(read) = read else { return };
-    assert_eq!(again.expect("as in memory"), read);
+    assert_eq!(again.expect("reading from memory succeeded"), read);
     let mut copy = vec![0; bytes.len()];
     match write_bytes(&layout, &datatype, &read, order, ByteOrder::Native, &mut copy) {
         Ok(()) => {
             let mut ranges = vec![0; bytes.len()];
             let write = |at: u64, bytes: &[u8]| {
-                let at = usize::try_from(at).expect("inside");
+                let at = usize::try_from(at).expect("offsets are within the data");
                 ranges[at..at + bytes.len()].copy_from_slice(bytes);
                 Ok::<_, ElementsError>(())
             };
             write_ranges(&layout, &datatype, &read, order, ByteOrder::Native, write)
-                .expect("as in memory");
+                .expect("writing to memory succeeded");
             assert_eq!(ranges, copy);
             let back = memory.with_data(Bytes::from(copy)).read_bytes(order, ByteOrder::Native);
             assert_eq!(back.expect("it was written"), read);

@@ -42,7 +42,7 @@ fuzz_target!(|input: (u64, Vec<(u8, u16)>, Vec<u8>)| {
                 assert_eq!(reader.offset(), offset.saturating_add(n as u64));
             }
             Err(error) => {
-                assert_eq!(reader.remaining(), remaining, "a failed read takes nothing");
+                assert_eq!(reader.remaining(), remaining, "a failed read consumes no bytes");
                 let _ = error.to_string();
             }
         }

@@ -36,26 +36,28 @@ fn check(bytes: &[u8]) {
     }
     let mut out = vec![0xa5; buffer.header().nbytes() as usize];
     let into = buffer.decode_into(&mut out, &mut scratch);
-    assert_eq!(into.is_ok(), whole.is_ok(), "both ways decode or fail");
+    assert_eq!(into.is_ok(), whole.is_ok(), "both ways of decoding succeed or fail");
     let Ok(whole) = whole else { return };
     assert_eq!(out, whole);
     let mut end = 0;
     for index in 0..buffer.header().block_count() {
-        let block = buffer.block_range(index).expect("a block of those that there are");
-        assert_eq!(block.start, end, "blocks lie one after the other");
+        let block = buffer.block_range(index).expect("the index is below the number of blocks");
+        assert_eq!(block.start, end, "blocks are contiguous");
         end = block.end;
         // Checking hundreds of thousands of one-byte blocks would only waste time.
         if index < 64 {
             part(&buffer, &whole, block, &mut scratch);
         }
     }
-    assert_eq!(end, whole.len(), "blocks are the whole");
+    assert_eq!(end, whole.len(), "blocks cover all data");
     part(&buffer, &whole, whole.len() / 3..whole.len() - whole.len() / 4, &mut scratch);
 }
 
 /// Checks that decoding a range returns the same bytes as decoding everything.
 fn part(buffer: &Buffer<'_>, whole: &[u8], range: std::ops::Range<usize>, scratch: &mut Scratch) {
     let mut out = vec![0x5a; range.len()];
-    buffer.decode_range_into(range.clone(), &mut out, scratch).expect("a part of what decodes");
+    buffer
+        .decode_range_into(range.clone(), &mut out, scratch)
+        .expect("a range of a buffer that can be decoded");
     assert_eq!(out, whole[range]);
 }

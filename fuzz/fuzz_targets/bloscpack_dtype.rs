@@ -64,7 +64,7 @@ fuzz_target!(|data: &[u8]| {
         if let Ok(info) = ArrayInfo::from_json(metadata) {
             assert!(i64::try_from(info.byte_size()).is_ok());
             let again = ArrayInfo::from_json(&info.to_json());
-            assert_eq!(again.expect("what is written is read"), info);
+            assert_eq!(again.expect("written types can be read"), info);
             if let Ok(len @ ..=65536) = usize::try_from(info.byte_size()) {
                 assert_eq!(npy(&info.npy_header(), len), Some(info));
             }
@@ -88,9 +88,11 @@ fn check(dtype: Result<Datatype, ElementsError>) {
     match dtype {
         Ok(dtype) => {
             assert!(i32::try_from(dtype.itemsize()).is_ok());
-            assert_eq!(Datatype::parse(&dtype.descr()).expect("what is written is read"), dtype);
+            assert_eq!(Datatype::parse(&dtype.descr()).expect("written types can be read"), dtype);
             assert_eq!(
-                Datatype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(),
+                Datatype::from_json(&dtype.descr_json())
+                    .expect("written JSON can be read")
+                    .itemsize(),
                 dtype.itemsize()
             );
         }

@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     let opened = options.from_bytes(data.to_vec());
     let all = opened.as_ref().ok().and_then(read);
     if let Ok(strict) = strict {
-        let lenient = opened.as_ref().expect("strict reading opens it");
+        let lenient = opened.as_ref().expect("the file can be opened in strict mode");
         assert_eq!(strict.len(), lenient.len());
         assert_eq!(strict.diagnostics().len(), lenient.diagnostics().len());
     }
@@ -39,11 +39,13 @@ fuzz_target!(|data: &[u8]| {
     let recovered = recover(&*source, &mut sink, &recovery);
     if recovered.is_ok() {
         let written = sink.into_inner();
-        let file =
-            OpenOptions::new().ignore_metadata(true).from_bytes(written).expect("a good file");
+        let file = OpenOptions::new()
+            .ignore_metadata(true)
+            .from_bytes(written)
+            .expect("a recovered file can be opened");
         assert!(file.layout().offsets().is_some());
         let is_whole = opened.as_ref().is_ok_and(|opened| opened.diagnostics().is_empty())
-            && verify(opened.as_ref().expect("open"), &VerifyOptions::new())
+            && verify(opened.as_ref().expect("the file was opened"), &VerifyOptions::new())
                 .is_ok_and(|report| report.is_fine());
         if let Some(all) = all.filter(|_| is_whole) {
             assert!(file.read_all().expect("it was read").starts_with(&all));
@@ -75,7 +77,8 @@ fn read(file: &Reader) -> Option<Vec<u8>> {
     let len = all.len();
     for range in [0..len / 2, len / 3..len, len.saturating_sub(1)..len] {
         let mut part = vec![0; range.len()];
-        file.read_exact_at(&mut part, range.start as u64).expect("a part of what is read");
+        file.read_exact_at(&mut part, range.start as u64)
+            .expect("all data was read, so a range can be read");
         assert_eq!(part, all[range]);
     }
     Some(all)

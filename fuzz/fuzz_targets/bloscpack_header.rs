@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         }
         return;
     };
-    assert_eq!(lenient.expect("strict reading takes it"), strict);
+    assert_eq!(lenient.expect("strict parsing accepts this header"), strict);
     assert!(lenient_diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note));
     if strict.version != Version::V1 {
         assert_eq!(strict.encode().expect("it was read"), data[..32]);

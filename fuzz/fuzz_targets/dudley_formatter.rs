@@ -1,5 +1,5 @@
-//! Every text that parses must be formatted. Formatting must preserve the comments and the meaning,
-//! and be idempotent.
+//! Formatting arbitrary text must preserve the comments and the meaning, or fail. Formatting the
+//! result again must change nothing.
 #![no_main]
 
 use dudley::text::Lexer;
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Returns the comments of a text without their whitespace.
+/// Returns all comments, with whitespace removed.
 fn comments(text: &str) -> Vec<String> {
     let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
     let texts = comments.map(|token| &text[token.start as usize..token.end as usize]);

@@ -20,7 +20,8 @@ fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(2, |&byte| byte == 0);
     let (text, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let Ok(layout) = Layout::parse(text) else { return };
-    let bytes = CompiledLayout::compile(&layout, text, None).expect("the layout of this text");
+    let bytes =
+        CompiledLayout::compile(&layout, text, None).expect("the layout was parsed from this text");
     assert!(bytes.len() < 200 * text.len() + 1200 * layout.declarations().len() + 1000);
 
     let stream = rest.to_vec();
@@ -45,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
             Err(error) => {
                 assert!(
                     matches!(error.kind(), ErrorKind::NotCompiled { .. }),
-                    "it is whole: {error}"
+                    "the compiled layout is intact: {error}"
                 );
             }
         }

@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
         match options.parse(data) {
             Ok(layout) => check(&layout, &options),
             Err(error) => {
-                let found = error.diagnostics().expect("the layout is at fault");
+                let found = error.diagnostics().expect("the error has diagnostics");
                 let length = found.source().text().len() as u64;
                 assert!(found.iter().count() <= 200);
                 let end = |place: &Place| place.offset.unwrap_or(0) + place.len.unwrap_or(0);

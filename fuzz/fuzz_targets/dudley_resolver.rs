@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(check(&of_values(&again)), rows, "{printed}");
         if let Ok(resolver) = of_stream(&layout) {
             let rows = check(&resolver);
-            let again = of_stream(&again).expect("as before");
+            let again = of_stream(&again).expect("the original layout was accepted");
             assert_eq!(check(&again), rows, "{printed}");
         }
     }
@@ -89,7 +89,7 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code
         Declaration::Param(id) => layout.param(id).value.is_stored().then_some(Subject::Param(id)),
         Declaration::Type(..) => None,
     });
-    assert!(table.rows().iter().map(Row::subject).eq(stored), "in order of declaration");
+    assert!(table.rows().iter().map(Row::subject).eq(stored), "rows are in order of declaration");
     for row in table.rows() {
         let end = row.address().unwrap_or(0).checked_add(row.nbytes().unwrap_or(0));
         assert!(end.is_some_and(|end| end <= MAX), "{row:?}");

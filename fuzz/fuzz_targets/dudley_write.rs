@@ -1,5 +1,6 @@
-//! Writes files of arbitrary layouts without any values, in one pass and by position. Both files
-//! must be identical, and opening and extending them must be safe.
+//! Writes files with arbitrary layouts, in which every parameter is 2 and no item is written, once
+//! as a stream and once at arbitrary offsets. Both files must be identical. Opening and extending
+//! them must be safe.
 #![no_main]
 
 use dudley::write::{ExtendMode, Extension};
@@ -30,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
         let mut bytes = Vec::new();
         if let Ok(writer) = options.write_at(&mut bytes, layout) {
             if writer.finish().is_ok() {
-                assert!(bytes == pipe.0, "by position, other bytes are written than in one pass");
+                assert!(bytes == pipe.0, "the file written at offsets differs from the stream");
             }
         }
     }

@@ -32,7 +32,7 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
     let store = MemoryStore::new();
     for blob in [&b""[..], b"abc", b"AAAA", b"BBBB", b"CCCCCCCC"] {
         for hash in HashType::ALL {
-            store.put(hash, blob).expect("memory takes all");
+            store.put(hash, blob).expect("storing a blob in memory succeeds");
         }
     }
     store
@@ -81,26 +81,26 @@ fuzz_target!(|document: &[u8]| {
 });
 
 /// Checks that nothing outside the target has changed, and that no temporary file is left. `named`
-/// contains the names in the archive, since these may look like names of temporary files.
+/// contains the names in the archive, because these may look like names of temporary files.
 fn assert_untouched(out: &Path, named: &HashSet<&str>) {
     let names = |path: &Path| -> Vec<String> {
         let entries = fs::read_dir(path).expect("a directory");
         entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into()).collect()
     };
-    assert_eq!(names(&SANDBOX).len(), 2, "esc and out");
+    assert_eq!(names(&SANDBOX).len(), 2, "expected only `esc` and `out`");
     assert_eq!(names(&SANDBOX.join("esc")), ["sentinel"]);
     let sentinel = SANDBOX.join("esc/sentinel");
-    assert_eq!(fs::read(&sentinel).expect("it is there"), b"untouched");
-    let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o7777;
+    assert_eq!(fs::read(&sentinel).expect("the file exists"), b"untouched");
+    let mode = |path: &Path| fs::metadata(path).expect("the file exists").mode() & 0o7777;
     assert_eq!((mode(&SANDBOX.join("esc")), mode(&sentinel)), (0o755, 0o600));
     let temporary = format!(".flux-{}-", std::process::id());
     let mut pending = vec![out.to_owned()];
     while let Some(directory) = pending.pop() {
         for name in names(&directory) {
             let ours = name.starts_with(&temporary) && !named.contains(name.as_str());
-            assert!(!ours, "{name} is left");
+            assert!(!ours, "the temporary file {name} was not removed");
             let path = directory.join(name);
-            if fs::symlink_metadata(&path).expect("it is there").is_dir()
+            if fs::symlink_metadata(&path).expect("the file exists").is_dir()
                 && fs::read_dir(&path).is_ok()
             {
                 pending.push(path);

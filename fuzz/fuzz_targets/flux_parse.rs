@@ -1,5 +1,6 @@
-//! Parses arbitrary documents, or fails with an error. In a parsed archive, sizes must match the
-//! data, all profiles must agree, and a written archive must read back the same. Fixing a fixed
+//! Parses arbitrary documents, or fails with an error. Parsing, checking and converting must agree
+//! on which documents are archives. In a parsed archive, sizes must match the data. An archive
+//! written again must be valid in the strict profile and read back unchanged. Fixing a fixed
 //! archive must change nothing.
 
 #![no_main]
@@ -49,7 +50,7 @@ fuzz_target!(|data: &[u8]| {
             let mut writer = Writer::new(Vec::new(), form);
             match (convert(data, &options(profile), &mut writer), &parsed) {
                 (Ok(_), Ok(archive)) => {
-                    let converted = writer.finish().expect("a vector takes all");
+                    let converted = writer.finish().expect("writing to a vector succeeds");
                     let again = options(profile).parse(&converted);
                     let again = again.unwrap_or_else(|error| panic!("{form:?}: {error}"));
                     assert!(form == Form::Dict || again.entries().len() == archive.entries().len());
@@ -61,10 +62,10 @@ fuzz_target!(|data: &[u8]| {
         }
         let mut writer = Writer::new(Vec::new(), Form::Array);
         if fix(data, &options(profile), &mut writer).is_ok() {
-            let fixed = writer.finish().expect("a vector takes all");
+            let fixed = writer.finish().expect("writing to a vector succeeds");
             let mut writer = Writer::new(Vec::new(), Form::Array);
             assert!(fix(&fixed, &options(profile), &mut writer).is_ok());
-            assert_eq!(writer.finish().expect("a vector takes all"), fixed);
+            assert_eq!(writer.finish().expect("writing to a vector succeeds"), fixed);
         }
     }
     for raw in OpenOptions::new().entries(data).into_iter().flatten().map_while(Result::ok) {
@@ -82,7 +83,7 @@ fn check(archive: &Archive<'_>, profile: Profile) {
         check_entry(entry);
         all &= writer.entry(entry).is_ok();
     }
-    let written = writer.finish().expect("a vector takes all");
+    let written = writer.finish().expect("writing to a vector succeeds");
     let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
     // A writer of single entries cannot detect duplicate paths or large blobs, so ignore these
     // diagnostics.
@@ -91,7 +92,8 @@ fn check(archive: &Archive<'_>, profile: Profile) {
         "{strict:?}"
     );
     if all {
-        let again = Archive::parse(&written, profile).expect("what is strict is fine for all");
+        let again =
+            Archive::parse(&written, profile).expect("a strict archive is valid in every profile");
         assert!(diff(archive, &again).is_empty());
     }
 }
@@ -109,7 +111,7 @@ fn check_entry(entry: &Entry<'_>) {
             let decoded = data.decode();
             assert_eq!(decoded.len() as u64, data.len());
             let mut part = [0; 50];
-            let n = data.read_at(&mut part, 3).expect("it was checked");
+            let n = data.read_at(&mut part, 3).expect("the data was checked when it was parsed");
             assert_eq!(part[..n], decoded[decoded.len().min(3)..][..n]);
         }
         Content::Blobvec(regions) => {
