@@ -1,4 +1,4 @@
-//! The gates of continuous integration. Those that fail fastest are first.
+//! The CI gates, fastest to fail first.
 
 use std::fs::File;
 use std::time::Instant;

@@ -106,7 +106,7 @@ fn targets() -> Result<Vec<String>, String> {
 
 /// Builds all targets with the flags that cargo-fuzz uses, and returns the folder of the programs.
 fn build() -> Result<PathBuf, String> {
-    let host = host().ok_or("`rustc -vV` does not print the host")?;
+    let host = host().ok_or("`rustc -vV` did not print the host")?;
     let mut command: Command = program("cargo");
     command
         .args([

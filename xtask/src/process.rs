@@ -78,7 +78,8 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the value after the option `name`, if it is present, and the other arguments.
+/// Removes the option `name` and its value from the arguments. Returns the value, or `None` if the
+/// option is not given, and the remaining arguments. Fails if the value is missing.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,
@@ -95,7 +96,7 @@ pub(crate) fn take_option(
     }
 }
 
-/// Returns `true` if the flag `name` is present, together with the other arguments.
+/// Returns whether the flag `name` is present, and the remaining arguments.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();

@@ -182,7 +182,7 @@ fn site_packages(python: &Path) -> Result<PathBuf, String> {
     let answer = output(program(python).args(["-c", ask]));
     answer
         .map(|path| path.trim().into())
-        .ok_or_else(|| "python does not print the path of site-packages".into())
+        .ok_or_else(|| "python did not print the path of site-packages".into())
 }
 
 fn write(path: &Path, text: &str) -> Outcome {

@@ -19,7 +19,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     if !has_nightly() {
         return skip(NO_NIGHTLY);
     }
-    let host = host().ok_or("`rustc -vV` does not print the host")?;
+    let host = host().ok_or("`rustc -vV` did not print the host")?;
     run(nightly()
         .args(["test", "--package", "scibin-binio", "--no-default-features"])
         .args(["--features", "blosc-compress,crc32", "--lib", "--tests", "--target", &host])
@@ -31,8 +31,8 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
 }
 
 /// `miri`: runs the tests whose names begin with `miri_`. They open no files and are short, because
-/// miri is a thousand times slower than the processor. If miri is missing, installs it with rustup,
-/// or skips the tests if that fails.
+/// miri is about a thousand times slower than native code. If miri is missing, installs it with
+/// rustup, or skips the tests if that fails.
 pub(crate) fn miri(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {

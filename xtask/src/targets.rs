@@ -38,8 +38,8 @@ const TARGETS: &[Target] = &[
     Target { triple: "aarch64-apple-darwin", packages: ALL, options: &[] },
 ];
 
-/// `targets [TRIPLE]`: checks for one target, or for all of them. If a target is not installed,
-/// installs it with rustup, or skips it if that fails.
+/// `targets [TRIPLE]`: runs `cargo check` for the given target, or for all targets. Installs
+/// missing targets with rustup, and skips those that cannot be installed.
 pub(crate) fn targets(arguments: &[String]) -> Outcome {
     let (wanted, rest) = match arguments {
         [] => (None, arguments),

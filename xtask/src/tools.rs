@@ -19,9 +19,9 @@ const PACKAGES: &[&str] =
 pub(crate) fn each_feature(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(path) = search_path("hack")? else { return skip("python3 is not installed") };
-    let host = host().ok_or("`rustc -vV` does not print the host")?;
-    // Set a target, so that the empty objects of the C code are not in the same folder as those of
-    // the other checks.
+    let host = host().ok_or("`rustc -vV` did not print the host")?;
+    // Set the target explicitly, so that cargo uses a separate folder. Otherwise other builds would
+    // find the empty object files that the fake C compiler leaves.
     let mut command = cargo(&["hack", "check", "--each-feature", "--exclude-all-features"]);
     without_c(&mut command, &host);
     let packages = LIBRARIES.iter().flat_map(|package| ["--package", package]);

@@ -106,7 +106,7 @@ fn check_wheel(wheel: &Path) -> Outcome {
     let is_old_linux = !cfg!(target_os = "linux") || name.contains("manylinux2014");
     if !name.contains(TAG) || !is_old_linux {
         return Err(format!(
-            "the wheel is {name}: expected the tag {TAG}, and manylinux2014 on Linux"
+            "the wheel {name} has the wrong tag: expected {TAG}, and on Linux manylinux2014"
         ));
     }
     let size = std::fs::metadata(wheel).map_err(|error| error.to_string())?.len();
