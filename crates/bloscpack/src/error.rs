@@ -50,12 +50,12 @@ pub enum ErrorKind {
     /// The number of the checksum is greater than 8.
     #[error("unknown checksum {0}: expected 0 to 8")]
     UnknownChecksum(u8),
-    /// A field of the header has an invalid value.
+    /// A header field has an invalid value.
     #[error("header field {field}: {message}")]
     InvalidHeader {
         /// The name of the field in the format.
         field: &'static str,
-        /// The value and the expected value.
+        /// The value, and why it is invalid.
         message: String,
     },
     /// A digest does not match.
@@ -145,13 +145,13 @@ pub enum ErrorKind {
     InvalidOption {
         /// The name of the option.
         option: &'static str,
-        /// The value and the expected value.
+        /// The value, and why it is invalid.
         message: String,
     },
     /// The version of the file does not support this.
     #[error("{what} in version {version}")]
     NotInVersion {
-        /// The operation that is not supported.
+        /// What the version lacks, such as `no metadata`.
         what: &'static str,
         /// The number of the version; 0 for files without a version byte.
         version: u8,
@@ -177,7 +177,7 @@ pub enum ErrorKind {
     /// The file is being changed by another process, or by another part of this one.
     #[error("another process is changing this file")]
     Locked,
-    /// The journal beside the file belongs to another file.
+    /// The journal next to the file belongs to another file.
     #[error("{}", binio::ErrorKind::ForeignJournal)]
     ForeignJournal,
     /// A limit was exceeded.

@@ -100,8 +100,8 @@ impl<'r> Array<'r> {
         self.part(self.view.slice(slices)?)
     }
 
-    /// Returns a range of rows, that is, of the first dimension. Unlike a slice, the range must be
-    /// within the array.
+    /// Returns a range of rows, that is, of indices in the first dimension. The range must lie
+    /// within the array; unlike [`slice`](Self::slice), it is not clipped.
     ///
     /// ```
     /// # use std::io::Cursor;

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_parsed_like_in_the_original() {
+    fn sizes_are_parsed_as_in_the_original() {
         for (text, bytes) in [
             ("1B", 1),
             ("100", 100),

@@ -109,7 +109,8 @@ pub struct Header {
     pub chunk_size: Option<u32>,
     /// The length of the last chunk before compression, in bytes; `None` if unknown.
     pub last_chunk: Option<u32>,
-    /// The number of chunks; `None` if unknown, so that the chunks extend to the end of the file.
+    /// The number of chunks, or `None` if it is unknown, in which case the chunks extend to the end
+    /// of the file.
     pub nchunks: Option<u64>,
     /// The number of spare offsets, and thus of chunks that can be appended.
     pub max_app_chunks: u64,

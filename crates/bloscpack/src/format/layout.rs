@@ -24,12 +24,12 @@ pub struct ChunkEntry {
 }
 
 impl ChunkEntry {
-    /// Returns the offset of the chunk in the data of the file.
+    /// Returns the offset of the chunk in the uncompressed data.
     pub fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
 
-    /// Returns the range of the chunk in the data of the file.
+    /// Returns the range of uncompressed data that the chunk holds.
     pub fn plain_range(&self) -> Range<u64> {
         self.plain_offset..self.plain_offset.saturating_add(u64::from(self.nbytes))
     }

@@ -212,8 +212,9 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
-    /// Returns `true` if another chunk, complete or truncated, seems to follow the chunks: there is a Blosc header that
-    /// agrees with the header of the file. The rest of a chunk, which appending may leave, does not look like this.
+    /// Returns `true` if another chunk, complete or truncated, seems to start at `offset`: there is a Blosc header
+    /// whose `nbytes` is not zero and fits the chunk size or last chunk size in the file header. Appending may leave
+    /// the tail of an old chunk here, which has no such header.
     pub(crate) fn begins_chunk(&self, index: u64, offset: u64) -> Result<bool> {
         if self.source.len().saturating_sub(offset) < MIN_CHUNK {
             return Ok(false);

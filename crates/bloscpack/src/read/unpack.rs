@@ -200,7 +200,7 @@ impl Reader {
         })
     }
 
-    /// Reads all data, as [`read_all`](Self::read_all) does, on several threads.
+    /// Like [`read_all`](Self::read_all), but uses several threads.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ const BLOSC: &[u8] = &[2, 1];
 /// the length of the file.
 const MAX_EFFORT: u64 = 16;
 
-/// A chunk or a hole, in the order of the file.
+/// An intact chunk, or a run of bad chunks.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// An intact chunk.
@@ -43,6 +43,7 @@ pub(crate) struct Survey {
     pub(crate) header: Header,
     /// The metadata section, if its end is known.
     pub(crate) metadata: Option<Range<u64>>,
+    /// The chunks and holes, in file order.
     pub(crate) found: Vec<Found>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }

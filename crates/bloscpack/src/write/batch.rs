@@ -83,7 +83,7 @@ impl Filling {
         Ok(taken)
     }
 
-    /// Takes all of `data`, as [`take`](Self::take) does.
+    /// Like [`take`](Self::take), but repeats until all of `data` is consumed.
     pub(crate) fn take_all(
         &mut self,
         data: &[u8],

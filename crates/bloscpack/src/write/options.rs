@@ -99,8 +99,8 @@ impl WriteOptions {
         checksum: Checksum;
         /// Sets whether a table of offsets is written.
         offsets: bool;
-        /// Sets the number of spare offsets, and thus of chunks that can be appended. It is limited
-        /// to the maximum of the format.
+        /// Sets the number of spare offsets, and thus of chunks that can be appended. Larger values
+        /// are reduced to the maximum of the format.
         max_app_chunks: u64 => Some(max_app_chunks);
         /// Sets the metadata, any JSON value.
         metadata: &Value => Some(to_text(metadata).into());

@@ -120,7 +120,7 @@ pub fn pack_source<W: Write + Seek>(
     pack(source.len(), store, sink, options, progress)
 }
 
-/// Packs a file to another file, which appears under its name when it is complete.
+/// Packs a file into `output`, which is created only once it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_file};
@@ -147,7 +147,7 @@ pub fn pack_file(
     commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs all data from a reader, such as a pipe, to a file, which appears under its name when it is
+/// Packs all data from a reader, such as a pipe, into `output`, which is created only once it is
 /// complete. `progress` is called with the number of bytes read.
 ///
 /// The length of the table of offsets is known only at the end. Therefore the chunks are first

@@ -153,7 +153,8 @@ impl<W: Write + Seek> Output<W> {
 
     fn finish(mut self, chunking: Chunking) -> Result<W> {
         self.begin(self.options.header(chunking)?)?;
-        let container = self.container.ok_or_else(|| io::Error::other("no file was begun"))?;
+        let container =
+            self.container.ok_or_else(|| io::Error::other("the file was not started"))?;
         container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
     }
 }

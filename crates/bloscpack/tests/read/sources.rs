@@ -133,7 +133,7 @@ fn a_failure_to_write_is_an_output_error() {
 }
 
 #[test]
-fn the_data_of_a_reader_is_a_source_for_another_reader() {
+fn a_reader_can_be_the_source_of_another_reader() {
     let data = super::data(LEN);
     let file = Reader::from_bytes(bytes()).unwrap();
     binio::source::suite::check(&file, &data);

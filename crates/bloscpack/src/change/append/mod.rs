@@ -5,8 +5,8 @@
 //! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
 //! ```
 //!
-//! There is no gap between chunks, so the last one is rewritten with more data, and the table of offsets needs entries
-//! for the new ones. All numbers and offsets are those that the original program writes.
+//! Chunks are contiguous, so the last one is rewritten with more data, and the new ones need entries in the table of
+//! offsets. The resulting header and offsets match those of the original program.
 //!
 //! There are two ways to append. In both, killing the process does not damage the file. The
 //! *atomic* way writes a new file, to which the kernel copies the unchanged chunks, and renames it.

@@ -61,7 +61,7 @@ pub struct MetaHeader {
     pub max_meta_size: u32,
     /// The length of the payload in bytes.
     pub meta_comp_size: u32,
-    /// Bytes for the use of other serializers and codecs.
+    /// Bytes reserved for other serializers and codecs.
     pub user_codec: [u8; 8],
 }
 
