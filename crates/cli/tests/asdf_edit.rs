@@ -98,7 +98,7 @@ fn setting_an_item_of_a_missing_list_creates_the_list() {
 }
 
 #[test]
-fn mv_accepts_a_pointer_in_the_same_mapping() {
+fn mv_renames_a_key_only_within_its_mapping() {
     let folder = folder();
     folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "/meta/full~1name"]);
     assert!(tree(&folder).contains("  full/name: x\n"), "{}", tree(&folder));

@@ -200,7 +200,7 @@ fn invalid_usage_is_reported_in_the_words_of_the_original() {
 }
 
 #[test]
-fn data_is_appended_like_in_the_original() {
+fn data_is_appended_as_in_the_original() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);

@@ -217,7 +217,7 @@ pub enum StoreError {
         found: u64,
     },
     /// The file or directory is not a store, or the store is damaged.
-    #[error("the store is damaged: {0}")]
+    #[error("the store cannot be used: {0}")]
     Damaged(String),
     /// This build does not support this kind of store.
     #[error("{store} needs the feature \"{feature}\"")]
@@ -245,7 +245,7 @@ impl StoreError {
 
     #[cfg(not(feature = "dump-tar"))]
     pub(crate) const NO_DUMP_TAR: Self =
-        Self::NoFeature { store: "a file of flux dump", feature: "dump-tar" };
+        Self::NoFeature { store: "a flux dump file", feature: "dump-tar" };
 
     /// Fails if a blob does not have the expected length.
     pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {

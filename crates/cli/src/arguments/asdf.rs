@@ -310,7 +310,7 @@ impl FromStr for NamedArray {
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The file; with -o, also "-" for standard input
+    /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the value. "-" as the last part appends to a list, which is created if it
     /// does not exist
@@ -326,7 +326,7 @@ pub(crate) struct Set {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rm {
-    /// The file; with -o, also "-" for standard input
+    /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry or item to remove
     pub(crate) pointer: String,
@@ -336,7 +336,7 @@ pub(crate) struct Rm {
 
 #[derive(Debug, Args)]
 pub(crate) struct Mv {
-    /// The file; with -o, also "-" for standard input
+    /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the entry
     pub(crate) pointer: String,
@@ -349,7 +349,7 @@ pub(crate) struct Mv {
 
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The file; with -o, also "-" for standard input
+    /// The file. With -o, "-" reads standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer to the array. "-" as the last part appends to a list, which is created if it
     /// does not exist
@@ -577,13 +577,13 @@ pub(crate) struct Reading {
     pub(crate) others: OtherFiles,
 }
 
-/// Options for reading other files.
+/// Options for opening external files.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OtherFiles {
-    /// The other files that arrays and references may use
+    /// The external files that may be opened
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = External::SameDir)]
     pub(crate) external: External,
-    /// Read at most this many other files
+    /// Open at most N external files
     #[arg(long, value_name = "N", default_value_t = asdf::External::MAX_FILES)]
     pub(crate) max_files: usize,
 }
@@ -596,7 +596,7 @@ impl Default for OtherFiles {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum External {
-    /// No other files
+    /// None
     Deny,
     /// Files in the folder of the file, and below
     #[default]

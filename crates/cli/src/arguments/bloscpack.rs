@@ -18,7 +18,7 @@ pub(crate) struct Bloscpack {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BloscpackCommand {
-    /// Pack a file, or an array of a .npy file
+    /// Pack a file, or the array in a .npy file
     #[command(visible_aliases = ["compress", "c"])]
     #[command(mut_arg("typesize", |argument| {
         argument.help("Size of an element in bytes, 1 to 255 [default: 8, or that of the array]")

@@ -12,10 +12,10 @@ use super::examples;
 #[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
 #[command(subcommand_required = true, infer_subcommands = false)]
 pub(crate) struct Blpk {
-    /// Print what is done
+    /// Print each step
     #[arg(long, short, conflicts_with = "debug")]
     pub(crate) verbose: bool,
-    /// Print what is done, as with --verbose
+    /// Same as --verbose
     #[arg(long, short)]
     pub(crate) debug: bool,
     /// Replace existing files

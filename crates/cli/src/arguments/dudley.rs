@@ -118,7 +118,7 @@ pub(crate) enum DudleyCommand {
 }
 
 impl DudleyCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// Returns `true` if the command does not support `--json`, because its output has a different
     /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(
@@ -434,7 +434,7 @@ pub(crate) enum Order {
 pub(crate) enum ComplexAlign {
     /// The size of the type itself
     Size,
-    /// The size of its real part, as in C and numpy
+    /// The size of the real part, as in C and numpy
     Part,
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum FluxCommand {
         "scibin flux cat archive.json log --range 0..100",
     ]))]
     Cat(Cat),
-    /// Verify the archive and its blobs, and with -C compare it with files
+    /// Verify the archive and its blobs; with -C, also compare it with the files in a directory
     #[command(after_long_help = examples(&[
         "scibin flux verify --store blobs archive.json",
         "scibin flux verify archive.json -C folder",
@@ -121,8 +121,7 @@ impl FluxCommand {
 /// Options for reading an archive from the state of a broker.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct State {
-    /// Read the archive from the state directory of a broker that is not running, or from a file of
-    /// `flux dump`
+    /// Read the archive from the state directory of a stopped broker, or from a `flux dump` file
     #[arg(long, value_name = "DIR")]
     pub(crate) statedir: Option<PathBuf>,
     /// Name of the archive in the state directory
@@ -165,8 +164,8 @@ fn hashes() -> impl TypedValueParser<Value = HashType> {
 /// The stores from which blobs are read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Stores {
-    /// Store for blobs: a directory, a content.sqlite, or a file of `flux dump`; several stores are searched in
-    /// turn
+    /// Blob store to search: a directory, a content.sqlite file, or a file written by `flux dump`; repeat to
+    /// search several stores in order
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) stores: Vec<PathBuf>,
 }
@@ -195,7 +194,7 @@ pub(crate) struct Collecting {
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Store content above the threshold as blobs: in a directory, created if it does not exist, or in a
-    /// content.sqlite that no broker uses
+    /// content.sqlite file that is not in use by a broker
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
@@ -297,7 +296,8 @@ pub(crate) struct One {
 }
 
 impl One {
-    /// Selects the archive in a file, with the default options.
+    /// Returns arguments that select the archive in `file`, with default options for everything
+    /// else.
     pub(crate) fn of(file: &Path) -> Self {
         Self { archive: Some(file.to_owned()), ..Self::default() }
     }
@@ -541,7 +541,8 @@ pub(crate) struct Externalize {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The store: a directory of blobs, created if it does not exist, or a content.sqlite that no broker uses
+    /// The store: a directory of blobs, created if it does not exist, or a content.sqlite file that is not in
+    /// use by a broker
     #[arg(long, value_name = "STORE")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
@@ -574,7 +575,7 @@ pub(crate) struct Gc {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rescue {
-    /// State directory of a broker that is not running, or a file of `flux dump`
+    /// State directory of a stopped broker, or a `flux dump` file
     pub(crate) statedir: PathBuf,
     /// Extract into this directory, with a subdirectory for each archive, named after it, and for
     /// each job, named after its ID. Without this option, archives and jobs are listed
@@ -612,8 +613,8 @@ pub(crate) struct Put {
     pub(crate) reading: Reading,
 }
 
-/// A number of bytes in the syntax of Flux: decimal, octal after 0, or hexadecimal after 0x, followed by k, K,
-/// M, G, T, P or E. Decimal numbers may have a fraction.
+/// A number of bytes in the syntax of Flux: decimal, octal after 0, or hexadecimal after 0x, optionally
+/// followed by k, K, M, G, T, P or E. Decimal numbers may have a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) bytes: u64,
@@ -673,7 +674,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_parsed_like_in_flux() {
+    fn sizes_are_parsed_as_in_flux() {
         for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_formatted_like_in_the_original_program() {
+    fn sizes_are_formatted_as_in_the_original_program() {
         for (bytes, expected) in [
             (0, "0B (0B)"),
             (48, "48.0B (48B)"),

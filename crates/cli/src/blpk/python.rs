@@ -213,7 +213,7 @@ mod tests {
 
     /// The expected lines were printed by `pprint.pformat(value, width=90)` in Python 3.11.
     #[test]
-    fn wide_values_are_wrapped_like_in_python() {
+    fn wide_values_are_wrapped_as_in_python() {
         let short =
             json!({"shape": [3], "dtype": "<f8", "a'b": null, "t": true, "x": 1e16, "y": 0.5});
         assert_eq!(

@@ -284,7 +284,8 @@ fn a_database_that_would_lose_blobs_is_rejected() {
     ] {
         let output = folder.run(&[&["flux"], command].concat());
         assert_eq!(status(&output), 1, "{command:?}");
-        let message = "content.sqlite: the store is damaged: expected objects to be a plain table";
+        let message =
+            "content.sqlite: the store cannot be used: expected objects to be a plain table";
         assert!(stderr(&output).contains(message), "{command:?}: {}", stderr(&output));
         assert!(!folder.path("e.json").exists());
     }

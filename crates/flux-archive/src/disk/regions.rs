@@ -15,7 +15,7 @@ use crate::error::StoreError;
 use crate::model::{Archive, ArchivePath, BlobRef, Content};
 use crate::store::BlobStore;
 
-/// A store that reads the blobs of an archive from the files from which the archive was created.
+/// A store that reads blobs from the files that the archive was created from.
 ///
 /// ```
 /// use flux_archive::disk::{Creator, RegionStore};

@@ -9,7 +9,7 @@ use crate::store::BlobStore;
 #[cfg(feature = "dump-tar")]
 use crate::store::DumpTar;
 
-/// The state of a broker that is not running, in its state directory or in a file of `flux dump`.
+/// The state of a broker that is not running, in its state directory or in a `flux dump` file.
 ///
 /// ```
 /// use flux_archive::kvs::BrokerState;
@@ -32,13 +32,13 @@ use crate::store::DumpTar;
 pub enum BrokerState {
     /// A state directory.
     Directory(StateDir),
-    /// A file of `flux dump`.
+    /// A `flux dump` file.
     #[cfg(feature = "dump-tar")]
     Dump(DumpTar),
 }
 
 impl BrokerState {
-    /// Opens a directory as a state directory, and anything else as a file of `flux dump`.
+    /// Opens a directory as a state directory, and anything else as a `flux dump` file.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Reading the state of a Flux broker that is not running. The state is a key-value store within a content store.
 //!
-//! [`BrokerState`] reads a state directory or a file of `flux dump`.
+//! [`BrokerState`] reads a state directory or a `flux dump` file.
 //!
 //! ```text
 //! checkpoint    {"version":1,"rootref":"sha1-..","sequence":N,"timestamp":T}

@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_not_read_as_a_value_nor_a_value_as_a_directory() {
+    fn reading_a_directory_as_a_value_or_a_value_as_a_directory_fails() {
         let state = state();
         assert!(matches!(state.value("archive"), Err(KvsError::Type { .. })));
         assert!(matches!(state.value("archive.small.x"), Err(KvsError::Type { .. })));

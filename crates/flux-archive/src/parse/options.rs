@@ -27,8 +27,8 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Returns the default options: the profile of Flux, the default limits, and no pointer, so that the members of the
-    /// document determine where the archive is.
+    /// Returns the default options: the profile of Flux, the default limits, and no pointer, in which case the archive
+    /// is located by the members of the document.
     pub fn new() -> Self {
         Self::default()
     }

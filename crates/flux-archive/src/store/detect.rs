@@ -10,7 +10,7 @@ use super::{BlobStore, BlobStoreMut, DirStore, StoreError};
 /// The first bytes of every `SQLite` database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Opens a store for reading: a directory of blobs, a `content.sqlite` or a file of `flux dump`.
+/// Opens a store for reading: a directory of blobs, a `content.sqlite` file, or a `flux dump` file.
 /// The kind is detected from the content of the file, not from its name.
 ///
 /// ```
@@ -124,7 +124,7 @@ mod tests {
         if cfg!(feature = "dump-tar") {
             assert!(matches!(error, StoreError::Damaged(_)), "{error}");
         } else {
-            assert_eq!(error.to_string(), "a file of flux dump needs the feature \"dump-tar\"");
+            assert_eq!(error.to_string(), "a flux dump file needs the feature \"dump-tar\"");
         }
     }
 }

@@ -128,12 +128,13 @@ impl Source {
         self.state.as_ref().and_then(BrokerState::damage)
     }
 
-    /// Returns the form of the archive. With `in_place`, fails if the archive is only a part of the
+    /// Returns the form of the archive. With `in_place`, fails if the archive is only part of the
     /// document.
     pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
-            let message = "the archive is only a part of the document: set an output with -o";
+            let message = "cannot replace this file, because the archive is only part of the \
+                           document; choose an output file with -o";
             return Err(Failure::other(self.name.display(), message));
         }
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))

@@ -35,7 +35,7 @@ struct Level {
 pub(super) struct Walker<'w> {
     creator: &'w Creator<'w>,
     levels: Vec<Level>,
-    /// The next item to return, such as the argument itself if it is not a directory.
+    /// The item to return next: a file or link, or a directory that cannot be read.
     first: Option<Item>,
 }
 

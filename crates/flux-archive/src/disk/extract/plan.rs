@@ -62,8 +62,8 @@ fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();
         for name in path.split('/').map(str::to_lowercase) {
-            // An accented character has several encodings, so treat all names with such characters
-            // in a directory as equal.
+            // A name with accented characters can be encoded in several ways, so treat all
+            // non-ASCII names in a directory as equal.
             if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
         }
         hasher.finish()
