@@ -1,5 +1,5 @@
-//! Spans must be nested and in the order of the text, and cover exactly what they describe. Parsing
-//! the text of a span must return an equal node.
+//! The spans of YAML nodes must be nested and in the order of the text, and cover exactly what they
+//! describe. Parsing the text of a span must return an equal node.
 
 #![no_main]
 

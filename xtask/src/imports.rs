@@ -66,7 +66,7 @@ impl Graph {
         Self::of(&files)
     }
 
-    /// Builds the graph from files, each given as a path in `src` and a text.
+    /// Builds the graph from files, each given as a path in `src` and its content.
     fn of(files: &[(String, String)]) -> Result<Self, String> {
         let sources: Vec<_> =
             files.iter().map(|(path, text)| (path.as_str(), Source::new(text))).collect();
@@ -136,8 +136,8 @@ impl Graph {
                 None => components.push(vec![(*module).to_owned()]),
             }
         }
-        // If every module counts as reaching itself, a module reaches more modules than any module
-        // that it imports.
+        // Count each module as reaching itself. Then a module reaches more modules than any module
+        // that it imports, unless both are in a cycle.
         let count = |component: &Vec<String>| {
             let reached = &reachable[component[0].as_str()];
             reached.len() + usize::from(!reached.contains(component[0].as_str()))

@@ -84,8 +84,8 @@ struct Format {
 enum Step {
     /// A Python script, which is called with the folder.
     Script(&'static str),
-    /// Tests in a test binary: the name of the binary, which only one crate has, and a filter for
-    /// the test names. `SCIBIN_INTEROP` contains the path of the folder.
+    /// Tests in a test binary: the name of the binary, which must be unique among the crates, and a
+    /// filter for the test names. `SCIBIN_INTEROP` contains the path of the folder.
     Test(&'static str, &'static str),
     /// A Python script, which is called with the folder and the path of the program `scibin`.
     Program(&'static str),

@@ -12,8 +12,8 @@ use crate::process::{no_more, output, program, root, run, skip};
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";
 
-/// `sanitize`: runs the tests under the address sanitizer. Skips them if no nightly toolchain is
-/// installed.
+/// `sanitize`: runs the tests of `binio` under the address sanitizer. Skips them if no nightly
+/// toolchain is installed.
 pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {

@@ -88,7 +88,7 @@ pub enum ErrorKind {
     /// The sizes in the header differ from those of the chunks.
     #[error("{message}")]
     SizeMismatch {
-        /// The size and the expected size.
+        /// The size in the file, and the expected size.
         message: String,
     },
     /// The offsets do not point to the chunks.
@@ -96,7 +96,8 @@ pub enum ErrorKind {
     OffsetMismatch {
         /// The wrong offset.
         message: String,
-        /// Whether the offsets are the right ones in another order, so that the order of the chunks is ambiguous.
+        /// Whether the offsets are correct but in a different order, which makes the order of the chunks
+        /// ambiguous.
         permuted: bool,
     },
     /// The metadata cannot be read, but the chunks can.
@@ -122,7 +123,7 @@ pub enum ErrorKind {
         /// The expected value and the value found.
         message: String,
     },
-    /// The elements of the array have another type than the requested one.
+    /// The elements of the array do not have the requested type.
     #[error("expected elements of type {asked}, found {dtype}")]
     ElementType {
         /// The type of the elements.
@@ -148,7 +149,7 @@ pub enum ErrorKind {
         /// The value, and why it is invalid.
         message: String,
     },
-    /// The version of the file does not support this.
+    /// The version of the file does not support the operation.
     #[error("{what} in version {version}")]
     NotInVersion {
         /// What the version lacks, such as `no metadata`.

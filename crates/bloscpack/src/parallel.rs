@@ -5,11 +5,11 @@
 //! so a pool of any size makes progress.
 //!
 //! Jobs are handed out in order, one at a time. If several jobs fail, the error of the first one is therefore known,
-//! because all jobs before it were handed out as well.
+//! because all jobs before it were also handed out.
 
 use crate::error::Result;
 
-/// The number of threads that stands for all threads of the pool.
+/// A number of threads that means all threads of the pool.
 pub(crate) const ALL: usize = usize::MAX;
 
 /// Returns the number of threads to use: at most `threads`, and at most as many as the pool has.
@@ -46,7 +46,7 @@ pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     })
 }
 
-/// Runs `work` on every job, as [`in_order`] does, for jobs without a result.
+/// Like [`in_order`], but for jobs without a result.
 pub(crate) fn for_each<J: Send, S: Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -114,7 +114,7 @@ mod pool {
 
     struct LineState<I, T> {
         jobs: I,
-        /// Whether all jobs are handed out, or no more are wanted.
+        /// Whether all jobs have been handed out, or no more are needed.
         finished: bool,
         /// The number of working threads. A thread ends when there is no space for another result.
         working: usize,
@@ -228,7 +228,7 @@ mod pool {
         }
     }
 
-    /// Stops the line when dropped, so that no thread waits for another one that has ended.
+    /// Stops handing out jobs when dropped, so that no thread waits for another one that has ended.
     struct Stop<'a, I, T> {
         line: &'a Line<I, T>,
         only_in_panic: bool,

@@ -61,7 +61,7 @@ const EXIT_STATUS_OF_DIFF: &[&str] = &[
     "2  error: a file cannot be read, or an option is invalid",
 ];
 
-/// The exit statuses of `blpk`, which are those of the original program.
+/// The exit statuses of `blpk`, which are the same as in the original program.
 const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is invalid"];
 
 /// Returns the command line, with the headings and sections that this module adds.
@@ -252,7 +252,7 @@ mod tests {
         }
         for (short, long) in &shorts {
             let other = shorts.iter().find(|(of, other)| of == short && other != long);
-            assert_eq!(other, None, "-{short} is --{long} too");
+            assert_eq!(other, None, "-{short} also stands for --{long}");
         }
         for (long, takes_value, path) in &longs {
             let other = longs.iter().find(|(of, takes, _)| of == long && takes != takes_value);

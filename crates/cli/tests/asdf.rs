@@ -168,7 +168,7 @@ fn complete_rows_of_a_truncated_array_are_salvaged() {
     let none = get(&["--slice", "4"]);
     assert_eq!((status(&none), stdout(&none)), (1, String::new()), "{}", stderr(&none));
     let without = folder.run(&["asdf", "get", "a.asdf", "/a", "--slice", "0"]);
-    assert_eq!(status(&without), 1, "only salvage reads from cut blocks");
+    assert_eq!(status(&without), 1, "only --salvage reads truncated blocks");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn every_asdf_command_exits_with_status_1_if_the_data_is_bad() {
         assert_eq!(status(&folder.run(&["asdf", command, "a.asdf", "--json"])), 1, "{command}");
     }
     let info = folder.run(&["info", "a.asdf"]);
-    assert!(stdout(&info).contains("ASDF 1.0.0"), "what can be read is printed");
+    assert!(stdout(&info).contains("ASDF 1.0.0"), "everything readable is printed");
     assert!(stdout(&info).contains("cannot be read"), "{}", stdout(&info));
     assert_eq!(json_of(&folder.run(&["info", "a.asdf", "--json"]))["ok"], false);
 
@@ -479,7 +479,7 @@ fn info_counts_the_arrays_among_the_nodes_that_the_outline_omits() {
         line.unwrap_or_else(|| panic!("{text}")).trim().to_owned()
     };
     let more = "... (40 more nodes, including 10 arrays; `scibin asdf tree` shows all)";
-    assert_eq!(omitted(&format!("{scalars}{arrays}")), more, "40 lines show arrays first");
+    assert_eq!(omitted(&format!("{scalars}{arrays}")), more, "the 40 lines show arrays first");
     let few = arrays.lines().take(20).fold(String::new(), |text, line| text + line + "\n");
     let more = "... (10 more nodes; `scibin asdf tree` shows all)";
     assert_eq!(omitted(&format!("{scalars}{few}")), more, "all arrays are shown");
@@ -513,7 +513,11 @@ fn get_accepts_pointers_to_fields_and_masks() {
     let wrong = get("/roman/table/rah");
     assert_eq!(status(&wrong), 2);
     assert!(stderr(&wrong).contains("the fields are ra, dec"), "{}", stderr(&wrong));
-    assert_eq!(json_of(&get("/roman/table/shape")), json!([2]), "keys of the tree stay");
+    assert_eq!(
+        json_of(&get("/roman/table/shape")),
+        json!([2]),
+        "the keys in the tree can still be selected"
+    );
 }
 
 #[test]
@@ -544,7 +548,7 @@ fn diagnostics_contain_the_pointer_to_their_node() {
     let value = json_of(&folder.run(&["info", "--json", "a.asdf"]));
     let found = &value["diagnostics"][0];
     assert_eq!((&found["code"], &found["pointer"]), (&json!("DuplicateKey"), &json!("/x/y/k")));
-    assert_eq!(found["len"], 1, "the second key");
+    assert_eq!(found["len"], 1, "the diagnostic covers the second key");
 }
 
 #[test]

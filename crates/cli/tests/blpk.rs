@@ -27,7 +27,7 @@ fn done(folder: &Folder, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn output_files_are_named_and_protected_like_in_the_original() {
+fn output_files_are_named_and_protected_as_in_the_original() {
     let folder = folder();
     let output = done(&folder, &["c", "a"]);
     assert_eq!((stdout(&output), stderr(&output)), (String::new(), String::new()));

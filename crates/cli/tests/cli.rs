@@ -153,7 +153,7 @@ fn get_writes_npy_to_a_file_and_to_standard_output() {
     let written = std::fs::read(&goal).unwrap();
     assert!(written.starts_with(b"\x93NUMPY\x01\x00"));
     assert!(written.ends_with(&[0, 0, 0, 0, 1, 0, 0, 0]));
-    assert_eq!(written.len() % 64, 8, "data begins on a multiple of 64");
+    assert_eq!(written.len() % 64, 8, "the data begins at a multiple of 64 bytes");
     assert_eq!(on(&["get"], "strides", &["/base", "--slice", "0,0:2", "-o", "-"]).stdout, written);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
 }

@@ -39,7 +39,7 @@ fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
     let mut child = command.spawn().unwrap();
-    // Close the copy in the command as well, because the terminal ends when all copies are closed.
+    // Also close the copy in the command, because the terminal ends when all copies are closed.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);

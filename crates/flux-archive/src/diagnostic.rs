@@ -62,7 +62,7 @@ binio::codes! {
         /// `data` has the wrong JSON type for the encoding, or is a string with an unpaired
         /// surrogate.
         DataType = "R142": Error;
-        /// The text contains a NUL, so that Flux cannot read the archive.
+        /// The text contains a NUL, so Flux cannot read the archive.
         TextWithNul = "R143": Warning;
         /// The base64 lacks its padding, or has unused bits that are not zero.
         UntidyBase64 = "R144": Error;

@@ -12,8 +12,8 @@ use crate::process::{
 };
 use crate::targets::{self, WASM};
 
-/// The version of the program `wasm-bindgen`, which must be the same as that of the crate in
-/// `crates/web/Cargo.toml`.
+/// The version of the program `wasm-bindgen`. It must match the version of the crate `wasm-bindgen`
+/// in `crates/web/Cargo.toml`.
 const WASM_BINDGEN: &str = "0.2.130";
 
 /// The npm packages: the optimiser, and the library that controls the browser.
@@ -38,7 +38,7 @@ pub(crate) fn web(arguments: &[String]) -> Outcome {
         return Ok(());
     }
     let listener = TcpListener::bind(ADDRESS).map_err(|error| format!("{ADDRESS}: {error}"))?;
-    eprintln!("http://{ADDRESS}/ (Ctrl-C ends)");
+    eprintln!("http://{ADDRESS}/ (press Ctrl-C to stop)");
     serve::serve(&listener, &page);
     Ok(())
 }

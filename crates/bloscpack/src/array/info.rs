@@ -93,7 +93,8 @@ impl ArrayInfo {
         Self::new(dtype, counts, order)
     }
 
-    /// Returns the metadata of a file with this array, as the original writes it.
+    /// Returns the metadata of a file with this array, equal to the metadata that the original
+    /// program writes.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
         object.insert("dtype".into(), self.datatype().descr().into());
@@ -118,7 +119,7 @@ impl ArrayInfo {
         self.0.order()
     }
 
-    /// Returns the length of all elements in bytes.
+    /// Returns the total length of the elements in bytes.
     pub fn byte_size(&self) -> u64 {
         self.0.byte_size()
     }

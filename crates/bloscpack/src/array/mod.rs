@@ -1,4 +1,4 @@
-//! numpy arrays, which are described by the metadata of a file.
+//! Reading and writing numpy arrays, which the metadata of a file describes.
 //!
 //! ```text
 //! metadata or .npy header ---> ArrayInfo   type, shape, order

@@ -44,7 +44,8 @@ impl ArrayInfo {
         Ok((info, start..source.len()))
     }
 
-    /// Returns the header of a `.npy` file with this array, equal to that of numpy. The data follows unchanged.
+    /// Returns the header of a `.npy` file with this array, equal to the header that numpy writes. The
+    /// unchanged data must follow it.
     pub fn npy_header(&self) -> Vec<u8> {
         self.0.to_bytes()
     }

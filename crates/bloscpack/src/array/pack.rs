@@ -65,7 +65,8 @@ fn typesize(itemsize: u64) -> u32 {
     }
 }
 
-/// Packs an array in memory to a sink, as [`pack_slice`] does. The elements of `data` are in the order of `info`.
+/// Like [`pack_slice`], but packs `data` as an array. The elements of `data` must be in the order that `info`
+/// states.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -94,8 +95,8 @@ pub fn pack_array<W: Write + Seek>(
     pack_slice(data, sink, &options.clone().array(info)?, progress)
 }
 
-/// Packs the elements of a slice as an array to a sink, as [`pack_slice`] does, without copying them. The elements are
-/// in C order; the array has their type, in the byte order of this machine.
+/// Like [`pack_slice`], but packs the elements of a slice as an array, without copying them. The elements must be in C
+/// order. The array has their type, in the byte order of this machine.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -123,7 +124,7 @@ pub fn pack_elements<T: Element, W: Write + Seek>(
     pack_array(&info, as_bytes(elements), sink, options, progress)
 }
 
-/// Packs the array in a `.npy` file to a sink, as [`pack_source`] does.
+/// Like [`pack_source`], but packs the array in a `.npy` file.
 ///
 /// # Errors
 ///

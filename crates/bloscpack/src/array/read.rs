@@ -58,7 +58,8 @@ impl Reader {
             let (dtype, shape, order) = (info.datatype(), info.shape().to_vec(), info.order());
             let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
             let limits = self.options().limits;
-            // The elements of an array are decoded data, so apply that limit to them.
+            // The elements of an array are decoded data, so apply the limit on decoded data to
+            // them.
             let limits = limits.max_alloc(limits.max_decoded);
             let view = array::Array::new(self, dtype.clone(), layout, limits)?;
             Ok(Array { view, info })
@@ -227,9 +228,9 @@ impl<'r> Array<'r> {
         })
     }
 
-    /// Writes the elements as text for human readers. Of a large array, only the first and last
-    /// elements of each dimension are written, as
-    /// [`Array::write_summary`](binio::array::Array::write_summary) does.
+    /// Writes the elements as text for human readers. If the array is large, writes only the first
+    /// and last elements of each dimension, like
+    /// [`Array::write_summary`](binio::array::Array::write_summary).
     ///
     /// # Errors
     ///
@@ -331,7 +332,7 @@ mod tests {
         (0..len).map(|i| (i * i / 7).to_le_bytes()[0]).collect()
     }
 
-    /// Returns the index of an element in the data, by the definition of the orders.
+    /// Computes the index of an element in the data from the definition of the order.
     fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;

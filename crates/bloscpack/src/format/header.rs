@@ -135,7 +135,7 @@ impl Header {
         }
     }
 
-    /// Parses the header at the beginning of a file, of which at most 32 bytes are needed. Survivable irregularities
+    /// Parses the header from the first bytes of a file, of which at most 32 are needed. Survivable irregularities
     /// are added to `diagnostics`.
     ///
     /// The header of an unversioned file is not recognised, because its fifth byte may have any value.

@@ -5,7 +5,7 @@
 //!         version 3, if any   if any         data                                after appending
 //! ```
 //!
-//! A layout describes the actual file, not the claims of the header: the size of a chunk is that in
+//! A layout describes the actual file, not the claims of the header: the size of a chunk comes from
 //! its Blosc header, and its offset was compared with the table and with the chunks next to it.
 
 use std::ops::Range;

@@ -108,7 +108,7 @@ impl Chain<'_> {
         Ok(Followed::Chunks(chunks))
     }
 
-    /// Returns the chunks in the order of the file, if the offsets are the right ones in another order.
+    /// Returns the chunks in file order, if the offsets are correct but in a different order.
     fn permuted(&self, start: u64, offsets: &[u64]) -> Result<Option<Vec<ChunkEntry>>> {
         let mut sorted = offsets.to_vec();
         sorted.sort_unstable();

@@ -567,7 +567,8 @@ impl OpenOptions {
 
 /// Reads the data as a source, so that a packed file of another format can be read without unpacking it.
 ///
-/// Offsets are those in the data. The text of an error about a chunk has its offset in the packed file.
+/// Offsets refer to the data. The message of an error about a chunk contains the offset of the chunk in
+/// the packed file.
 impl ReadAt for Reader {
     fn len(&self) -> u64 {
         self.layout.plain_len()

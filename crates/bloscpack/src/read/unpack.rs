@@ -147,8 +147,8 @@ impl Reader {
         self.unpack_range_to_file(0..self.len(), file, options)
     }
 
-    /// Writes a range of the data to a file, starting at its beginning, as [`unpack_to_file`](Self::unpack_to_file)
-    /// does.
+    /// Like [`unpack_to_file`](Self::unpack_to_file), but writes only a range of the data, starting at the
+    /// beginning of the file.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Reader {
         )
     }
 
-    /// Fills `out` with the data at `offset`, as [`read_exact_at`](Self::read_exact_at) does, on several threads.
+    /// Like [`read_exact_at`](Self::read_exact_at), but uses several threads.
     ///
     /// # Errors
     ///

@@ -86,7 +86,7 @@ pub struct RecoverReport {
     pub kept: u64,
     /// The length of the data of the new file in bytes, including zeros.
     pub plain_len: u64,
-    /// The lost parts, in the order of the file.
+    /// The lost parts, in file order.
     pub lost: Vec<Loss>,
     /// Other irregularities: in the header, the table and the metadata.
     pub diagnostics: Vec<Diagnostic>,

@@ -26,7 +26,8 @@ const UNSET: [u8; 8] = (-1_i64).to_le_bytes();
 pub(crate) struct ContainerWriter<W> {
     sink: W,
     header: Header,
-    /// The header as written at the beginning.
+    /// The bytes of the header that was written first, which [`finish`](Self::finish) compares with
+    /// the final header.
     encoded: [u8; 32],
     /// The position of the table of offsets.
     table: u64,

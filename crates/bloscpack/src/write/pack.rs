@@ -67,7 +67,7 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
-/// Packs bytes to a file, which appears under its name when it is complete.
+/// Packs bytes into a file, which is created only once it is complete.
 ///
 /// ```
 /// use bloscpack::{Reader, WriteOptions, pack_to_file};
@@ -91,8 +91,8 @@ pub fn pack_to_file(
     commit(pack_slice(data, create(output.as_ref())?, options, progress)?)
 }
 
-/// Packs a source to a sink, as [`pack_slice`] does. A source in memory is not copied; any other source is read chunk
-/// by chunk, by the thread that compresses the chunk.
+/// Like [`pack_slice`], but packs a source. A source in memory is not copied; any other source is read chunk by
+/// chunk, by the thread that compresses the chunk.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -252,7 +252,7 @@ fn pack<W: Write + Seek>(
 }
 
 /// Compresses all chunks of data on several threads, and passes them to `put` in order. `store` is
-/// called with the range of a chunk, a buffer to read into, and one for the stored chunk.
+/// called with the range of a chunk, a buffer to read into, and a buffer for the stored chunk.
 pub(crate) fn store_chunks(
     chunking: Chunking,
     threads: usize,

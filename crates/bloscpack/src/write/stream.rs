@@ -14,7 +14,7 @@ use crate::{Progress, WriteOptions};
 
 /// Packs data that arrives piece by piece to a sink that cannot seek, such as a pipe.
 ///
-/// The file has no offsets, whatever the options say. If the length of the data is unknown as well,
+/// The file has no offsets, whatever the options say. If the length of the data is also unknown,
 /// the header states an unknown number of chunks (-1), and readers continue to the end of the file.
 /// **The original program does not**: it treats such a file as empty. For data of known length, use
 /// [`with_len`](Self::with_len), which every reader can read.

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!((header.nchunks, header.last_chunk), (Some(272), Some(64 << 10)));
         assert!(header.offsets_len() > 65_536);
         let whole = pack_to_vec(&data, &options.offsets(false)).unwrap();
-        assert!(file.ends_with(&whole[32..]), "the chunks are the same");
+        assert!(file.ends_with(&whole[32..]), "both files have the same chunks");
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             }
         };
         assert!(matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }), "{error}");
-        assert!(writer.write_all(&data).is_err(), "it stays so");
+        assert!(writer.write_all(&data).is_err(), "all further writes fail");
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Case {
     }
 
     fn pack(&self) -> Vec<u8> {
-        pack_to_vec(&self.plain, &self.options).expect("packs")
+        pack_to_vec(&self.plain, &self.options).expect("packing succeeds")
     }
 }
 
@@ -56,13 +56,13 @@ pub(crate) fn write_changed(folder: &mut Folder, random: &mut Random) {
         for (name, change) in WAYS {
             let mut case = Case::random(random);
             change(&mut case, &path, random);
-            let file = fs::read(&path).expect("it is there");
+            let file = fs::read(&path).expect("the file exists");
             let facts = json!({"chunk_size": case.chunk_size, "metadata": case.metadata});
             folder.add("changed", &format!("{name}_{round}"), &file, &case.plain, &facts);
         }
         append_rows(folder, &path, round, random);
     }
-    fs::remove_file(&path).expect("it is there");
+    fs::remove_file(&path).expect("the file exists");
 }
 
 type Change = fn(&mut Case, &Path, &mut Random);
@@ -87,14 +87,15 @@ fn grow(case: &mut Case, path: &Path, random: &mut Random) {
     write(path, &case.pack());
     let more = random.data(case.chunk_size * 3);
     let options = AppendOptions::new().in_place(true).grow(true);
-    append(path, &more, &options, None).expect("appends");
+    append(path, &more, &options, None).expect("appending succeeds");
     case.plain.extend(more);
 }
 
 fn edit(case: &mut Case, path: &Path, random: &mut Random) {
     write(path, &case.pack());
     let metadata = random.metadata().unwrap_or_else(|| json!([1.5, "é"]));
-    set_metadata(path, &metadata, MetadataEdit::new().grow(true)).expect("sets");
+    set_metadata(path, &metadata, MetadataEdit::new().grow(true))
+        .expect("setting the metadata succeeds");
     case.metadata = Some(metadata);
 }
 
@@ -103,7 +104,7 @@ fn rewrite(case: &mut Case, path: &Path, random: &mut Random) {
     let offsets = random.below(2) == 0;
     let options = RewriteOptions::new().checksum(random.pick(&Checksum::ALL)).offsets(offsets);
     let options = if offsets { options.max_app_chunks(random.below(9).into()) } else { options };
-    rewrite_file(path, path, &options).expect("rewrites");
+    rewrite_file(path, path, &options).expect("rewriting succeeds");
 }
 
 fn rewrite_version_2(case: &mut Case, path: &Path, random: &mut Random) {
@@ -114,12 +115,12 @@ fn rewrite_version_2(case: &mut Case, path: &Path, random: &mut Random) {
         .offsets(random.below(2) == 0);
     write(path, &case.pack());
     let options = RewriteOptions::new().version(Version::V3).offsets(true).max_app_chunks(7);
-    rewrite_file(path, path, &options).expect("rewrites");
+    rewrite_file(path, path, &options).expect("rewriting succeeds");
 }
 
 fn recover_to(path: &Path, file: Vec<u8>, options: &RecoverOptions) {
     let mut sink = Cursor::new(Vec::new());
-    recover(&Bytes::from(file), &mut sink, options).expect("recovers");
+    recover(&Bytes::from(file), &mut sink, options).expect("recovering succeeds");
     write(path, &sink.into_inner());
 }
 
@@ -127,7 +128,7 @@ fn recover_cut(case: &mut Case, path: &Path, _: &mut Random) {
     let mut file = case.pack();
     file.pop();
     recover_to(path, file, &RecoverOptions::new());
-    // Without a checksum, the last byte belongs to the last chunk as well.
+    // Without a checksum, the last byte of the file is part of the last chunk.
     let whole = case.plain.len().div_ceil(case.chunk_size as usize) - 1;
     case.plain.truncate(whole * case.chunk_size as usize);
 }
@@ -135,9 +136,9 @@ fn recover_cut(case: &mut Case, path: &Path, _: &mut Random) {
 fn recover_hole(case: &mut Case, path: &Path, _: &mut Random) {
     case.options = case.options.clone().checksum(Checksum::Crc32);
     let mut file = case.pack();
-    let reader = OpenOptions::new().from_bytes(file.clone()).expect("opens");
+    let reader = OpenOptions::new().from_bytes(file.clone()).expect("the file can be opened");
     let chunk = &reader.chunks()[1];
-    file[usize::try_from(chunk.offset).expect("small") + 16] ^= 1;
+    file[usize::try_from(chunk.offset).expect("the number is small") + 16] ^= 1;
     recover_to(path, file, &RecoverOptions::new().fill_zeros(true));
     let size = case.chunk_size as usize;
     case.plain[size..2 * size].fill(0);
@@ -145,38 +146,39 @@ fn recover_hole(case: &mut Case, path: &Path, _: &mut Random) {
 
 fn write_pieces(case: &mut Case, path: &Path, random: &mut Random) {
     let file = fs::File::create(path).expect("the folder can be written");
-    let mut writer = Writer::new(file, &case.options).expect("options");
+    let mut writer = Writer::new(file, &case.options).expect("the options are valid");
     let mut rest = &case.plain[..];
     while !rest.is_empty() {
         let len = (random.below(3 * case.chunk_size) as usize).min(rest.len());
-        writer.write_all(&rest[..len]).expect("writes");
+        writer.write_all(&rest[..len]).expect("writing succeeds");
         rest = &rest[len..];
     }
-    writer.finish().expect("finishes");
+    writer.finish().expect("finishing succeeds");
 }
 
 fn read_pipe(case: &mut Case, path: &Path, _: &mut Random) {
-    pack_reader(&mut &case.plain[..], path, &case.options, None).expect("packs");
+    pack_reader(&mut &case.plain[..], path, &case.options, None).expect("packing succeeds");
 }
 
 /// Appends rows to an array, in place and through a new file.
 fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random) {
     let dtype = random.pick(&["'<f8'", "'>i4'", "'<U70'", "[('a', '|S1'), ('b', '<f8')]"]);
-    let parsed = Datatype::parse(dtype).expect("a dtype");
+    let parsed = Datatype::parse(dtype).expect("the dtype is valid");
     let row = 7 * parsed.itemsize();
-    let bytes = |rows: u64| u32::try_from(rows * row).expect("small");
-    let info = ArrayInfo::new(parsed, vec![30, 7], Order::C).expect("an array");
+    let bytes = |rows: u64| u32::try_from(rows * row).expect("the number is small");
+    let info = ArrayInfo::new(parsed, vec![30, 7], Order::C).expect("the array is valid");
     let mut plain = random.data(bytes(30));
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(3000));
-    let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None).expect("packs");
+    let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None)
+        .expect("packing succeeds");
     write(path, &file.into_inner());
     for options in [AppendOptions::new().in_place(true), AppendOptions::new()] {
         let more = random.data(bytes(20));
-        append(path, &more, &options.axis0(true), None).expect("appends");
+        append(path, &more, &options.axis0(true), None).expect("appending succeeds");
         plain.extend(more);
     }
-    let file = fs::read(path).expect("it is there");
-    assert_eq!(Reader::open(path).expect("opens").len(), plain.len() as u64);
+    let file = fs::read(path).expect("the file exists");
+    assert_eq!(Reader::open(path).expect("the file can be opened").len(), plain.len() as u64);
     let facts = json!({"dtype": dtype, "shape": [70, 7], "order": "C"});
     folder.add("rows", &format!("rows_{round}"), &file, &plain, &facts);
 }

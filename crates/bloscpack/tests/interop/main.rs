@@ -38,7 +38,7 @@ struct Folder {
 impl Folder {
     fn new(path: PathBuf) -> Self {
         let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("the folder of the run can be made");
+        fs::create_dir_all(&path).expect("the folder can be created");
         Self { path, cases: Vec::new() }
     }
 
@@ -50,7 +50,7 @@ impl Folder {
     }
 
     fn finish(self) {
-        let text = serde_json::to_string(&self.cases).expect("JSON");
+        let text = serde_json::to_string(&self.cases).expect("serialising JSON succeeds");
         fs::write(self.path.join("cases.json"), text).expect("the folder can be written");
         eprintln!("{} files", self.cases.len());
     }
@@ -98,7 +98,7 @@ fn write_files(folder: &mut Folder, random: &mut Random) {
                     None => options,
                 };
                 let plain = random.data(size);
-                let file = pack_to_vec(&plain, &options).expect("packs");
+                let file = pack_to_vec(&plain, &options).expect("packing succeeds");
                 let facts = json!({
                     "cname": compressor.name(), "shuffle": number, "clevel": level, "typesize": typesize,
                     "chunk_size": chunk_size, "checksum": checksum.name(), "offsets": offsets,
@@ -118,9 +118,9 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
         let size = random.below(100_000);
         let plain = random.data(size);
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).offsets(false);
-        let mut writer = StreamWriter::new(Vec::new(), &options).expect("options");
-        writer.write_all(&plain).expect("writes");
-        let file = writer.finish().expect("finishes");
+        let mut writer = StreamWriter::new(Vec::new(), &options).expect("the options are valid");
+        writer.write_all(&plain).expect("writing succeeds");
+        let file = writer.finish().expect("finishing succeeds");
         folder.add("stream", &format!("stream_{number}"), &file, &plain, &json!({}));
     }
 }
@@ -149,7 +149,7 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
         if number % 4 == 0 {
             options = options.metadata(&json!({"run": number}));
         }
-        let begin = pack_to_vec(&plain, &options).expect("packs");
+        let begin = pack_to_vec(&plain, &options).expect("packing succeeds");
         let path = folder.path.join(&name).with_extension("begin");
         fs::write(&path, &begin).expect("the folder can be written");
         let growing = folder.path.join("growing");
@@ -159,12 +159,12 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
         for _ in 0..random.pick(&[1, 3]) {
             let more = random.below(4 * chunk_size);
             let more = random.data(more);
-            append(&growing, &more, &options, None).expect("appends");
+            append(&growing, &more, &options, None).expect("appending succeeds");
             steps.push(more.len());
             plain.extend(more);
         }
-        let file = fs::read(&growing).expect("it is there");
-        fs::remove_file(&growing).expect("it is there");
+        let file = fs::read(&growing).expect("the file exists");
+        fs::remove_file(&growing).expect("the file exists");
         let steps = offsets.then_some(steps);
         let facts = json!({"begin": path, "steps": steps, "same_bytes": same_bytes});
         folder.add("appended", &name, &file, &plain, &facts);
@@ -201,13 +201,15 @@ fn write_arrays(folder: &mut Folder, random: &mut Random) {
                 &[Order::C]
             };
             for &order in orders {
-                let parsed = Datatype::parse(dtype).expect("a dtype");
-                let info = ArrayInfo::new(parsed, shape.to_vec(), order).expect("an array");
+                let parsed = Datatype::parse(dtype).expect("the dtype is valid");
+                let info =
+                    ArrayInfo::new(parsed, shape.to_vec(), order).expect("the array is valid");
                 let chunk_size = random.pick(&[1 << 20, 4096, 7000]);
-                let plain = random.data(info.byte_size().try_into().expect("small"));
+                let plain = random.data(info.byte_size().try_into().expect("the number is small"));
                 let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
                 let file = Cursor::new(Vec::new());
-                let file = pack_array(&info, &plain, file, &options, None).expect("packs");
+                let file =
+                    pack_array(&info, &plain, file, &options, None).expect("packing succeeds");
                 let facts = json!({
                     "dtype": dtype, "shape": shape, "order": order.name(), "chunk_size": chunk_size,
                 });

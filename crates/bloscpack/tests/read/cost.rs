@@ -36,8 +36,8 @@ fn a_digest_is_checked_until_it_has_matched_once() {
     source.flip(digest);
     assert!(read(&file).is_ok());
     source.flip(digest);
-    assert!(read(&file).is_ok(), "not checked again");
-    assert!(file.decode_chunk(0).is_ok(), "the others have their own");
+    assert!(read(&file).is_ok(), "the digest is not checked again");
+    assert!(file.decode_chunk(0).is_ok(), "each chunk has its own digest");
 
     let never = OpenOptions::new().verify(Verify::Never).from_source(source).unwrap();
     assert!(read(&never).is_ok());

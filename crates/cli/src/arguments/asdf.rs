@@ -112,7 +112,7 @@ pub(crate) enum AsdfCommand {
         "scibin asdf mv science.asdf /a/b /a/c",
     ]))]
     Mv(Mv),
-    /// Add the array of a .npy file, or replace an array with it
+    /// Add the array in a .npy file, or replace an array with it
     #[command(after_long_help = examples(&[
         "scibin asdf import science.asdf /image/data image.npy --compress zlib",
         "scibin asdf import science.asdf /meta/matrix m.npy --inline",
@@ -196,7 +196,7 @@ pub(crate) struct HistoryRequest {
 }
 
 impl AsdfCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// Returns `true` if the command does not support `--json`, because its output has a different
     /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::ToYaml(_))
@@ -269,7 +269,7 @@ pub(crate) struct New {
     /// The tree, or "-" for standard input; directives may be omitted [default: an empty tree]
     #[arg(long, value_name = "TREE.yaml")]
     pub(crate) tree: Option<PathBuf>,
-    /// Insert the array of a .npy file at a pointer in the tree, such as /image/data=image.npy
+    /// Insert the array in a .npy file at a pointer in the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
     /// Create missing mappings and lists on the path of --array. Without this option, they are an error,
@@ -288,7 +288,7 @@ pub(crate) struct New {
     pub(crate) writing: Writing,
 }
 
-/// The argument POINTER=FILE, which inserts the array of a `.npy` file.
+/// The argument POINTER=FILE, which inserts the array in a `.npy` file.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedArray {
     pub(crate) pointer: String,
@@ -598,7 +598,7 @@ impl Default for OtherFiles {
 pub(crate) enum External {
     /// None
     Deny,
-    /// Files in the folder of the file, and below
+    /// Files in the same folder as the file, or in its subfolders
     #[default]
     SameDir,
     /// Any file on this machine

@@ -85,7 +85,8 @@ pub(crate) enum DudleyCommand {
         "scibin dudley index run.dud -o run.dudx",
     ]))]
     Index(Index),
-    /// Print the location of an array in each file of a family, from summaries or the files
+    /// Print the location of an array in each file of a family, using summaries or the files
+    /// themselves
     #[command(after_long_help = examples(&[
         "scibin dudley locate run.dud /te --summary all.bd",
         "scibin dudley locate run.dud /te run_*.bd --json",
@@ -341,7 +342,7 @@ pub(crate) struct Locate {
     pub(crate) template: PathBuf,
     /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// Summaries, which contain the parameters of each file, so that no other file is opened
+    /// Summaries with the parameters of each file, which are used instead of opening the files
     #[arg(long, value_name = "SUMMARY", num_args = 1.., conflicts_with = "data", required_unless_present = "data")]
     pub(crate) summary: Vec<PathBuf>,
     /// The files

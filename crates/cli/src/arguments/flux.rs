@@ -111,7 +111,7 @@ pub(crate) enum FluxCommand {
 }
 
 impl FluxCommand {
-    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// Returns `true` if the command does not support `--json`, because its output has a different
     /// format.
     pub(super) fn is_without_json(&self) -> bool {
         matches!(self, Self::Cat(_))

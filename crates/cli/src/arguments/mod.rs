@@ -46,7 +46,7 @@ impl Arguments {
 }
 
 impl Command {
-    /// Returns `true` if the command does not support `--json`, because its output has another
+    /// Returns `true` if the command does not support `--json`, because its output has a different
     /// format.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Number, Value};
 
-/// Formats a value like Python's `repr`, with the keys of objects sorted as by `pprint`.
+/// Formats a value like Python's `repr`, but sorts the keys of objects, like `pprint`.
 fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),

@@ -235,7 +235,7 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
             }
             let message = message(error, kind);
             // The original rejects invalid options of the program itself before it parses the
-            // command, and unknown arguments after it.
+            // command, and rejects unknown arguments afterwards.
             let is_global =
                 matches!(kind, ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict)
                     || message.starts_with("argument -n/--nthreads");

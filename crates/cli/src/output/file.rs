@@ -1,4 +1,4 @@
-//! Outputs of commands: either a file that appears only when it is complete, or a stream.
+//! Outputs of commands: either a file that is created only once it is complete, or a stream.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -151,8 +151,8 @@ impl Seek for OutputFile {
     }
 }
 
-/// Writes either to a file that appears when it is complete, or directly to a stream. `source` converts errors
-/// that are not write errors.
+/// Writes either to a file that is created only once it is complete, or directly to a stream. `source`
+/// converts errors that are not write errors.
 pub(crate) fn write<T, E>(
     path: &Path,
     replace: bool,

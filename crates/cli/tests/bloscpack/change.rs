@@ -118,7 +118,7 @@ fn append_can_replace_the_metadata() {
     assert_eq!(stdout(&folder.done(&["get", "a.blp", "/unit"])), "m\n");
     let before = folder.read("a.blp");
     assert_eq!(status(&folder.run(&["bloscpack", "append", "a.blp", "a", "-m", "long.json"])), 2);
-    assert_eq!(folder.read("a.blp"), before, "neither data nor metadata are changed");
+    assert_eq!(folder.read("a.blp"), before, "neither the data nor the metadata is changed");
     folder.done(&["bloscpack", "append", "a.blp", "a", "-m", "long.json", "--grow"]);
     assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, b"datadatadata");
 }

@@ -134,7 +134,7 @@ fn verify_exits_with_0_if_intact_1_if_damaged_and_2_without_a_file() {
 
     folder.write("none.blp", &bytes[..20]);
     let output = folder.run(&["bloscpack", "verify", "none.blp"]);
-    assert_eq!((status(&output), stdout(&output)), (1, String::new()), "a header that is cut");
+    assert_eq!((status(&output), stdout(&output)), (1, String::new()), "the header is truncated");
     for none in ["a", "missing.blp"] {
         let output = folder.run(&["bloscpack", "verify", none]);
         assert_eq!((status(&output), stdout(&output)), (2, String::new()));

@@ -157,7 +157,11 @@ fn packing_an_empty_file_gives_one_empty_chunk() {
     let folder = Folder::new();
     folder.write("a", "");
     folder.done(&["bloscpack", "pack", "a"]);
-    assert_eq!(folder.read("a.blp").len(), 140, "as the original makes it");
+    assert_eq!(
+        folder.read("a.blp").len(),
+        140,
+        "the original program writes a file of the same length"
+    );
     folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b"]);
     assert_eq!(folder.read("b"), b"");
     folder.done(&["verify", "a.blp"]);

@@ -35,7 +35,7 @@ impl Recorded {
             let is_allowed = allowed.iter().any(|allowed| *allowed == outcome || *allowed == "any");
             assert!(is_allowed, "{path} {strict:?}: {outcome}, {}", stderr(&output));
             if outcome == "error" {
-                assert_eq!(folder.names(), nothing, "{path}: nothing is left");
+                assert_eq!(folder.names(), nothing, "{path}: no file is left behind");
                 assert!(stderr(&output).starts_with("scibin: "), "{path}: {}", stderr(&output));
             } else {
                 folder.remove("data");
@@ -51,7 +51,7 @@ impl Recorded {
             if is_array {
                 folder.remove("x.npy");
             }
-            assert_eq!(folder.names(), nothing, "{path}: nothing is left");
+            assert_eq!(folder.names(), nothing, "{path}: no file is left behind");
         }
     }
 

@@ -34,7 +34,7 @@ fn new_writes_the_native_file_of_the_specification() {
     let given =
         ["dudley", "new", "-", "--layout", "run.dud", "--param", "N=3", "--apart", "--json"];
     let output = folder.done(&[&given[..], &["--order", ">"]].concat());
-    assert_eq!(output.stdout, expected, "nothing but the file");
+    assert_eq!(output.stdout, expected, "standard output contains only the file");
     assert!(stderr(&output).contains("standard output: no data for /x"), "{}", stderr(&output));
     let output = new(&["--force", "--strict"]);
     assert_eq!((status(&output), folder.read("run.bdud")), (2, expected));

@@ -131,7 +131,7 @@ fn pack_restores_an_externalized_archive() {
     let missing = folder.run(&["flux", "pack", "b.json", "-o", "m.json"]);
     assert_eq!(status(&missing), 2);
     assert!(stderr(&missing).contains("d/b.bin: R155"), "{}", stderr(&missing));
-    assert_eq!(folder.read("m.json"), folder.read("b.json"), "the entry is as it was");
+    assert_eq!(folder.read("m.json"), folder.read("b.json"), "the entry is unchanged");
     let large = folder.run(&["flux", "pack", "b.json", "--store", "blobs", "--max-size", "4K"]);
     assert_eq!(status(&large), 2);
 }
@@ -143,7 +143,7 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
     store.put(HashType::Sha1, b"nobody's").unwrap();
     folder.write("broken.json", "[{");
     let output = folder.run(&["flux", "gc", "--store", "blobs", "a.json", "broken.json"]);
-    assert_eq!(status(&output), 1, "an archive that cannot be read may name all of them");
+    assert_eq!(status(&output), 1, "an unreadable archive may refer to any blob");
     let dry =
         folder.done(&["flux", "gc", "--dry-run", "-v", "--store", "blobs", "a.json", "b.json"]);
     assert_eq!(stdout(&dry), "blobs: 1 blob would be removed, 1 kept\n");

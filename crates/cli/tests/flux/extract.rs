@@ -47,7 +47,7 @@ fn the_options_of_extract_take_effect() {
     let again = extract(&["a*"]);
     assert_eq!(status(&again), 2);
     assert_eq!(stderr(&again), "scibin: a.json: a.txt: a file exists\n");
-    assert_eq!(status(&extract(&["a*", "--dry-run"])), 2, "what is in the way is found");
+    assert_eq!(status(&extract(&["a*", "--dry-run"])), 2, "existing files are detected");
     folder.write("out/a.txt", "mine");
     assert_eq!(
         stdout(&extract(&["a*", "--skip-existing"])),
@@ -55,7 +55,7 @@ fn the_options_of_extract_take_effect() {
     );
     assert_eq!(folder.read("out/a.txt"), b"mine");
     assert_eq!(status(&extract(&["a*", "--keep-newer"])), 0);
-    assert_eq!(folder.read("out/a.txt"), b"mine", "it is newer");
+    assert_eq!(folder.read("out/a.txt"), b"mine", "the existing file is newer");
     assert_eq!(status(&extract(&["a*", "--overwrite"])), 0);
     assert_eq!(folder.read("out/a.txt"), b"two\nlines\n");
     let mtime = |name: &str| fs::metadata(folder.path(name)).unwrap().mtime();
@@ -233,7 +233,7 @@ fn hostile_archives_leave_no_files_and_report_the_reason() {
     assert!(folder.path("out/ok").exists(), "the rest is extracted");
     fs::remove_file(folder.path("out/ok")).unwrap();
     folder.run(&["flux", "extract", "h.json", "-C", "out", "--fail-fast"]);
-    assert!(!folder.path("out/ok").exists(), "nothing is, if it is to stop");
+    assert!(!folder.path("out/ok").exists(), "nothing is extracted after a failure");
     assert_eq!(fs::read_dir(away).unwrap().count(), 0);
     // All links are created by default.
     folder.write("h.json", r#"[{"path":"up","mode":41471,"data":"../away"},{"path":"abs","mode":41471,"data":"/etc"}]"#);

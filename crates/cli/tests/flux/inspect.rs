@@ -196,7 +196,7 @@ fn lint_reports_codes_and_fixes_unambiguous_errors() {
     assert_eq!(value["diagnostics"][0]["severity"], "warning");
 
     let fixed = folder.run(&["flux", "lint", "--fix", "u.json", "-o", "fixed.json"]);
-    assert_eq!(status(&fixed), 1, "one is left");
+    assert_eq!(status(&fixed), 1, "one error cannot be fixed");
     assert!(
         stdout(&fixed).contains("R110") && stdout(&fixed).contains("fixed.json: 1 entry fixed")
     );

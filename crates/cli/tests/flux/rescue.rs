@@ -58,7 +58,7 @@ fn rescue_lists_and_extracts_the_archives_and_jobs_of_a_broker() {
     );
     // The directory is created.
     let output = folder.run(&["flux", "rescue", "state", "-C", "out"]);
-    assert_eq!(status(&output), 2, "one has a name that is a path");
+    assert_eq!(status(&output), 2, "one archive has a path as its name");
     assert!(
         stderr(&output).contains("sub/away: the name cannot be used for a directory"),
         "{}",

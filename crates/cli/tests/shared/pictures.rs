@@ -64,10 +64,10 @@ fn scale_colors_and_percentiles_change_the_picture() {
     let range = ["--range", "0,256"];
     assert_eq!(pixel(&range)[0], 64);
     assert_eq!(pixel(&[&range[..], &["--scale", "sqrt"]].concat())[0], 128);
-    // The values are those of astropy's LogStretch and AsinhStretch at 0.25.
+    // The expected values are astropy's LogStretch and AsinhStretch at 0.25.
     assert_eq!(pixel(&[&range[..], &["--scale", "log"]].concat())[0], 204);
     assert_eq!(pixel(&[&range[..], &["--scale", "asinh"]].concat())[0], 140);
-    // The colours are those of matplotlib's viridis and inferno at 0.25.
+    // The expected colours are matplotlib's viridis and inferno at 0.25.
     assert_eq!(pixel(&[&range[..], &["--colors", "viridis"]].concat()), [59, 82, 139, 255]);
     assert_eq!(pixel(&[&range[..], &["--colors", "inferno"]].concat()), [87, 16, 109, 255]);
     assert_eq!(pixel(&["--range", "50%,100%"])[0], 0);

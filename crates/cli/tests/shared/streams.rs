@@ -137,7 +137,12 @@ fn files_that_report_no_size_are_read_to_their_end() {
     assert!(stdout(&output).contains(" u1[33]"), "{}{}", stdout(&output), stderr(&output));
     folder.write("a.npy", "");
     let output = named(&folder, "x", &["dudley", "from-numpy", file]);
-    assert_eq!(status(&output), 1, "no array, and not an empty file: {}", stderr(&output));
+    assert_eq!(
+        status(&output),
+        1,
+        "the name is not an array, and must not be read as an empty file: {}",
+        stderr(&output)
+    );
 
     // A name that is not an ASDF file must not be treated as an empty file either.
     for command in ["info", "tree", "blocks", "verify", "get"] {

@@ -145,7 +145,7 @@ mod tests {
         match (written, ended) {
             (Ok(count), Ok(_)) => Ok((count, text)),
             (Err(error), _) | (_, Err(error)) => {
-                assert_eq!(text, "", "nothing is written of what fails");
+                assert_eq!(text, "", "nothing is written before the failure");
                 Err(error)
             }
         }
@@ -167,7 +167,7 @@ mod tests {
     fn appending_to_a_dict_replaces_entries_whose_normalised_paths_are_equal() {
         let old = r#"{"./a":{"mode":16877},"b":{"mode":16877},"b":{"mode":16832}}"#;
         let new = r#"[{"path":"a","mode":16832},{"path":"c","mode":1},{"path":"c","mode":16877}]"#;
-        assert!(appended(old, new, Form::Dict).is_err(), "a mode without a type");
+        assert!(appended(old, new, Form::Dict).is_err(), "the mode has no type");
         let new = new.replace(":1}", ":16832}");
         let expected = r#"{"b":{"mode":16832},"a":{"mode":16832},"c":{"mode":16877}}"#;
         assert_eq!(appended(old, &new, Form::Dict).unwrap(), (1, expected.to_owned()));

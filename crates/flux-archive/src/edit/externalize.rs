@@ -77,7 +77,7 @@ impl<'s> Externalizer<'s> {
                     writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
                     Ok(Outcome::Moved)
                 }
-                // The store failed, so the other files would fail as well.
+                // The store failed, so all other files would also fail.
                 Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
                     Err(ErrorKind::Store(error).into())
                 }

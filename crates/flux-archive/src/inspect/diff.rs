@@ -354,6 +354,10 @@ mod tests {
         let other = blobvec(&format!(r#"[0,4,"{}"]"#, BlobRef::of(HashType::Sha1, b"abac")));
         assert_eq!(of(&one, &other), "content");
         let overlapping = blobvec(&format!(r#"[0,4,"{whole}"],[1,2,"{blob}"]"#));
-        assert_eq!(of(&overlapping, &overlapping), "", "whichever counts, it is the same");
+        assert_eq!(
+            of(&overlapping, &overlapping),
+            "",
+            "equal regions have equal content, even if they overlap"
+        );
     }
 }

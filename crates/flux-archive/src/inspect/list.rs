@@ -1,4 +1,4 @@
-//! Listing entries as `flux archive list` does.
+//! Listing entries in the format of `flux archive list`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -256,7 +256,7 @@ struct Conflict {
 
 /// The entries that later ones replace, and the conflicts between entries.
 struct Relations {
-    /// For each item, whether a later item replaces it.
+    /// A flag for each item, which is `true` if a later item replaces it.
     superseded: Vec<bool>,
     conflicts: Vec<Conflict>,
 }

@@ -72,7 +72,7 @@ impl DirStore {
     }
 
     /// Returns `true` if the directory contains a checkpoint. It is then the store of a broker,
-    /// whose keys are blobs as well.
+    /// which also stores its keys as blobs.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
@@ -165,7 +165,7 @@ fn is_absence(error: &io::Error) -> bool {
 fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     out.clear();
-    // Limit the length as well, because the file may grow while it is read.
+    // Also limit the length, because the file may grow while it is read.
     file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
     StoreError::check_size(out.len() as u64)
 }

@@ -12,7 +12,7 @@ use crate::json::{Text, escape};
 use crate::model::{Entry, Form};
 use crate::parse::RawEntry;
 
-/// Writes an archive as a stream. Only one entry is in memory at a time, as well as all paths if the archive is a dict.
+/// Writes an archive as a stream. Only one entry is in memory at a time, plus all paths if the archive is a dict.
 ///
 /// The output follows RFC 37: sizes are added, text with a NUL becomes base64, and regions are sorted. If RFC 37 has no
 /// form for an entry, the entry is rejected before any of it is written. After any other error, the document is

@@ -106,7 +106,11 @@ fn known_attacks_on_tar_rs_do_not_write_outside_the_target() {
     let archive = Archive::parse(goal.as_bytes(), Profile::Flux).unwrap();
     let extractor = Extractor::new(sandbox.out()).unwrap().existing(Existing::Overwrite);
     assert!(extractor.run(&archive).unwrap().failures.is_empty());
-    assert_eq!(fs::read(sandbox.path("cas/precious")).unwrap(), b"old", "replaced, not written");
+    assert_eq!(
+        fs::read(sandbox.path("cas/precious")).unwrap(),
+        b"old",
+        "the hard link is replaced, and its target is not written"
+    );
 }
 
 // CVE-2025-45582: the first archive creates a link, and the second one writes through it.

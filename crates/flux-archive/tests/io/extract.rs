@@ -64,7 +64,7 @@ fn an_existing_directory_gets_a_new_mode_only_if_the_policy_replaces_files() {
         let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
         assert!(report.failures.is_empty());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{existing:?}");
-        assert_eq!(tree(&sandbox.out(), 0).len(), 2, "nothing temporary is left");
+        assert_eq!(tree(&sandbox.out(), 0).len(), 2, "no temporary file is left");
     }
 }
 

@@ -30,7 +30,7 @@ impl ToSql for Text<'_> {
     }
 }
 
-/// Stores a blob as Flux does, compressed if it has at least 256 bytes.
+/// Stores a blob in the same way as Flux: compressed if it has at least 256 bytes.
 fn put(database: &Connection, blob: &[u8]) -> String {
     let blobref = BlobRef::of(HashType::Sha1, blob);
     let compressed = (blob.len() >= 256).then(|| lz4_flex::block::compress(blob));
@@ -112,7 +112,11 @@ fn an_archive_is_rescued_from_the_database_of_a_broker() {
 
         drop(state);
         assert_eq!(fs::read(folder.path().join("content.sqlite")).unwrap(), before);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing appears beside it");
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "no file is created next to the database"
+        );
     }
 }
 

@@ -32,8 +32,8 @@ use crate::parallel;
 use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
-/// Options for appending. Unless set, compressor, shuffle and typesize are those of the last chunk. The default level
-/// is 7, because chunks do not state theirs.
+/// Options for appending. By default, the compressor, shuffle and typesize are taken from the last chunk. The default
+/// level is 7, because a chunk does not state its level.
 ///
 /// ```
 /// use bloscpack::change::AppendOptions;
@@ -120,7 +120,7 @@ impl Default for AppendOptions {
 pub struct Appended {
     /// The number of chunks of the changed file.
     pub nchunks: u64,
-    /// The number of new chunks, without the chunk that was filled up.
+    /// The number of new chunks, not counting the chunk that was filled up.
     pub new_chunks: u64,
     /// The length of the data of the changed file in bytes.
     pub len: u64,

@@ -28,12 +28,12 @@ pub(super) struct Plan {
     pub(super) head: Vec<u8>,
     /// The division of `head` and the new data into chunks.
     pub(super) chunking: Chunking,
-    /// Whether there is not enough space before the chunks, so that they have to move.
+    /// Whether the chunks have to move, because there is not enough space before them.
     pub(super) moves_chunks: bool,
 }
 
-/// Fails if nothing may be appended to the file: it is too old or damaged, or its last chunk does
-/// not match its digest.
+/// Fails if data cannot be appended, because the file is too old or damaged, or because its last
+/// chunk does not match its digest.
 pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {

@@ -418,7 +418,10 @@ fn a_power_failure_at_any_in_place_operation_leaves_the_old_or_the_new_file() {
                 if crash.file_bytes() == old {
                     olds += 1;
                 } else {
-                    assert!(crash.file_bytes() == new, "neither after {count} of {operations:?}");
+                    assert!(
+                        crash.file_bytes() == new,
+                        "neither the old nor the new file after {count} of {operations:?}"
+                    );
                     news += 1;
                 }
             }

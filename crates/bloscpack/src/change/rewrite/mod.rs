@@ -1,7 +1,7 @@
 //! Writing a changed file with the same chunks: another version or checksum, more spare offsets, other metadata.
 //!
-//! Chunks are copied as stored and are not compressed again. If their digests are unchanged as well, the kernel copies
-//! all of them in one go.
+//! Chunks are copied as stored and are not compressed again. If their digests do not change either, the kernel copies
+//! all chunks in one go.
 
 mod metadata;
 
@@ -133,8 +133,8 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
     plan.finish(container)
 }
 
-/// Writes a changed file to `new`, which may be the same path as `old` and appears when the new file is complete.
-/// Rolls back an interrupted change of the old file first.
+/// Writes a changed file to `new`, which may be the same path as `old`. The file is created or replaced only once
+/// the new content is complete. Rolls back an interrupted change of the old file first.
 ///
 /// ```
 /// use bloscpack::change::{RewriteOptions, rewrite_file};
@@ -193,7 +193,7 @@ impl<'a> Plan<'a> {
         let before = old.header();
         let is_old = before.version < Version::V2;
         let version = options.version.unwrap_or(if is_old { Version::V3 } else { before.version });
-        // Skip empty chunks: old releases wrote them after other chunks, and tools skip them as well.
+        // Skip empty chunks: old releases wrote them after other chunks, and tools skip them too.
         let chunks: Vec<usize> = old
             .chunks()
             .iter()
@@ -280,7 +280,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Returns the typesize of the header, or else that of the first chunk.
+/// Returns the typesize in the header, or else the typesize of the first chunk.
 fn typesize(old: &Reader, first: Option<&usize>) -> Result<u8> {
     Ok(match (old.header().typesize, first) {
         (0, Some(&first)) => old.chunk_header(first)?.typesize(),

@@ -205,7 +205,10 @@ fn metadata_that_fits_is_replaced_in_place() {
     let section = open(new.clone()).layout().metadata().unwrap();
     let end = usize::try_from(section.end).unwrap();
     assert!(new[..32] == old[..32] && new[end..] == old[end..]);
-    assert!(new[64 + 7..end - 4].iter().all(|&byte| byte == 0), "nothing of the old is left");
+    assert!(
+        new[64 + 7..end - 4].iter().all(|&byte| byte == 0),
+        "no bytes of the old metadata are left"
+    );
     // The new digest has the same length as the old one.
     let edit = MetadataEdit::new().checksum(Checksum::Crc32);
     set_metadata(file.path(), &json!([3]), edit).unwrap();

@@ -1,7 +1,7 @@
 //! Encoding the metadata section.
 //!
-//! The text is equal to that of the original program: JSON without spaces, with the keys in their order and everything
-//! but ASCII escaped. Its compressed bytes depend on the version of zlib.
+//! The text is equal to that of the original program: JSON without spaces, with the keys in their original order and
+//! everything but ASCII escaped. Its compressed bytes depend on the version of zlib.
 
 use std::io::{self, Write};
 
@@ -35,8 +35,8 @@ pub struct MetadataOptions {
     pub compress: bool,
     /// The compression level, 0 to 9. Default: 6.
     pub level: u8,
-    /// The space for the payload in bytes, so that larger metadata can replace it without moving the chunks. Default:
-    /// ten times the length of the text.
+    /// The space reserved for the payload in bytes, so that larger metadata can be written later without moving the
+    /// chunks. Default: ten times the length of the text.
     pub max_size: Option<u32>,
 }
 

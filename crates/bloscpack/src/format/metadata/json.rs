@@ -90,7 +90,7 @@ impl<'de> Visitor<'de> for Watching<'_> {
     }
 }
 
-/// Returns the first integer in a valid text that fits into neither `i64` nor `u64`.
+/// Returns the first integer in valid JSON that fits into neither `i64` nor `u64`.
 fn big_integer(text: &[u8]) -> Option<String> {
     let mut rest = text;
     while let Some(start) = rest.iter().position(|byte| matches!(byte, b'-' | b'0'..=b'9' | b'"')) {

@@ -15,7 +15,7 @@
 //! | | | zeros up to `max_meta_size` |
 //! | | by `meta_checksum` | digest of the payload, without the zeros |
 //!
-//! Numbers are little-endian. A text that zlib would make larger is stored without compression, with codec 0 and the
+//! Numbers are little-endian. Text that zlib would make larger is stored without compression, with codec 0 and the
 //! requested level. The end of the section depends only on the checksum and on `max_meta_size`, so unreadable metadata
 //! does not affect the chunks.
 
@@ -132,7 +132,7 @@ impl MetaHeader {
 /// The metadata of a file: its header and its text.
 ///
 /// The text is decompressed but not parsed; [`json`](Self::json) parses it. Text that is not valid JSON, such as the
-/// `NaN` that Python writes, is available as well.
+/// `NaN` that Python writes, can also be read.
 #[derive(Clone, Debug)]
 pub struct Metadata {
     header: MetaHeader,
@@ -311,7 +311,7 @@ fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Quotes a text from a file for a message, and truncates it if it is long.
+/// Quotes text from a file for a message, and truncates it if it is long.
 fn shortened(text: &str) -> String {
     const LEN: usize = 40;
     match text.char_indices().nth(LEN) {
@@ -384,7 +384,7 @@ mod tests {
     fn the_digest_covers_only_the_payload_and_follows_the_padding() {
         let mut bytes = section(b"[1]");
         bytes[40] = b' ';
-        assert!(read(&bytes).is_ok(), "bytes of the room are not covered");
+        assert!(read(&bytes).is_ok(), "the digest does not cover the padding");
         bytes[33] = b'2';
         let error = read(&bytes).unwrap_err();
         let is_mismatch =
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_shorter_than_the_header_states_is_an_error() {
+    fn text_shorter_than_the_header_states_is_an_error() {
         let mut bytes = section(b"[1]");
         bytes[12] = 4;
         let error = read(&bytes).unwrap_err();

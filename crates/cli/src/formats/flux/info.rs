@@ -79,10 +79,10 @@ struct Summary {
     directories: u64,
     links: u64,
     bytes: u64,
-    /// Number of files and of bytes for each encoding.
+    /// The number of files and the number of bytes for each encoding.
     encodings: BTreeMap<&'static str, (u64, u64)>,
     regions: u64,
-    /// Number of distinct blobs, and of their bytes, for each hash.
+    /// The number of distinct blobs, and their total size in bytes, for each hash.
     blobs: BTreeMap<&'static str, (u64, u64)>,
 }
 

@@ -38,7 +38,7 @@ impl Source {
         let document = if is_standard(path) {
             spool()
         } else {
-            // Ignore an error here, because reading the file will fail as well.
+            // Ignore an error here, because reading the file will also fail.
             let large = path.metadata().is_ok_and(|metadata| metadata.len() >= MAP_FROM);
             OpenOptions::new().mmap(large).read(path)
         };

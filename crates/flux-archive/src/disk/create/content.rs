@@ -85,7 +85,7 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     if blobs {
         return read_blobs(creator, file, size, &data);
     }
-    // Read files of size 0 as well, because files in /proc have content despite their size.
+    // Read even files of size 0, because files in /proc have content despite their size.
     if size <= IN_MEMORY {
         if let Some(bytes) = read_small(file)? {
             creator.count(bytes.len() as u64);

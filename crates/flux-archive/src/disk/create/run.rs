@@ -82,7 +82,7 @@ impl Creator<'_> {
     ) -> Result<()> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
-            // The store failed, so the other files would fail as well.
+            // The store failed, so all other files would also fail.
             Err(error)
                 if matches!(
                     error.kind(),

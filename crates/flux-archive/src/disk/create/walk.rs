@@ -146,7 +146,7 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// Returns the file with a name. Fails if an archive cannot contain the file.
+/// Returns the file `name` in the directory `parent`. Fails if an archive cannot contain the file.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);

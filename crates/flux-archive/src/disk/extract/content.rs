@@ -113,7 +113,7 @@ impl<'o> ContentWriter<'o> {
                 if apart {
                     write_with_holes(file, blob, region.offset)?;
                 } else {
-                    // Write zeros as well, because they replace the bytes of an overlapping region.
+                    // Also write zeros, because they replace the bytes of an overlapping region.
                     file.write_all_at(blob, region.offset)?;
                 }
                 report(self.progress, region.size);

@@ -268,7 +268,7 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
         let name = name_of(entry.path());
-        // Renaming detects conflicts as well, but check for a conflict before writing a large file.
+        // Renaming also detects conflicts, but check for a conflict before writing a large file.
         let much =
             matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
         let late = self.options.existing == Existing::Error && !much;
