@@ -125,8 +125,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// `package`: packs each library as it would be published. Does not build the packages, because the
-/// other gates have built the libraries.
+/// `package`: packs each library in the form in which it would be published. Does not build the
+/// packages, because the other gates have built the libraries.
 pub(crate) fn package(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);

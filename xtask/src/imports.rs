@@ -118,8 +118,8 @@ impl Graph {
         found
     }
 
-    /// Returns the modules in topological order: modules precede those that they import. Modules
-    /// that form a cycle are in the same group.
+    /// Returns the modules in topological order: each module precedes the modules that it imports.
+    /// Modules that form a cycle are in the same group.
     fn components(&self) -> Vec<Vec<String>> {
         let reachable: BTreeMap<&str, BTreeSet<&str>> = self
             .references
@@ -146,8 +146,8 @@ impl Graph {
         components
     }
 
-    /// Formats a row for each module, with the modules that it refers to and the number of
-    /// references to each.
+    /// Formats a row for each module. The row lists the modules that it refers to, and the number
+    /// of references to each.
     fn text(&self) -> String {
         let mut text = String::new();
         for component in self.components() {

@@ -27,7 +27,7 @@ fn check(name: &str, limit: usize, lib: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the public names that the text of a lib.rs defines or re-exports.
+/// Returns the public names that lib.rs, given as text, defines or re-exports.
 fn root_names(lib: &str) -> BTreeSet<String> {
     let source = Source::new(lib);
     let code = &source.code;

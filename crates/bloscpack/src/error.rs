@@ -88,13 +88,13 @@ pub enum ErrorKind {
     /// The sizes in the header differ from those of the chunks.
     #[error("{message}")]
     SizeMismatch {
-        /// The size in the file, and the expected size.
+        /// A description of the difference.
         message: String,
     },
     /// The offsets do not point to the chunks.
     #[error("{message}")]
     OffsetMismatch {
-        /// The wrong offset.
+        /// A description of the wrong offset.
         message: String,
         /// Whether the offsets are correct but in a different order, which makes the order of the chunks
         /// ambiguous.

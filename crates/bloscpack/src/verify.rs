@@ -68,7 +68,7 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// All irregularities: first those of the file, then those of the chunks in order.
+    /// All irregularities: first those of the file as a whole, then those of the chunks in order.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of checked chunks.
     pub chunks: u64,

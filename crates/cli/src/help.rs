@@ -86,8 +86,8 @@ fn described(command: Command, path: &str) -> Command {
 fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let id = argument.get_id().as_str().to_owned();
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    // These commands name something new. In all others, `--name` selects an existing archive, so it
-    // is an option for reading.
+    // These commands name something new. In all other commands, `--name` selects an existing
+    // archive, so it is an option for reading.
     let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
     if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);

@@ -409,7 +409,8 @@ fn an_endless_array_is_not_printed() {
 
 // People
 
-/// Returns a file like those of telescopes: many software and history entries, and a deep tree.
+/// Returns a file that resembles the files of telescopes: it has many software and history entries,
+/// and a deep tree.
 fn observation() -> Folder {
     let software = "!core/software-1.0.0 {name: asdf, version: 6.0.0}";
     let extension = format!(

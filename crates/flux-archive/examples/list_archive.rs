@@ -1,4 +1,5 @@
-//! Lists an archive as Flux does, with its diagnostics: `list_archive FILE [PATTERN]`.
+//! Lists an archive in the format of Flux, and prints its diagnostics: `list_archive FILE
+//! [PATTERN]`.
 
 use flux_archive::inspect::{INVALID_ENTRY, LongLine, fnmatch};
 use flux_archive::{OpenOptions, Profile};

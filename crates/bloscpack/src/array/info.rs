@@ -171,7 +171,7 @@ impl ArrayInfo {
     }
 }
 
-/// Returns the text of a value for messages, truncated if it is long.
+/// Returns a value as JSON for messages, truncated if it is long.
 fn excerpt(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(40) {

@@ -120,7 +120,7 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::InvalidOption`] if there is no such range of rows.
+    /// Fails with [`ErrorKind::InvalidOption`] if the range is not within the array.
     pub fn rows(&self, rows: Range<u64>) -> Result<Self> {
         let count = self.shape().first().copied().unwrap_or(0);
         let [start, stop] = [rows.start, rows.end].map(|row| i64::try_from(row).ok());
@@ -165,8 +165,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ElementType`] if the elements have another type, with [`ErrorKind::Limit`] if they
-    /// exceed [`Limits::max_decoded`](crate::Limits::max_decoded), with [`ErrorKind::ChecksumMismatch`] or
+    /// Fails with [`ErrorKind::ElementType`] if the elements have a different type, with [`ErrorKind::Limit`] if
+    /// they exceed [`Limits::max_decoded`](crate::Limits::max_decoded), with [`ErrorKind::ChecksumMismatch`] or
     /// [`ErrorKind::CorruptChunk`] if a chunk is damaged, and if reading fails.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.decoding().read()
@@ -176,7 +176,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has another length.
+    /// Same as [`read`](Self::read). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a different
+    /// length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
         self.decoding().read_into(out)
     }
@@ -195,8 +196,8 @@ impl<'r> Array<'r> {
     ///
     /// # Errors
     ///
-    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has another
-    /// length.
+    /// Same as [`read_bytes`](Self::read_bytes). Also fails with [`ErrorKind::ShapeMismatch`] if `out` has a
+    /// different length.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
         self.decoding().read_bytes_into(out, order, numbers)
     }

@@ -364,8 +364,8 @@ impl Reader {
     /// # Errors
     ///
     /// Same as [`chunk_bytes`](Self::chunk_bytes). Also fails with [`ErrorKind::OutOfRange`] if the range is not
-    /// within the data of the chunk or `out` has another length, and with [`ErrorKind::CorruptChunk`] if a block does
-    /// not decode.
+    /// within the data of the chunk or `out` has a different length, and with [`ErrorKind::CorruptChunk`] if a block
+    /// does not decode.
     pub fn decode_chunk_range_into(
         &self,
         index: usize,

@@ -74,7 +74,7 @@ impl fmt::Debug for UnpackOptions<'_> {
     }
 }
 
-/// Decoding on several threads. If several chunks are damaged, the error is that of the first one. Data written before
+/// Decoding on several threads. If several chunks are damaged, the error is about the first one. Data written before
 /// the error is kept.
 impl Reader {
     /// Writes all data to a sink, in order.

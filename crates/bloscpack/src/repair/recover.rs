@@ -344,8 +344,8 @@ mod tests {
 
     #[test]
     fn the_chunks_of_a_killed_append_are_recovered() {
-        // The header has three chunks with a short last one, but that one was filled up and another
-        // added.
+        // The header has three chunks with a short last one, but that chunk was filled up, and
+        // another chunk was added.
         let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
         let mut bytes = file.bytes();
         // An additional chunk in the table leaves one spare entry fewer.

@@ -18,7 +18,7 @@ pub(crate) struct Filling {
     recipe: Recipe,
     threads: usize,
     chunk_size: usize,
-    /// Complete chunks, and the beginning of another one.
+    /// Complete chunks, and the beginning of the next one.
     batch: Vec<u8>,
     /// The length at which the batch is compressed, a multiple of the chunk size.
     batch_len: usize,

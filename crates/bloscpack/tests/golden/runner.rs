@@ -68,8 +68,8 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Unpacks the file, and compares the outcome with those that the case allows. The data of a valid
-/// file must match exactly.
+/// Unpacks the file, and compares the outcome with the outcomes that the case allows. The data of a
+/// valid file must match exactly.
 fn outcome(path: &Path, options: &OpenOptions, ours: &Value, mode: &str) -> Result<(), String> {
     let allowed = &ours[mode];
     let is = |outcome: &str| allowed.as_array().is_some_and(|all| all.contains(&outcome.into()));

@@ -29,7 +29,7 @@ fn write_files_for_the_reference() {
     folder.finish();
 }
 
-/// A folder of files, with the expected content of each for the checker.
+/// A folder of files, and the expected content of each file for the checker.
 struct Folder {
     path: PathBuf,
     cases: Vec<Value>,

@@ -279,7 +279,7 @@ pub(crate) struct Put {
     pub(crate) data: PathBuf,
     /// The array: a path or a JSON Pointer
     pub(crate) path: String,
-    /// The new numbers
+    /// The array with the new numbers
     #[arg(value_name = "FILE.npy")]
     pub(crate) array: PathBuf,
     #[command(flatten)]

@@ -190,7 +190,7 @@ pub(crate) struct Collecting {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Directory that contains the paths
+    /// Directory to which the paths are relative
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Store content above the threshold as blobs: in a directory, created if it does not exist, or in a

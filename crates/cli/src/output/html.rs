@@ -21,7 +21,7 @@ pub(crate) struct Report {
 /// Thumbnails of arrays.
 #[derive(Default)]
 pub(crate) struct Pictures {
-    /// The PNG files, with the names of the arrays.
+    /// The name of each array, and its thumbnail as a PNG file.
     pngs: Vec<(String, Vec<u8>)>,
     bytes: usize,
 }

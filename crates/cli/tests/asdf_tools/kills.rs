@@ -115,8 +115,8 @@ fn a_killed_explode_over_an_exploded_file_leaves_the_old_or_the_new_one() {
         let found = values("out.asdf");
         assert!(found == old || found == new, "{found:?}");
         *if found == new { &mut new_ones } else { &mut old_ones } += 1;
-        // Another run replaces the block files of the killed run, and removes those of the old
-        // tree.
+        // Another run replaces the block files of the killed run, and removes the block files of
+        // the old tree.
         folder.done(&["asdf", "explode", "b.asdf", "-qfo", "out.asdf"]);
         let blocks = names(&folder).into_iter().filter(|name| name.starts_with("out0"));
         assert!(blocks.count() <= 4);

@@ -1,4 +1,4 @@
-//! Running the commands on the recorded files and those of the corpus.
+//! Running the commands on the recorded files and on the corpus.
 
 use std::path::PathBuf;
 

@@ -58,7 +58,7 @@ fn archives_are_read_and_written_through_pipes() {
 }
 
 #[test]
-fn create_keeps_an_existing_archive_without_overwrite() {
+fn create_keeps_an_existing_archive_unless_overwrite_is_set() {
     let folder = archived();
     let before = folder.read("a.json");
     let output = folder.run(&["flux", "create", "-o", "a.json", "-C", "src", "d"]);

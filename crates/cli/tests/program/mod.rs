@@ -1,4 +1,4 @@
-//! Running the program as a user does.
+//! Running the program like a user.
 
 #![allow(dead_code, reason = "each file of tests uses some of them")]
 

@@ -47,16 +47,16 @@ impl VerifyOptions<'_> {
         Ok(self)
     }
 
-    /// Sets whether permissions are compared with those of files on disk, except for links. Call
-    /// this after [`directory`](Self::directory). Default: yes.
+    /// Sets whether the permissions of files on disk are compared with the archive, except for
+    /// links. Call this after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn permissions(mut self, permissions: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.permissions = permissions);
         self
     }
 
-    /// Sets whether modification times are compared with those of files on disk, if the archive has them. Call this
-    /// after [`directory`](Self::directory). Default: yes.
+    /// Sets whether the modification times of files on disk are compared with the archive, if it has them. Call
+    /// this after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.times = times);

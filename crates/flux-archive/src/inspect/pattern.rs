@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn patterns_match_like_posix_fnmatch() {
-        // The expected results are those of fnmatch(pattern, path, 0) in the C library.
+        // The expected results match fnmatch(pattern, path, 0) in the C library.
         for (pattern, path, expected) in [
             ("", "", true),
             ("", "a", false),

@@ -55,7 +55,7 @@ impl<'o> VerifyOptions<'o> {
         /// Default: yes.
         blobs: bool;
 
-        /// Reports files with blobs that use any other hash.
+        /// Sets the only hash that blobs may use. Reports files with blobs that use another hash.
         require_hash: Option<HashType>;
 
         /// Reports progress as a number of bytes read from blobs and from files on disk.

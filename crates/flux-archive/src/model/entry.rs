@@ -126,7 +126,7 @@ impl<'a> Entry<'a> {
         Entry { index, path, mode, size, mtime, ctime, content, extra }
     }
 
-    /// Returns the members that RFC 37 does not define, with their values.
+    /// Returns the names and values of the members that RFC 37 does not define.
     pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
     }

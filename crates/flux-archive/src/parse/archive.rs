@@ -247,7 +247,7 @@ struct Item<'e> {
     file_type: FileType,
 }
 
-/// A diagnostic about a conflict of an item with another item.
+/// A diagnostic about a conflict between two items.
 struct Conflict {
     item: usize,
     code: Code,

@@ -1,4 +1,4 @@
-//! Collecting diagnostics up to a limit, with their places in the document.
+//! Collecting diagnostics up to a limit. Each contains its place in the document.
 
 use super::raw::RawEntry;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};

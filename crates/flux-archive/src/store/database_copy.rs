@@ -15,8 +15,8 @@ pub(super) struct DatabaseCopy {
 }
 
 impl DatabaseCopy {
-    /// Copies a database and its logs. Each log is a path and the suffix by which its name differs
-    /// from that of the database.
+    /// Copies a database and its logs. Each log is given by its path, and by the suffix that its
+    /// name adds to the name of the database.
     pub(super) fn new(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
         let mut registered = None;
         let directory = tempfile::Builder::new().make(|directory| {

@@ -81,7 +81,8 @@ pub trait BlobStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get). May also fail with [`StoreError::Length`] if the blob has another length.
+    /// Same as [`get`](Self::get). May also fail with [`StoreError::Length`] if the blob has a different
+    /// length.
     fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let _ = size;
         self.get(blobref, out)

@@ -1,4 +1,5 @@
-//! Each code is reported, with its severity in the three profiles.
+//! Tests that each code is reported, and that it has the right severity in each of the three
+//! profiles.
 
 use flux_archive::diagnostic::{Code, Diagnostic, Severity};
 use flux_archive::{Archive, Content, OpenOptions, Profile};

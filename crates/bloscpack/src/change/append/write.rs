@@ -76,8 +76,8 @@ impl Job<'_> {
         Ok(change.commit()?)
     }
 
-    /// Returns the range of the table entries that change: those of the new chunks, or all of them
-    /// if none was set before.
+    /// Returns the range of the table entries that change: the entries of the new chunks, or all
+    /// entries if none was set before.
     fn entries(&self, table: u64) -> Range<u64> {
         let is_set = self.reader.diagnostics().iter().all(|found| found.code != Code::OffsetsUnset);
         let first = if is_set { self.plan.kept as u64 } else { 0 };

@@ -26,7 +26,7 @@ pub struct MetadataEdit {
 }
 
 impl MetadataEdit {
-    /// Returns the default options: the new metadata must fit into the section, and the checksum stays the same.
+    /// Returns the default options: the new metadata must fit into the section, and the checksum is kept.
     pub fn new() -> Self {
         Self::default()
     }

@@ -18,7 +18,8 @@ pub(crate) struct Parsed {
     pub(crate) big_integer: Option<String>,
 }
 
-/// Parses a single value, which nothing may follow. Nesting is limited to 128 levels.
+/// Parses a single value. Fails if anything but whitespace follows it, or if the nesting exceeds
+/// 128 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     let mut duplicate_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::output::{one_line, table};
 
-/// The chunks of a file, with their Blosc headers.
+/// The chunks of a file, and their Blosc headers.
 pub(super) struct Chunks<'a> {
     entries: &'a [ChunkEntry],
     headers: Vec<bloscpack::Result<blosc::Header>>,

@@ -122,8 +122,8 @@ fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
 
-/// Returns the failure of a call that reads one file and writes another. Its subject is the file
-/// that caused it.
+/// Returns the failure of a call that reads one file and writes another. The subject of the failure
+/// is the file that caused it.
 fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
     match error.kind() {
         ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),

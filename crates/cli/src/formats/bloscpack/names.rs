@@ -12,7 +12,7 @@ pub(crate) fn packed(input: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns the default path for unpacking a file, or `None` if it has another extension.
+/// Returns the default path for unpacking a file, or `None` if its name does not end in `.blp`.
 pub(crate) fn unpacked(input: &Path) -> Option<PathBuf> {
     let is_packed = input.extension().is_some_and(|extension| extension == &EXTENSION[1..]);
     is_packed.then(|| input.with_extension(""))

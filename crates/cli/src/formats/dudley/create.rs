@@ -32,7 +32,8 @@ fn npy(path: &Path) -> Result<Array<Arc<FileSource>>, Failure> {
     array.map_err(|error| fail(error.into()))
 }
 
-/// Paths in the layout, with the `.npy` file and the array for each.
+/// The arrays to write: for each, the path in the layout, the `.npy` file, and the array in this
+/// file.
 type Arrays = Vec<(String, PathBuf, Array<Arc<FileSource>>)>;
 
 fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {

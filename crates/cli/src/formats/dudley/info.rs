@@ -73,7 +73,7 @@ fn kind(report: &VerifyReport) -> &'static str {
     if report.signature.is_some() { "native file" } else { "layout" }
 }
 
-/// Returns the properties of a file and its layout, with their names.
+/// Returns the names and values of the properties of a file and its layout.
 fn rows(report: &VerifyReport) -> Vec<(&'static str, Value)> {
     let mut rows: Vec<(&str, Value)> = Vec::new();
     if let Some(signature) = report.signature {

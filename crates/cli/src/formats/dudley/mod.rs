@@ -84,8 +84,8 @@ fn parse(path: &Path, options: &ParseOptions) -> Result<Layout, Failure> {
     parsed.map_err(|error| Failure::dudley(path, error))
 }
 
-/// Returns `true` if a file begins with the first 4 bytes of a native signature, even if the others
-/// are damaged.
+/// Returns `true` if a file begins with the first 4 bytes of a native signature, even if the
+/// remaining bytes are damaged.
 fn is_native(path: &Path) -> Result<bool, Failure> {
     let mut head = Vec::new();
     // Do not read from a pipe, because the bytes would be lost.

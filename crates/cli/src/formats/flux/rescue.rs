@@ -67,7 +67,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
         worst = worst.max(failure.verdict());
     }
     for find in finds {
-        // Continue with the others after a failure.
+        // After a failure, continue with the remaining archives and jobs.
         let document = find.document(&state).map_err(|error| failure(path, error));
         let verdict = document.and_then(|document| rescuer.take(&find, &document, named));
         let verdict = verdict.or_else(|failure| {

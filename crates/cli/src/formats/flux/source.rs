@@ -22,7 +22,7 @@ use crate::output::file::is_standard;
 /// memory.
 const MAP_FROM: u64 = 1 << 30;
 
-/// An archive, with the options for reading it.
+/// An archive, and the options for reading it.
 pub(super) struct Source {
     /// The name of the archive in messages.
     pub(super) name: PathBuf,

@@ -151,8 +151,8 @@ fn read_blobs(
     Ok(Prepared { size: Some(size), changed: cut.contains(&true), ..blobs })
 }
 
-/// Returns the start and the end of each extent of data in a file, or only those of the first
-/// extent unless `all` is set.
+/// Returns the start and the end of each extent of data in a file, or of only the first extent
+/// unless `all` is set.
 fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
     let mut data = Vec::new();
     match holes {

@@ -115,7 +115,7 @@ impl<'o> Extractor<'o> {
         /// Sets limits on the files and bytes to write.
         limits: Limits;
 
-        /// Rejects files with blobs that use any other hash.
+        /// Sets the only hash that blobs may use. Rejects files with blobs that use another hash.
         require_hash: Option<HashType>;
 
         /// Extracts only selected entries.

@@ -156,7 +156,7 @@ impl Run<'_, '_> {
             .into())
     }
 
-    /// Creates the directories of the archive and those that contain its other entries.
+    /// Creates the directories in the archive, and the directories that contain its other entries.
     fn make_directories(&self, directories: &[usize], files: &[usize], links: &[usize]) -> Made {
         let explicit: HashMap<&str, usize> =
             directories.iter().map(|&index| (self.entries[index].path().as_str(), index)).collect();
