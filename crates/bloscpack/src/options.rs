@@ -88,7 +88,7 @@ impl OpenOptions {
         verify: Verify;
         /// Sets which order of the chunks to use if the table of offsets contradicts the file.
         order: ChunkOrder;
-        /// Sets how much memory, decoded data and chunks a file may require.
+        /// Sets limits on the memory, decoded data and chunks that a file may require.
         ///
         /// `max_decoded`, here 16 GiB by default, limits the data that is decoded to memory in one call; data written
         /// elsewhere is not limited. `max_alloc` limits each buffer, such as a chunk, and `max_items` the number of

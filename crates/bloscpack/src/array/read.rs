@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_elements_beyond_the_limit_on_decoded_data_fails() {
+    fn reading_more_elements_than_the_limit_on_decoded_data_allows_fails() {
         let info = info("<u2", &[100], Order::C);
         let bytes = file(&info, &[0; 200], 100).bytes();
         let limits = binio::Limits::default().max_decoded(199);

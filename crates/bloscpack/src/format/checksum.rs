@@ -52,12 +52,13 @@ impl Checksum {
         Self::Sha512,
     ];
 
-    /// Returns the number that stands for the checksum in a file.
+    /// Returns the number that represents the checksum in a file.
     pub fn id(self) -> u8 {
         self as u8
     }
 
-    /// Returns the checksum that this number stands for in a file, if there is one.
+    /// Returns the checksum that this number represents in a file, or `None` if the number is
+    /// undefined.
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.get(usize::from(id)).copied()
     }

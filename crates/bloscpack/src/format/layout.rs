@@ -115,7 +115,8 @@ impl Layout {
         }
         let index = match self.uniform {
             Some(size) => usize::try_from(position / size).ok()?,
-            // The last chunk that begins at or before the position. Empty chunks come before it.
+            // Use the last chunk that begins at or before the position, because empty chunks with
+            // the same offset precede it.
             None => self.chunks.partition_point(|chunk| chunk.plain_offset <= position) - 1,
         };
         Some(index)

@@ -21,7 +21,8 @@ use crate::format::layout::ChunkEntry;
 /// The versions of Blosc2 buffers. A buffer with any other unknown version is not Blosc.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
-/// The stored bytes of a chunk in progress: shared with a source in memory, or else read into a buffer that is reused.
+/// The stored bytes of the chunk that is being read. They are shared with the source if it is in memory, and otherwise
+/// read into a reusable buffer.
 #[derive(Default)]
 pub(crate) struct Stored {
     shared: Bytes,

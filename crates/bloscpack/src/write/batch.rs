@@ -29,7 +29,7 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// Begins to gather data. Also returns the metadata section.
+    /// Checks the options. Returns a value that is ready to gather data, and the metadata section.
     pub(crate) fn new(options: &WriteOptions, expected: Option<u64>) -> Result<(Self, Vec<u8>)> {
         let (recipe, section) = options.check()?;
         let (chunk_size, threads) =

@@ -70,7 +70,7 @@ impl<W: Write> ContainerWriter<W> {
         })
     }
 
-    /// Calls `write` to write the next chunks, which have these stored lengths.
+    /// Calls `write` to write the next chunks. `lens` contains their stored lengths.
     pub(crate) fn put_with(
         &mut self,
         lens: &[u64],
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_beyond_the_table_are_rejected_with_both_numbers() {
+    fn writing_more_chunks_than_table_entries_fails_with_both_numbers() {
         let mut writer = ContainerWriter::new(Cursor::new(Vec::new()), header(1, 1), &[]).unwrap();
         writer.put(b"1").unwrap();
         writer.put(b"2").unwrap();

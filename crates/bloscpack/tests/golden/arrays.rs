@@ -1,4 +1,4 @@
-//! Checks that every way of reading an array gives the recorded properties.
+//! Checks that every way of reading an array returns the recorded properties.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! Tests that reading golden files gives the recorded results: our own files, the corpus if it is
+//! Tests that golden files are read with the recorded results: our own files, the corpus if it is
 //! present, and the files that the Python reference has written for `cargo xtask interop`.
 
 mod arrays;

@@ -1,4 +1,4 @@
-//! Checks that every way of reading a file gives the same bytes.
+//! Checks that every way of reading a file returns the same bytes.
 
 use bloscpack::{Reader, Result, UnpackOptions};
 

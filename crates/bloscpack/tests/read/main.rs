@@ -1,5 +1,5 @@
-//! Tests that every way of reading gives the same data from every kind of source, and that damaged
-//! files are safe to read.
+//! Tests that every way of reading returns the same data from every kind of source, and that
+//! damaged files are safe to read.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod cost;

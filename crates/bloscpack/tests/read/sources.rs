@@ -33,7 +33,7 @@ fn read(file: &Reader) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn memory_files_maps_and_streams_give_the_same_data() {
+fn memory_files_maps_and_streams_return_the_same_data() {
     let bytes = bytes();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");

@@ -290,7 +290,8 @@ pub(crate) struct Put {
 pub(crate) struct Append {
     /// The native file, with its layout appended
     pub(crate) data: PathBuf,
-    /// The declarations to add to the layout, in the scope where it ended
+    /// The declarations to add to the layout, which continue in the scope where the old layout
+    /// ended
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]

@@ -181,7 +181,7 @@ pub(crate) fn write_file<T, E>(
     Ok(value)
 }
 
-/// Returns `true` if a path stands for standard input or output.
+/// Returns `true` if a path means standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
     ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
 }

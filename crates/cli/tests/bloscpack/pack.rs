@@ -126,7 +126,7 @@ fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
     let folder = Folder::new();
     let data = numbers(3000);
     folder.write("a", &data);
-    // Packing a pipe to a file gives the same result as packing a file.
+    // Packing a pipe to a file has the same result as packing a file.
     let output = folder.feed(&pack(&["-", "-o", "pipe.blp"]), &data);
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
@@ -146,14 +146,14 @@ fn pack_and_unpack_use_dashes_for_standard_input_and_output() {
     let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
     assert_eq!((status(&output), output.stdout), (0, data.clone()), "{:?}", output.stderr);
     assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, data);
-    // Empty standard input gives an empty chunk.
+    // Empty standard input is packed as an empty chunk.
     let output = folder.feed(&["bloscpack", "pack", "-q", "-"], b"");
     let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
     assert_eq!((status(&output), output.stdout), (0, Vec::new()));
 }
 
 #[test]
-fn packing_an_empty_file_gives_one_empty_chunk() {
+fn an_empty_file_is_packed_as_one_empty_chunk() {
     let folder = Folder::new();
     folder.write("a", "");
     folder.done(&["bloscpack", "pack", "a"]);

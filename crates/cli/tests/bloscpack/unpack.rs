@@ -192,7 +192,7 @@ fn metadata_is_written_to_a_separate_file_or_ignored() {
 }
 
 #[test]
-fn chunks_beyond_the_number_in_the_header_are_reported_as_damage() {
+fn more_chunks_than_the_header_states_are_reported_as_damage() {
     let folder = packed();
     folder.done(&["bloscpack", "pack", "-f", "-z", "10000", "--no-offsets", "a"]);
     let bytes = folder.read("a.blp");

@@ -4,7 +4,7 @@
 use crate::files;
 use crate::program::{json_of, status, stderr, stdout};
 
-/// Command lines for the files of [`with_damage`], each with the hint after its error.
+/// Command lines for the files of [`with_damage`], each with the hint that must follow its error.
 const HINTS: &[(&str, &str)] = &[
     ("get sum.asdf /b", "`scibin asdf get --no-verify` "),
     ("get past_end.asdf /b", "`scibin asdf repair FILE -o OUT` "),

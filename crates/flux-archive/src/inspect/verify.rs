@@ -78,7 +78,7 @@ pub struct VerifyReport {
     /// The reasons why the archive cannot be read, or else the [`Archive::diagnostics`], and an error for each blob
     /// that is missing, has a wrong length or digest, or uses a hash that is not allowed.
     pub diagnostics: Vec<Diagnostic>,
-    /// The number of [`Archive::more_diagnostics`], which are not listed.
+    /// The number of further diagnostics, which are not listed. See [`Archive::more_diagnostics`].
     pub more_diagnostics: u64,
     /// The paths at which files on disk differ from the archive, in the order of the archive.
     pub differences: Vec<Difference>,

@@ -27,7 +27,7 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Returns the kind of container that holds the entries in the document.
+    /// Returns the kind of container that contains the entries in the document.
     pub fn form(&self) -> Form {
         self.form
     }

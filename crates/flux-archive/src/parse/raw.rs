@@ -109,7 +109,7 @@ impl<'a> RawEntries<'a> {
         })
     }
 
-    /// Returns the kind of container that holds the entries in the document, or `None` if the
+    /// Returns the kind of container that contains the entries in the document, or `None` if the
     /// document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form

@@ -52,7 +52,7 @@ impl<W: Write> Writer<W> {
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
     }
 
-    /// Makes the writer put each member on a separate line.
+    /// Makes the writer write each member on a separate line.
     #[must_use]
     pub fn pretty(mut self) -> Self {
         self.pretty = true;

@@ -1,4 +1,4 @@
-//! Tests of the golden files that have one archive of each form, and one to fix.
+//! Tests of the golden files that contain one archive in each form, and one archive to fix.
 
 use flux_archive::edit::{convert, fix};
 use flux_archive::inspect::diff;

@@ -350,7 +350,7 @@ fn set_up(root: &Path, setup: &Value) {
 }
 
 /// Creates the archive of a case, and returns it in the form of the corpus, together with the
-/// blobrefs in the store. Fails if a file fails.
+/// blobrefs in the store. Fails if a file cannot be archived.
 fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     let _ = umask;
     let source = tempfile::tempdir().unwrap();

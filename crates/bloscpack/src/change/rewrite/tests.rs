@@ -51,7 +51,7 @@ fn rewriting_without_options_produces_an_identical_file() {
 }
 
 #[test]
-fn rewriting_between_files_gives_the_same_result_as_in_memory() {
+fn rewriting_between_files_has_the_same_result_as_in_memory() {
     let folder = tempfile::tempdir().unwrap();
     let [old, new] = ["old", "new"].map(|name| folder.path().join(name));
     for options in [

@@ -25,7 +25,7 @@ enum Find {
 }
 
 impl Find {
-    /// Returns the name of the archive or the ID of the job, and the kind.
+    /// Returns the name of the archive or the ID of the job, and the word `archive` or `job`.
     fn name(&self) -> (String, &'static str) {
         match self {
             Self::Archive(name) => (name.clone(), "archive"),

@@ -373,7 +373,7 @@ fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
 
-/// Returns `true` if creating a directory failed because it exists.
+/// Returns `true` if creating a directory failed because it already exists.
 fn existing(made: io::Result<()>) -> io::Result<bool> {
     match made {
         Ok(()) => Ok(false),
