@@ -14,8 +14,9 @@ struct Bench {
     /// Our programs, each as a package and an example. The names of the examples are unique,
     /// because all examples are built into the same folder.
     programs: &'static [(&'static str, &'static str)],
-    /// A program that runs other readers, as a folder and a name. It is passed after our programs.
-    /// It has its own workspace, so that the other readers are not among our dependencies.
+    /// The folder and the name of a program that runs other readers. The benchmark receives its
+    /// path after the paths of our programs. The program has its own workspace, so that the other
+    /// readers are not among our dependencies.
     peer: Option<(&'static str, &'static str)>,
 }
 

@@ -1,4 +1,4 @@
-//! The import graph of a crate, which shows which top-level modules refer to which others.
+//! The import graph of a crate, which shows the references between its top-level modules.
 //!
 //! A reference is a path that begins with `crate::`, or with enough `super::` to reach the root. A
 //! name that lib.rs re-exports belongs to the module that defines it. Comments, strings and tests

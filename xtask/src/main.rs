@@ -94,7 +94,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "imports",
         arguments: "",
-        about: "print which modules of a crate refer to which others",
+        about: "print the references between the modules of each crate",
         run: imports::imports,
     },
     Task {

@@ -27,7 +27,7 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }
 
-/// Undoes an interrupted change in place, and returns `true` if there was one. The file is then as it was before the
+/// Undoes an interrupted in-place change, and returns `true` if there was one. The file is then as it was before the
 /// change.
 ///
 /// ```

@@ -21,8 +21,8 @@ pub(crate) fn workers(threads: usize) -> usize {
     threads.min(1)
 }
 
-/// Runs `work` on every job on up to `threads` threads, each with a state of its own. Runs `take` on the results on the
-/// caller's thread, one at a time in the order of the jobs.
+/// Calls `work` with every job, on up to `threads` threads that each have their own state. Calls `take` with the
+/// results on the caller's thread, one at a time, in the order of the jobs.
 ///
 /// At most two results per thread exist at a time, including those in progress. The memory that
 /// `take` leaves in a result is reused by another job. Returns the error of the first failed job,

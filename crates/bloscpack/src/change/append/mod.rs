@@ -201,7 +201,7 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens and locks a file. Rolls back an interrupted change in place first.
+    /// Opens and locks a file. Rolls back an interrupted in-place change first.
     ///
     /// # Errors
     ///

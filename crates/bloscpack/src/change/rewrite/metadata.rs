@@ -42,7 +42,7 @@ impl MetadataEdit {
 }
 
 /// Replaces the metadata of a file with a JSON value, which is compressed unless that makes it
-/// larger. Rolls back an interrupted change in place first.
+/// larger. Rolls back an interrupted in-place change first.
 ///
 /// ```
 /// use bloscpack::change::{MetadataEdit, set_metadata};

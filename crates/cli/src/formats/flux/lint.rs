@@ -33,7 +33,10 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
         return tell(&source, profile, None, output);
     }
     let Some(target) = target else {
-        return Err(Failure::other(source.name.display(), "set an output with -o"));
+        return Err(Failure::other(
+            source.name.display(),
+            "cannot fix this archive in place: choose an output file with -o",
+        ));
     };
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
