@@ -63,7 +63,7 @@ fn profile_pointer_and_lenient_json_determine_which_archives_are_accepted() {
     // Only the whole document can be changed in place.
     let output = folder.run(&["flux", "delete", "job.json", "script"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("a part of the document"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("only part of the document"), "{}", stderr(&output));
 }
 
 #[test]
