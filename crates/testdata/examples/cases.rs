@@ -1,5 +1,5 @@
-//! Lists the golden files of ASDF with their name, their size, the expected outcome for the tree,
-//! and the number of arrays.
+//! Lists the ASDF golden files: name, size, expected outcome of reading the tree, and number of
+//! arrays.
 
 fn main() -> std::io::Result<()> {
     for case in testdata::cases(&testdata::path("asdf/expected.json")) {

@@ -11,9 +11,9 @@ pub fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
 
-/// Returns the folder of the corpus, which is the value of `SCIBIN_CORPUS`, or else
-/// `../shared/corpus` next to the workspace. If neither exists, reports the test as skipped and
-/// returns `None`.
+/// Returns the corpus folder: the value of `SCIBIN_CORPUS` if it is set, otherwise
+/// `../shared/corpus`, relative to the workspace. If there is no corpus, reports the test as
+/// skipped and returns `None`.
 ///
 /// # Panics
 ///
@@ -60,14 +60,14 @@ fn is_continuous_integration() -> bool {
     std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
-/// A case in a file `expected.json`.
+/// A case from an `expected.json` file.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// Name of the case, which is unique in its list.
     pub name: String,
     /// The file to read.
     pub file: PathBuf,
-    /// The expected result of reading it.
+    /// The expected result of reading the file.
     pub ours: Value,
     /// The complete JSON entry, which includes any format-specific fields.
     pub entry: Value,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_golden_file_exists() {
+    fn every_golden_file_listed_for_asdf_bloscpack_and_dudley_exists() {
         for list in ["asdf/expected.json", "bloscpack/expected.json", "dudley/expected.json"] {
             for case in cases(&path(list)) {
                 assert!(case.file.is_file(), "{}", case.file.display());
