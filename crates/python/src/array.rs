@@ -17,7 +17,8 @@ use crate::pool::{LARGE, install_if};
 
 /// A view of an array in a file. Creating a view does not read any elements.
 ///
-/// All methods are called detached from the interpreter.
+/// Methods that can fail may read the file, so they are called detached from the interpreter. The others only return
+/// properties.
 pub(crate) trait LazyArray: Send + Sync {
     /// The type of the elements.
     fn datatype(&self) -> &Datatype;
@@ -64,7 +65,7 @@ pub(crate) trait LazyArray: Send + Sync {
 pub(crate) enum Part {
     /// The elements that slices select.
     Slice(Vec<Slice>),
-    /// The field of an array of records with this name.
+    /// A field of an array of records, by name.
     Field(String),
 }
 
@@ -73,7 +74,7 @@ pub(crate) enum Part {
 pub(crate) enum Unit {
     /// Any range of bytes.
     Byte,
-    /// A chunk with this number of decoded bytes.
+    /// A chunk. The value is its decoded size in bytes.
     Chunk(u64),
     /// All the data.
     Whole,

@@ -54,7 +54,7 @@ enum Kind {
     Python(Arc<PyErr>),
 }
 
-/// The attributes of a `FormatError`. Unknown ones are `None`.
+/// The attributes of a `FormatError`. Unknown attributes are `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
     /// The offset in the file in bytes.
@@ -136,7 +136,7 @@ impl Failure {
         Self::new(kind, message)
     }
 
-    /// Fills in those attributes of the place that are not known yet, except for the block and the code.
+    /// Sets those attributes of the place that are still unknown, except for the block and the code.
     pub(crate) fn at(mut self, place: Place) -> Self {
         let inner = &mut self.0.place;
         inner.offset = inner.offset.or(place.offset);
@@ -180,7 +180,7 @@ impl Failure {
             Kind::Value => return PyValueError::new_err(message),
             Kind::Python(error) => return error.clone_ref(py),
             Kind::System(error) => {
-                // Python chooses the subclass by the error number, and adds the number and the path to the text.
+                // Python chooses the subclass by the error number, and adds the number and the path to the message.
                 let number = match error.kind() {
                     io::ErrorKind::IsADirectory => error_number(py, "EISDIR").ok(),
                     _ => error.raw_os_error(),
@@ -204,7 +204,7 @@ fn error_number(py: Python<'_>, name: &str) -> PyResult<i32> {
     py.import("errno")?.getattr(name)?.extract()
 }
 
-/// Returns the text that Python uses for an error number.
+/// Returns Python's message for an error number.
 fn strerror(py: Python<'_>, number: i32) -> PyResult<String> {
     py.import("os")?.call_method1("strerror", (number,))?.extract()
 }
@@ -260,8 +260,7 @@ impl From<binio::Error> for Failure {
 }
 
 impl Failure {
-    /// Converts an error. If the error is contained in another one, `message` is that of the outer
-    /// error.
+    /// Converts an error. If the error is contained in another error, `message` is the message of the outer one.
     pub(crate) fn binio(error: &binio::Error, message: String) -> Self {
         use binio::ErrorKind;
         let place = Place { offset: error.offset(), ..Place::default() };

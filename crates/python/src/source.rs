@@ -1,5 +1,4 @@
-//! Reading bytes that Python provides as a path, as bytes in memory, or as an object that reads by
-//! position.
+//! Reading from a path, from bytes in memory, or from a Python object with a `read_at` method.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ pub(crate) enum Input {
     Path(PathBuf),
     /// The bytes of a file.
     Bytes(Bytes),
-    /// An object that reads by position.
+    /// A Python object with a `read_at` method and a length.
     Source(PythonSource),
 }
 

@@ -19,7 +19,7 @@ const MAX_ROWS: usize = 2000;
 
 /// An open file of some format.
 pub(crate) trait Format {
-    /// Returns facts about the file as pairs of a name and a text, in the order in which they are shown.
+    /// Returns facts about the file as (label, value) pairs, in display order.
     fn about(&self) -> Vec<(&'static str, String)>;
 
     /// Returns the node at a pointer, without its children.
@@ -28,7 +28,7 @@ pub(crate) trait Format {
     /// Returns a range of the children of the node at a pointer.
     fn children(&self, pointer: &str, range: Range<usize>) -> Result<Vec<Value>>;
 
-    /// Returns at most `max` of the nodes whose key or text `is_wanted` accepts.
+    /// Returns at most `max` nodes whose key or value `is_wanted` accepts.
     fn search(&self, is_wanted: &dyn Fn(&str) -> bool, max: usize) -> Result<Vec<Value>>;
 
     /// Writes the node at a pointer as text. Most containers are written as JSON.

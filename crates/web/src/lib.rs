@@ -102,7 +102,7 @@ impl Document {
         Ok(Value::Array(children).to_string())
     }
 
-    /// Finds the nodes whose key or value contains a text, ignoring case, and returns them as JSON.
+    /// Searches keys and values for a string, ignoring case. Returns at most `MAX_FOUND` matching nodes as JSON.
     pub fn search(&self, text: &str) -> Result<String> {
         let wanted = text.to_lowercase();
         let is_wanted = |text: &str| text.to_lowercase().contains(&wanted);

@@ -20,7 +20,8 @@ pub(crate) struct Outline {
 pub(crate) struct Node {
     pub(crate) key: String,
     pub(crate) pointer: String,
-    /// The kind of the node: `mapping`, `sequence`, `array`, or that of a leaf, such as `string`.
+    /// The kind of the node: `mapping`, `sequence`, `array`, `file`, `link`, or a scalar kind such as `string` or
+    /// `number`.
     pub(crate) kind: &'static str,
     pub(crate) text: String,
     /// The description of an array as JSON, or `None` for any other node.

@@ -12,9 +12,11 @@ use crate::array::{Array, check_not_empty};
 use crate::document::{Result, failure};
 use crate::progress::Reporting;
 
-/// The maximum size in bytes of an array that is read completely for a picture, first for a local file and then for a
-/// file on a server. For a larger array that is not compressed, only every k-th row and column is read.
+/// Largest array in bytes that is read in full to draw a picture. Of a larger uncompressed array, only every k-th row
+/// and column is read.
 const MAX_READ: u64 = 1 << 30;
+
+/// Like [`MAX_READ`], for a file on a server.
 const MAX_READ_REMOTE: u64 = 32 << 20;
 
 /// The maximum number of elements from which a curve is computed.

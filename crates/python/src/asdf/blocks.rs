@@ -44,7 +44,7 @@ pub(super) struct NewArrays {
     /// The arrays by the addresses of their objects. An array that cannot be written is represented
     /// by an error message.
     arrays: HashMap<usize, Result<Stored, String>>,
-    /// For arrays whose pointer is not in `compressions`; `None` if the writer chooses.
+    /// The compression for arrays whose pointer is not in `compressions`, or `None` if the writer chooses.
     compression: Option<Compression>,
     compressions: HashMap<String, Option<Compression>>,
     used: Vec<String>,
@@ -98,8 +98,7 @@ impl NewArrays {
         Ok(Self { arrays: known, compression, compressions: chosen, used: Vec::new() })
     }
 
-    /// Returns the value to write for the array with this address. `pointer` is its place in the
-    /// tree.
+    /// Returns the value to write for the array with this address. `pointer` is the position of the array in the tree.
     pub(super) fn value(&mut self, address: usize, pointer: &str) -> Result<Value, Failure> {
         let stored = self.arrays.get(&address);
         let stored =
@@ -161,7 +160,7 @@ impl Stored {
     }
 }
 
-/// Parses the name of a compression, such as `zlib` or `zlib:9`.
+/// Parses a compression setting, such as `zlib` or `zlib:9`.
 pub(super) fn parse_compression(name: &str) -> PyResult<Compression> {
     name.parse().map_err(|error| PyValueError::new_err(format!("compression: {error}")))
 }

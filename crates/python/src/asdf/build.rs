@@ -33,10 +33,10 @@ pub(super) struct BuiltTree {
     pub(super) origin: Option<Arc<OpenFile>>,
 }
 
-/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`).
-/// Arrays are compressed with the codec that `compressions` names for their pointer, and otherwise with
-/// `compression`; if that is `None`, the writer decides. If `copy_blocks` is set, nodes of the first file that is found
-/// are copied together with their blocks. The arrays of all other nodes are read.
+/// Converts an object and everything below it. `prepare` assigns arrays to blocks (see `scibin/asdf/_blocks.py`). An
+/// array is compressed as `compressions` specifies for its pointer, and otherwise with `compression`. If `compression`
+/// is `None`, the writer chooses. If `copy_blocks` is set, nodes of the first file found are copied together with their
+/// blocks. The arrays of all other nodes are read.
 pub(super) fn build(
     root: &Bound<'_, PyAny>,
     prepare: &Bound<'_, PyAny>,
@@ -136,7 +136,7 @@ impl<'py> Kind<'py> {
 #[derive(Default)]
 struct Found<'py> {
     copy_blocks: bool,
-    /// How often each container occurs, by the address of its object.
+    /// The number of occurrences of each container, by the address of its object.
     counts: HashMap<usize, usize>,
     arrays: Vec<Bound<'py, PyAny>>,
     /// The plain objects that replace nodes of other files, by the address of the node.
@@ -377,7 +377,8 @@ impl<'py> Builder<'py> {
         Ok(time.into())
     }
 
-    /// Copies a node of the file from which blocks are copied.
+    /// Copies a node and everything below it into the new tree. The node must belong to the file from which blocks are
+    /// copied.
     fn node(&mut self, node: &AsdfNode) -> PyResult<Value> {
         let copied = node.with(self.py, |node| Ok(Tree::from_node(node.yaml())?))?;
         let mut import = Import { from: &copied, to: &mut self.tree, handles: HashMap::new() };

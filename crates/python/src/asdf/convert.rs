@@ -32,7 +32,7 @@ use crate::error::Failure;
 /// The prefix of the tags that YAML defines.
 const YAML: &str = "tag:yaml.org,2002:";
 
-/// The form of the Python object that a node becomes.
+/// The kind of Python object to which a node is converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Mapping,
@@ -146,7 +146,7 @@ fn date_time<'py>(py: Python<'py>, time: &DateTime) -> Result<Bound<'py, PyAny>,
     Ok(time.into_any())
 }
 
-/// Returns the text by which the crate looks up a key: a string itself, or the JSON form of any other scalar. Returns
+/// Returns the string by which the crate looks up a key: a string itself, or the JSON form of any other scalar. Returns
 /// `None` for an object that cannot be a key.
 pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a, str>>> {
     if let Ok(text) = key.cast::<PyString>() {
@@ -169,7 +169,7 @@ pub(super) fn key_text<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<Option<Cow<'a,
 pub(super) struct Arrays<'a, 'py> {
     /// The function that returns the object for an array node.
     pub(super) open: &'a dyn Fn(NodeId) -> PyResult<Bound<'py, PyAny>>,
-    /// Whether an exception raised for an array takes its place in the result.
+    /// Whether an exception raised for an array replaces the array in the result.
     pub(super) keep_errors: bool,
 }
 

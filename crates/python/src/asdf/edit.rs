@@ -20,7 +20,7 @@ pub(crate) struct AsdfEditor {
     /// The editor, or `None` after it has been closed.
     editor: Mutex<Option<Editor>>,
     path: String,
-    /// For the arrays that are set.
+    /// The compression for arrays that the editor sets, or `None` if the writer chooses.
     compression: Option<Compression>,
 }
 

@@ -22,8 +22,7 @@ pub(super) fn of_pointer(error: Error) -> Failure {
     }
 }
 
-/// Converts an error. If the error is contained in another one, `message` is that of the outer
-/// error.
+/// Converts an error. If the error is contained in another error, `message` is the message of the outer one.
 fn of(error: &Error, message: String) -> Failure {
     let mut place = Place { offset: error.offset(), ..Place::default() };
     place.pointer = error.pointer().map(str::to_owned);

@@ -135,8 +135,8 @@ impl AsdfNode {
     }
 
     /// Converts the node and everything below it into plain objects. Calls `array` with the node of each array. If
-    /// `keep_errors` is set, an exception that `array` raises takes the place of the array. If `tagged` is set, it is
-    /// called with the tag and the value of each node whose tag a plain object cannot represent.
+    /// `keep_errors` is set, an exception that `array` raises replaces the array in the result. If `tagged` is set, it
+    /// is called with the tag and the value of each node whose tag a plain object cannot represent.
     #[pyo3(signature = (array, *, keep_errors = false, tagged = None))]
     fn to_python<'py>(
         &self,
@@ -153,7 +153,8 @@ impl AsdfNode {
         conversion.run(node)
     }
 
-    /// The text of a scalar as in the file, without quotes, or `None` for any other node.
+    /// The text of a scalar, with quotes removed and escapes decoded, but not converted to a type (`0x1f` stays
+    /// `0x1f`). `None` for a mapping or sequence.
     #[getter]
     fn text<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyString>>> {
         self.with(py, |node| {

@@ -67,7 +67,7 @@ impl BloscpackFile {
         source: &Bound<'_, PyAny>,
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        // The crate has the same default limit of 16 GiB for decoded data.
+        // Limit decoded data to 16 GiB by default, as `bloscpack::OpenOptions` does.
         let limits = read_limits(limits, Limits::default().max_decoded(16 << 30), LIMITS)?;
         let options = OpenOptions::new().limits(limits).ignore_metadata(true);
         let input = Input::new(source)?;
