@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_growth_keeps_the_content() {
+    fn a_buffer_that_fails_to_grow_keeps_its_content() {
         let mut buffer = vec![1_u16, 2];
         let error = grow(&mut buffer, "rows", 1 << 62).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::OutOfMemory { what: "rows", .. }));

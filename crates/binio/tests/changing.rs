@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn a_full_disk_leaves_the_old_content(case in cases()) {
+    fn a_change_that_fails_on_a_full_disk_leaves_the_old_content(case in cases()) {
         let mut at = 0;
         loop {
             let mut storage = MemoryStorage::new(&case.old).fault(Fault::FailAtByte(at));
@@ -295,7 +295,7 @@ fn a_journal_is_not_applied_to_a_copy_or_an_older_version_of_the_file() {
 }
 
 #[test]
-fn an_incomplete_journal_changes_nothing() {
+fn an_incomplete_or_damaged_journal_is_not_applied() {
     let case = case();
     let left = interrupted(&case);
     let journal = left.journal_bytes().unwrap();

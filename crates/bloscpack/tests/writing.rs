@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn all_ways_of_packing_produce_the_same_file(
+    fn a_writer_and_pack_reader_produce_the_same_file_as_pack_to_vec(
         data in data(),
         options in options(),
         piece in 1..5000_usize,

@@ -208,7 +208,7 @@ fn truncation_before_the_end_of_the_tree_is_reported_at_any_offset() {
 }
 
 #[test]
-fn every_command_reports_missing_external_files_on_one_line() {
+fn missing_external_files_are_reported_on_one_line() {
     let nodes: String = (0..6)
         .map(|n| {
             let keys = "datatype: uint8, byteorder: big, shape: [1]";
@@ -250,7 +250,7 @@ fn every_command_reports_missing_external_files_on_one_line() {
 }
 
 #[test]
-fn every_asdf_command_exits_with_status_1_if_the_data_is_bad() {
+fn tree_info_and_get_exit_with_status_1_if_the_data_is_bad() {
     let folder = tree_file("a: [1\n");
     for command in ["tree", "info"] {
         let output = folder.run(&["asdf", command, "a.asdf"]);
@@ -504,7 +504,7 @@ fn tree_shows_a_part_with_limited_depth_or_as_yaml() {
 }
 
 #[test]
-fn get_accepts_pointers_to_fields_and_masks() {
+fn get_prints_the_fields_and_masks_of_an_array() {
     let folder = observation();
     let get = |pointer: &str| folder.run(&["get", "a.asdf", pointer, "--json"]);
     let values = |pointer: &str| json_of(&get(pointer))["values"].clone();

@@ -75,7 +75,7 @@ fn new_creates_a_file_from_a_tree_and_arrays() {
 }
 
 #[test]
-fn new_accepts_a_tree_with_directives_on_standard_input_or_no_tree() {
+fn new_reads_a_tree_with_directives_from_standard_input_or_writes_an_empty_tree() {
     let folder = Folder::new();
     let tree = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1j\n...\n";
     let arguments = ["asdf", "new", "a.asdf", "--tree", "-"];
@@ -432,7 +432,7 @@ fn scalars() -> String {
 }
 
 #[test]
-fn every_writing_command_keeps_unrelated_scalars_unchanged() {
+fn writing_commands_keep_unrelated_scalars_unchanged() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
     folder.write("s.asdf", format!("{head}--- !core/asdf-1.1.0\n{}...\n", scalars()));

@@ -65,7 +65,7 @@ fn output_files_are_named_and_protected_as_in_the_original() {
 }
 
 #[test]
-fn files_with_every_option_are_packed_and_unpacked() {
+fn files_packed_with_various_options_unpack_to_the_same_bytes() {
     let folder = folder();
     folder.write("m.json", r#"{"b": [1, null], "a": "x"}"#);
     for arguments in [
@@ -220,7 +220,7 @@ fn data_is_appended_as_in_the_original() {
 }
 
 #[test]
-fn json_output_reports_the_result() {
+fn json_output_contains_the_size_or_the_name_of_the_output() {
     let folder = folder();
     let of = |arguments: &[&str]| json_of(&folder.done(&[&["blpk", "--json"], arguments].concat()));
     assert_eq!(of(&["c", "a"])["nbytes"], 240_000);

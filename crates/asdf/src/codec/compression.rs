@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_compression_parses_to_the_same_compression() {
+    fn compression_names_round_trip_and_invalid_names_or_levels_are_rejected() {
         for text in [
             "none",
             "zlib:0",

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rfc_4648_vectors_are_encoded_and_decoded() {
+    fn the_test_vectors_of_rfc_4648_are_encoded_and_decoded() {
         for (bytes, text) in [
             ("", ""),
             ("f", "Zg=="),

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_with_an_appended_token_leads_to_the_key() {
+    fn a_key_appended_to_a_pointer_is_escaped_so_that_the_pointer_finds_it() {
         let mut pointer = String::new();
         binio::pointer::push(&mut pointer, "c/d~e");
         assert_eq!(find("'c/d~e': z", &pointer).as_deref(), Ok("z"));

@@ -144,7 +144,7 @@ fn a_view_of_unaligned_elements_copies_them() {
 }
 
 #[test]
-fn an_array_in_a_compressed_block_is_read_like_any_other() {
+fn an_array_in_a_compressed_block_can_be_read_sliced_and_written_as_npy() {
     let values: Vec<i32> = (0..10_000).collect();
     let data: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());

@@ -401,7 +401,7 @@ fn nested(depth: usize) -> Vec<u8> {
 }
 
 #[test]
-fn an_edit_uses_custom_limits_in_every_step() {
+fn raising_the_depth_limit_allows_editing_a_deeper_tree() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     fs::write(&path, nested(1100)).unwrap();

@@ -81,7 +81,7 @@ fn a_comparison_skips_ignored_nodes_and_their_descendants() {
 }
 
 #[test]
-fn records_of_the_writing_library_are_ignored_on_request() {
+fn metadata_of_the_writing_library_is_ignored_on_request() {
     let extension = |software: &str, version: &str| {
         format!("{{extension_class: x, software: {{name: {software}, version: {version}}}}}")
     };
@@ -219,7 +219,7 @@ fn differences_in_large_arrays_are_found_and_counted() {
 }
 
 #[test]
-fn comparing_cycles_alias_bombs_and_endless_arrays_ends() {
+fn comparing_cycles_alias_bombs_and_endless_arrays_terminates() {
     let circle = "a: &a {b: *a, c: 1}";
     assert_eq!(differences(circle, circle), [""; 0]);
     assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);

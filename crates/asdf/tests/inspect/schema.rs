@@ -375,7 +375,7 @@ fn a_node_is_checked_against_every_schema_of_its_tag() {
 }
 
 #[test]
-fn checking_a_cyclic_or_hostile_tree_ends() {
+fn checking_a_cyclic_or_hostile_tree_terminates() {
     valid("child: &c {name: A1, child: *c}");
     let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
     let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();

@@ -153,7 +153,7 @@ fn integers_with_a_million_digits_are_parsed_or_fail_quickly() {
 }
 
 #[test]
-fn positions_in_one_long_non_ascii_line_take_linear_time() {
+fn finding_positions_in_one_long_non_ascii_line_takes_linear_time() {
     let text = format!("a: [{}]\n", "é, ".repeat(200_000));
     let document = parse(&text);
     let last = document.root().get("a").unwrap().items().next_back().unwrap();

@@ -343,7 +343,7 @@ fn an_array_from_an_npy_file_keeps_its_order() {
 }
 
 #[test]
-fn an_array_converts_to_a_value() {
+fn an_array_value_is_a_collection_and_shows_its_type_in_debug_output() {
     let value = Value::from(Array::from_slice(&[1_u8], &[1]).unwrap());
     assert!(value.is_collection());
     assert_eq!(value.clone(), value);

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn types_parse_as_spelled_by_any_bloscpack_release() {
+    fn types_parse_as_spelt_by_any_bloscpack_release() {
         let plain = datatype("<f8");
         for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
             assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
@@ -543,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_stay_short_even_if_the_text_is_long() {
+    fn messages_about_long_type_strings_stay_short() {
         assert!(fails(&"z".repeat(100_000)).len() < 100);
     }
 

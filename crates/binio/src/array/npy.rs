@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_padded_with_at_least_one_space_and_for_a_growing_axis() {
+    fn header_padding_has_at_least_one_space_plus_space_for_a_growing_axis() {
         // numpy 2: np.save of a record with one field, whose name has this many letters.
         let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
         for (letters, shape, len) in cases {

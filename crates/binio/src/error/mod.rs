@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "adler32")]
-    fn every_kind_of_error_prints_the_expected_and_the_actual_value() {
+    fn each_error_prints_a_message_with_its_values() {
         let digest = |bytes: &[u8]| Digest::from_bytes(Algorithm::Adler32, bytes).unwrap();
         let cases = [
             (

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_match_astropy_and_keep_both_ends() {
+    fn scales_match_astropy_and_map_0_to_0_and_1_to_1() {
         // SqrtStretch()(0.25), LogStretch()(0.25), AsinhStretch()(0.25)
         for (scale, quarter) in [
             (Scale::Linear, 0.25),

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn all_operations_are_counted_without_a_fault() {
+    fn without_a_fault_all_operations_and_bytes_are_counted() {
         let mut writer = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
         write_all(&mut writer).unwrap();
         assert_eq!((writer.operations(), writer.bytes()), (5, 9));

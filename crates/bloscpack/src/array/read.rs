@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn large_arrays_and_their_slices_are_read_and_written_correctly() {
+    fn slices_of_a_large_array_match_a_naive_copy_when_read_or_written_to_npy() {
         let info = info("|V400", &[150, 100], Order::C);
         let data = bytes(6_000_000);
         let reader = open(&file(&info, &data, 100_000));

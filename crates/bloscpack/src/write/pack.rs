@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn every_packing_function_produces_the_same_file() {
+    fn packing_memory_a_file_or_a_pipe_produces_the_same_file() {
         let folder = tempfile::tempdir().unwrap();
         let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
         for len in [0, 1, 999, 1000, 1001, 12_345] {

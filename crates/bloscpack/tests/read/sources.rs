@@ -62,7 +62,7 @@ fn logged(bytes: Vec<u8>) -> (Reader, Arc<ReadLog<Bytes>>) {
 }
 
 #[test]
-fn reading_8_bytes_reads_one_chunk_and_little_more() {
+fn reading_8_bytes_reads_little_more_than_one_chunk() {
     let (file, log) = logged(bytes());
     let mut part = [0; 8];
     file.read_exact_at(&mut part, 54_321).unwrap();
@@ -88,7 +88,7 @@ fn the_chunks_of_a_range_are_announced_together_before_they_are_read() {
 }
 
 #[test]
-fn a_failing_source_is_an_io_error_but_not_damage() {
+fn a_failing_source_is_reported_as_an_io_error_instead_of_damage() {
     // Everything but the last chunk is available.
     let bytes = Bytes::from(bytes());
     let last = Reader::from_bytes(bytes.clone()).unwrap().chunks()[9].offset + 16;

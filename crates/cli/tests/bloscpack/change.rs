@@ -6,7 +6,7 @@ use crate::program::{Folder, json_of, npy_header, scibin, status, stderr, stdout
 use crate::{golden, info, noise, npy, numbers, packed};
 
 #[test]
-fn append_accepts_files_and_pipes() {
+fn append_adds_the_content_of_files_and_pipes() {
     let folder = packed();
     folder.write("b", "more");
     folder.write("c", numbers(2000));

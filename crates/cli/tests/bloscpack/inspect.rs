@@ -93,7 +93,7 @@ fn info_shows_header_chunks_codecs_and_metadata() {
 }
 
 #[test]
-fn info_supports_every_version_of_the_format() {
+fn info_shows_which_of_the_four_format_versions_a_file_has() {
     for (name, version, text) in [
         ("v0/chunks_3", 0, "without version"),
         ("v1/chunks_3", 1, "version 1"),

@@ -21,7 +21,7 @@ fn pack_and_unpack_choose_default_output_names() {
 }
 
 #[test]
-fn every_option_of_pack_affects_the_file() {
+fn options_of_pack_determine_the_header_codecs_and_metadata() {
     let folder = Folder::new();
     folder.write("a", numbers(3000));
     folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);

@@ -42,7 +42,7 @@ fn new_writes_the_native_file_of_the_specification() {
 }
 
 #[test]
-fn new_accepts_structured_arrays_and_members() {
+fn new_writes_structured_arrays_and_put_replaces_their_members() {
     let folder = Folder::new();
     folder.write("p.dud", "p = { id = i4  pos = f4[2] }[2]  name = S1[2, 4]\n");
     let record = "[('pos', '<f4', (2,)), ('id', '<i8')]";
@@ -68,7 +68,7 @@ fn new_accepts_structured_arrays_and_members() {
 }
 
 #[test]
-fn put_changes_any_file_that_a_layout_describes() {
+fn put_changes_a_file_described_by_a_given_layout() {
     let folder = Folder::new();
     folder.write("a.dud", "x = >u2[2] @1");
     folder.write("a.bin", [1, 2, 3, 4, 5, 6]);

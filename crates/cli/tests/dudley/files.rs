@@ -6,7 +6,7 @@ use super::program::{Folder, json_of, npy_header, status, stderr, stdout};
 use super::{folder, native};
 
 #[test]
-fn info_and_verify_accept_layouts_and_native_files() {
+fn info_and_verify_succeed_for_layouts_and_native_files() {
     let folder = folder();
     folder.write("summary.dud", "{ N : i8  time = f8 }\nx = f8[N]\n");
     folder.write("a.bd", native());
@@ -89,7 +89,7 @@ fn get_prints_and_extracts_arrays() {
 }
 
 #[test]
-fn get_reads_any_file_that_a_layout_describes() {
+fn get_reads_a_file_described_by_a_given_layout() {
     let folder = Folder::new();
     folder.write("v.dud", "> N : i4 @100  v = { id = u1  w = u2[2] }[N] @4  t = S1[2, 3] @16");
     folder.write("data.bin", b"....\x01.\0\x02\0\x03\x04.\0\x05\0\x06abcde\0");

@@ -218,7 +218,7 @@ fn layouts_in_other_encodings_are_converted_to_utf8() {
 }
 
 #[test]
-fn errors_contain_the_file_name_in_every_dudley_command() {
+fn dudley_commands_show_syntax_errors_with_file_name_line_and_column() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[\n");
     for command in ["check", "fmt", "tree", "resolve"] {
@@ -265,7 +265,7 @@ fn diff_prints_a_parameter_of_the_summary_once() {
 }
 
 #[test]
-fn every_command_reports_a_layout_with_errors_as_bad_data() {
+fn a_layout_with_errors_causes_status_1() {
     let folder = folder();
     folder.write("bad.dud", "x = f9\n");
     for arguments in [

@@ -166,7 +166,7 @@ fn gc_removes_blobs_that_no_archive_refers_to() {
 }
 
 #[test]
-fn every_command_uses_the_last_of_several_entries_with_the_same_path() {
+fn commands_use_the_last_of_several_entries_with_the_same_path() {
     let folder = Folder::new();
     let [old, new] = ["old", "new"].map(|data| {
         format!(r#"{{"path":"f","encoding":"utf-8","data":"{data}","size":3,"mode":33188}}"#)

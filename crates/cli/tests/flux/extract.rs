@@ -28,7 +28,7 @@ fn extract_restores_the_archived_tree() {
 }
 
 #[test]
-fn the_options_of_extract_take_effect() {
+fn options_of_extract_select_entries_resolve_conflicts_and_set_limits() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {
@@ -364,7 +364,7 @@ fn long_runs_of_zeros_are_extracted_as_holes() {
 }
 
 #[test]
-fn every_command_reports_truncated_json_as_bad_data() {
+fn truncated_json_causes_status_1() {
     let folder = archived();
     let whole = folder.read("a.json");
     folder.write("cut.json", &whole[..whole.len() / 2]);

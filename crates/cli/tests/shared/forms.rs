@@ -46,7 +46,7 @@ fn the_form_option_selects_the_form() {
 }
 
 #[test]
-fn asdf_arrays_are_written_in_the_same_forms() {
+fn asdf_arrays_can_be_written_as_csv_or_raw_bytes() {
     let folder = Folder::new();
     let file = testdata::path("asdf/strides.asdf");
     let part = ["get", file.to_str().unwrap(), "/base", "--slice", "0:2,:3"];

@@ -159,7 +159,7 @@ fn files_that_report_no_size_are_read_to_their_end() {
 /// neither wait for it in vain nor treat it as empty.
 #[cfg(unix)]
 #[test]
-fn named_pipes_are_read_or_rejected() {
+fn a_named_pipe_is_rejected_without_waiting_unless_it_can_be_read_in_order() {
     let folder = files();
     let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
     if !made.is_ok_and(|status| status.success()) {

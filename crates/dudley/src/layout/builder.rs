@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_built_layout_equals_the_parsed_text() {
+    fn a_built_layout_equals_the_layout_parsed_from_its_text() {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn names_grow_from_zero_capacity() {
+    fn the_name_table_grows_from_zero_capacity() {
         let mut names = Names::with_capacity(0, 0);
         assert_eq!(names.get("other"), None);
         let id = names.intern("");

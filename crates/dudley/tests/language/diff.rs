@@ -96,7 +96,7 @@ fn comparing_types_with_too_many_members_is_incomplete() {
 }
 
 #[test]
-fn given_values_are_the_only_ones_for_which_layouts_are_compared() {
+fn layouts_are_compared_only_for_the_given_values() {
     let [before, after] = ["N : i2  x = u1[N]  y = i8", "N : i2  x = u1[N+]  y = i8"]
         .map(|text| Layout::parse(text).unwrap());
     let values = Values::new().with("N", 0);

@@ -246,7 +246,7 @@ fn the_largest_numbers_round_trip() {
 }
 
 #[test]
-fn unusual_bytes_parse_or_are_rejected() {
+fn unusual_bytes_parse_or_are_rejected_with_a_message() {
     for bytes in [
         &b"\xff\xfe"[..],
         b"\x81",

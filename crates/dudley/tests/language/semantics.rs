@@ -270,7 +270,7 @@ fn comments_belong_to_the_preceding_declaration() {
 const MANY: usize = 30_000;
 
 #[test]
-fn a_long_text_is_interpreted_consistently_throughout() {
+fn a_long_layout_is_interpreted_consistently_throughout() {
     let mut text = "N : 2  zone { r = f8 }\n".to_owned();
     for number in 0..MANY {
         text += &match number % 5 {
@@ -308,7 +308,7 @@ fn a_long_text_is_interpreted_consistently_throughout() {
 }
 
 #[test]
-fn errors_in_a_long_text_can_refer_to_distant_declarations() {
+fn errors_in_a_long_layout_can_refer_to_distant_declarations() {
     let items = |name| (0..MANY).map(|at| format!("{name}{at} = f8\n")).collect::<String>();
     let (x, y) = (items("x"), items("y"));
     let text = format!("a = later\n{x}x5 = i4\n{y}later {{ r = f8 }}\nc = f8[N]\n");

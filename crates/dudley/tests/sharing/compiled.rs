@@ -163,7 +163,7 @@ fn items_that_depend_on_no_parameter_are_found_without_a_stream() {
 }
 
 #[test]
-fn a_path_that_needs_a_stream_causes_another_error_than_one_that_is_not_compiled() {
+fn a_missing_stream_and_an_uncompiled_path_cause_different_errors() {
     let compiled = open("N : u1  a = u1[N]  z = u1[2] -> gzip  b = i2  p = { y = u1 }");
     let kind = |path, stream| compiled.locate(path, stream).unwrap_err();
     for path in ["/a", "/b", "b"] {
@@ -254,7 +254,7 @@ fn the_text_is_used_if_options_may_change_addresses() {
 }
 
 #[test]
-fn a_compiled_layout_next_to_a_different_text_is_rejected() {
+fn a_compiled_layout_is_rejected_if_the_layout_next_to_it_differs() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     assert!(CompiledLayout::beside(&text).unwrap().is_none());
@@ -279,7 +279,7 @@ fn a_compiled_layout_next_to_a_different_text_is_rejected() {
 }
 
 #[test]
-fn a_changed_text_is_detected_even_if_its_length_and_modification_time_are_the_same() {
+fn a_changed_layout_is_detected_even_if_its_length_and_modification_time_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (text, path) = (folder.path().join("run.dud"), folder.path().join("run.dudx"));
     let layout = Layout::parse("a = i4").unwrap();

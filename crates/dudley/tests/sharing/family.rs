@@ -289,7 +289,7 @@ fn files_of_a_family_that_begin_with_the_same_bytes_may_have_different_addresses
 }
 
 #[test]
-fn a_file_that_contradicts_its_summary_is_rejected_instead_of_read_as_garbage() {
+fn a_file_of_a_family_that_contradicts_its_summary_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
     let summary = Summaries::open(&template, path).unwrap();

@@ -34,7 +34,7 @@ fn a_table_owns_its_layout_and_can_move_between_threads() {
 }
 
 #[test]
-fn a_parameter_can_have_any_64_bit_value() {
+fn a_parameter_can_have_any_signed_64_bit_value() {
     let layout = "N : i8  K : 7  x = i1";
     for value in [i64::MIN, i64::MIN + 1, i64::MIN / 2, -2, -1, 0, i64::MAX] {
         let table = table(layout, Values::new().with("N", value));

@@ -287,7 +287,7 @@ fn dropping_a_writer_leaves_no_file() {
 }
 
 #[test]
-fn a_safe_extension_leaves_the_old_layout_in_the_file() {
+fn extending_in_safe_mode_leaves_the_old_layout_in_the_file() {
     let (old, _) = example_a();
     let mut more =
         Extension::new(&old[..], "y = i4[2]\nz = u1 %4", ExtendMode::Safe, &Values::new()).unwrap();
@@ -305,7 +305,7 @@ fn a_safe_extension_leaves_the_old_layout_in_the_file() {
 }
 
 #[test]
-fn a_safe_extension_respects_an_alignment_in_any_spelling() {
+fn extending_in_safe_mode_respects_an_alignment_however_it_is_spelt() {
     let (old, _) = example_a();
     for (placement, address) in [
         ("%0x40", 128),

@@ -133,7 +133,7 @@ fn large_numbers_in_the_other_byte_order_are_written_in_pieces() {
 }
 
 #[test]
-fn all_put_methods_write_the_same_file() {
+fn put_put_vec_and_put_array_write_the_same_file() {
     let text = "N : i1  a = <i2[3]  b = >i2[3]  c = f4[3]  d = i2[3] -> gzip  e = { x = i2[3] }";
     let numbers = [1_i16, -2, 300];
     let paths = ["a", "b", "c", "d", "e.x"];

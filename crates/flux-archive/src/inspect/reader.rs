@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_content_is_padded_with_zeros_to_its_size() {
+    fn text_base64_and_empty_content_are_padded_with_zeros_to_the_size() {
         let store = MemoryStore::new();
         let json = br#"[{"path":"f","mode":33188,"data":{"a":1e400}}]"#;
         let archive = Archive::parse(json, Profile::Flux).unwrap();

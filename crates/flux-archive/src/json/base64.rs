@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn test_vectors_of_rfc_4648_are_tidy() {
+    fn test_vectors_of_rfc_4648_are_encoded_and_decoded_as_tidy() {
         for (plain, text) in [
             ("", ""),
             ("f", "Zg=="),

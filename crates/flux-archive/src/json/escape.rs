@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_a_string_is_right_if_escapes_cross_block_boundaries() {
+    fn the_length_of_a_string_is_correct_even_if_escapes_cross_block_boundaries() {
         for special in ["\n", "\\", "\u{1}", "\0", "é\t", "\\\n", "\n\\\\\""] {
             for gap in 0..140 {
                 let plain = ("y".repeat(gap) + special).repeat(5);

@@ -53,7 +53,7 @@ fn an_owned_archive_can_be_shared_between_threads() {
 }
 
 #[test]
-fn an_archive_is_opened_from_a_file_and_from_any_source() {
+fn an_archive_can_be_opened_from_a_file_or_another_source() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     std::fs::write(&path, DOCUMENT).unwrap();

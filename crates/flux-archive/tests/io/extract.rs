@@ -285,7 +285,7 @@ fn a_directory_never_replaces_a_file() {
 }
 
 #[test]
-fn extreme_64_bit_times_do_not_panic() {
+fn extracting_extreme_64_bit_times_causes_no_panic() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"f","mode":33188,"size":0,"mtime":-9223372036854775808},
         {"path":"g","mode":33188,"size":0,"mtime":9223372036854775807},

@@ -288,7 +288,7 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "--raw has no separators, -v goes to standard output",
         &[],
-        "cli: list_prints_json_and_raw_entries, every_option_of_create_affects_the_archive",
+        "cli: list_prints_json_and_raw_entries, options_of_create_determine_the_archive_and_invalid_values_are_rejected",
     ),
     ("messages are cut at 160 bytes", &[], "cli: long_messages_are_not_truncated"),
 ];

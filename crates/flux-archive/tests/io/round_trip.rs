@@ -410,7 +410,7 @@ fn files_that_report_size_0_are_read_to_their_end() {
 }
 
 #[test]
-fn only_excluded_directories_are_not_searched() {
+fn directories_are_searched_unless_excluded_even_if_include_does_not_match() {
     let source = tempfile::tempdir().unwrap();
     for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
         make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_formatted_as_it_was_parsed() {
+    fn a_source_is_formatted_as_its_number() {
         for source in [0, 7, -1, -7] {
             assert_eq!(BlockRef::from(source).to_string(), source.to_string());
         }

@@ -29,7 +29,7 @@ fn abc() -> BlockBuilder {
 }
 
 #[test]
-fn a_file_can_be_read_by_several_threads() {
+fn files_and_blocks_can_be_shared_between_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Asdf>();
     is_shared::<Block<'_>>();
@@ -169,7 +169,7 @@ fn an_irregular_stream_is_reported_once_with_its_offset_in_the_file() {
 }
 
 #[test]
-fn every_way_of_decoding_respects_the_limit_on_the_decoded_size() {
+fn decoding_a_block_or_a_range_respects_the_limit_on_the_decoded_size() {
     let limits = Limits::default().max_decoded(2);
     let file = file_of(&OpenOptions::new().limits(limits).cache_size(0), &[abc(), block("one")]);
     let compressed = file.blocks().get(0).unwrap();

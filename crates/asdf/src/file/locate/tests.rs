@@ -90,7 +90,7 @@ fn opening_a_small_file_reads_it_only_once() {
 }
 
 #[test]
-fn opening_a_file_without_a_tree_takes_no_more_reads_than_with_one() {
+fn opening_a_file_without_a_tree_takes_no_more_reads_than_with_a_tree() {
     let data = vec![1; 1 << 20];
     let bytes = [HEAD, &block(&data).bytes(), &block(&data).bytes()].concat();
     let len = bytes.len() as u64;
@@ -521,7 +521,7 @@ fn a_negative_source_is_an_error_if_more_blocks_follow_a_gap() {
 // Strictness and limits
 
 #[test]
-fn strict_opening_rejects_every_irregularity_that_lenient_opening_reports() {
+fn strict_opening_rejects_irregular_files_that_lenient_opening_accepts() {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     assert!(strict.from_bytes(indexed_file(&[b"one", b"two"])).is_ok());
     let irregular = [
@@ -649,7 +649,7 @@ proptest! {
 
     /// Memory and other sources take different code paths, which must produce the same results.
     #[test]
-    fn a_mutated_file_causes_no_panic_and_reads_the_same_from_every_source(
+    fn a_mutated_file_causes_no_panic_and_reads_the_same_from_memory_and_another_source(
         changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
         insert in proptest::option::of((any::<proptest::sample::Index>(), 1usize..70_000)),
         strictness in prop_oneof![Just(Strictness::Lenient), Just(Strictness::Salvage), Just(Strictness::Strict)],

@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_inline_data_results_in_errors() {
+    fn inline_data_nested_too_deeply_or_with_too_many_items_is_an_error() {
         let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
         assert!(rejected(&deep).contains("nested too deep"));
         assert!(rejected("&a [*a]").contains("nested too deep"));
