@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
-/// The argument of `open`.
+/// The source that is passed to `open`.
 pub(crate) enum Input {
     /// The path of a file.
     Path(PathBuf),

@@ -113,7 +113,7 @@ def test_golden_files_agree_with_the_original(case: dict[str, Any], original: Mo
         assert (array.shape, array.tobytes()) == (found.shape, found.tobytes())
 
 
-def test_script_with_every_function_prints_the_same_with_either_import(
+def test_a_script_prints_the_same_with_either_import(
     original: ModuleType,
 ) -> None:
     def output(package: str) -> str:

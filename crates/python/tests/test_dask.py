@@ -65,7 +65,7 @@ def test_a_task_contains_no_data(images: list[Path]) -> None:
     assert len(pickle.dumps(dict(stacked.__dask_graph__()))) < 300 * len(images)
 
 
-def test_the_result_is_right_although_a_worker_is_killed(
+def test_the_result_is_correct_even_if_a_worker_is_killed(
     client: Client, images: list[Path]
 ) -> None:
     mean = scibin.dask.stack(images, "image", files_per_task=10).mean(axis=0, dtype="float64")

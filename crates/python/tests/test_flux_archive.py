@@ -119,7 +119,7 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     assert os.listdir(outside) == []
 
 
-def test_created_archive_contains_the_files(tmp_path: Path) -> None:
+def test_a_created_archive_contains_the_files(tmp_path: Path) -> None:
     base = tmp_path / "base"
     (base / "d").mkdir(parents=True)
     (base / "d/text").write_text("text\n")

@@ -153,7 +153,7 @@ def test_an_array_reads_the_elements_that_an_index_selects(science: scibin.asdf.
     assert image[..., None, 0].shape == whole[..., None, 0].shape
 
 
-def test_other_indices_select_the_same_elements_as_in_numpy(science: scibin.asdf.File) -> None:
+def test_lists_and_masks_select_the_same_elements_as_in_numpy(science: scibin.asdf.File) -> None:
     image = science["image/data"]
     whole = np.asarray(image)
     np.testing.assert_array_equal(image[[3, 1]], whole[[3, 1]])

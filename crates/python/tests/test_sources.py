@@ -116,7 +116,7 @@ def test_threads_read_from_one_source_at_the_same_time(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, np.frombuffer])
-def test_bytes_like_data_is_opened(kind: Any) -> None:
+def test_bytes_like_objects_can_be_opened(kind: Any) -> None:
     data = scibin.asdf.dumps({"a": np.arange(3)})
     f = scibin.asdf.open(kind(data) if kind is not np.frombuffer else np.frombuffer(data, "u1"))
     np.testing.assert_array_equal(f["a"], [0, 1, 2])

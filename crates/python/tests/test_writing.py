@@ -85,7 +85,7 @@ def test_padding_and_overlapping_fields_are_written_packed() -> None:
         np.lib.stride_tricks.sliding_window_view(np.arange(10), 4),
     ],
 )
-def test_every_layout_is_read_back(array: npt.NDArray[Any]) -> None:
+def test_arrays_with_any_strides_are_read_back(array: npt.NDArray[Any]) -> None:
     back = trip({"a": array})["a"]
     assert back.shape == array.shape
     np.testing.assert_array_equal(back, array)
@@ -263,7 +263,7 @@ def test_edit_changes_values_and_keeps_comments() -> None:
     assert scibin.asdf.open("a.asdf").verify().ok
 
 
-def test_edit_compresses_the_arrays_that_are_set_and_no_others() -> None:
+def test_edit_compresses_only_the_arrays_that_it_sets() -> None:
     scibin.asdf.write("a.asdf", {"old": np.arange(2), "image": np.zeros(4)}, compression="lz4")
     with scibin.asdf.edit("a.asdf", compression="zlib") as f:
         f["image"] = np.zeros(1000)

@@ -24,7 +24,7 @@ def test_the_engine_is_found_and_recognises_files_by_their_content() -> None:
 
 
 @pytest.mark.parametrize("compression", [None, "lz4"])
-def test_variables_are_read_lazily_and_indexed_in_every_way(compression: str | None) -> None:
+def test_variables_are_indexed_with_slices_lists_and_conditions(compression: str | None) -> None:
     values = np.arange(24.0).reshape(4, 6)
     scibin.asdf.write("a.asdf", {"x": values}, compression=compression)
     x = xarray.open_dataset("a.asdf", engine="scibin", cache=False).x

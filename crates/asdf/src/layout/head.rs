@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn other_format_versions_are_reported_and_other_major_versions_are_errors() {
+    fn other_1_x_versions_are_reported_and_other_or_malformed_versions_are_errors() {
         assert_eq!(codes(b"#ASDF 1.1.0\n"), [Code::UnsupportedVersion]);
         assert_eq!(codes(b"#ASDF 1.0.0-dev\n"), [Code::UnsupportedVersion]);
         for text in [

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn libasdf_rules_also_accept_floats_without_a_point_or_exponent_sign() {
+    fn libasdf_rules_accept_floats_without_a_point_or_exponent_sign() {
         for (text, want) in [("1e3", 1e3), ("1e+3", 1e3), ("-.5", -0.5), ("1.0e3", 1e3)] {
             assert_eq!(float(text, ScalarRules::Libasdf), Some(want), "{text}");
         }

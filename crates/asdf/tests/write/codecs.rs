@@ -80,7 +80,7 @@ fn bzip2_output_is_a_single_stream_at_every_level() {
 }
 
 #[test]
-fn data_compressed_with_other_codecs_reads_back() {
+fn uncompressed_lz4_zstd_and_blosc_data_reads_back() {
     check(&["none", "lz4"]);
     #[cfg(feature = "lz4f")]
     check(&["lz4f"]);

@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_numpy_does_not_know_are_rejected() {
+    fn types_that_numpy_lacks_are_rejected() {
         for text in [
             "",
             "<",

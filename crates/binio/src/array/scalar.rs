@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_numpy_does_not_know_get_a_type_string_of_the_same_size() {
+    fn types_that_numpy_lacks_get_a_type_string_of_the_same_size() {
         for (kind, size, name, typestr) in [
             (ScalarKind::Complex, 4, ">c4", "|V4"),
             (ScalarKind::Utf8, 5, "utf8[5]", "|S5"),

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn named_and_unnamed_temporary_files_create_and_replace_files() {
+    fn files_are_created_and_replaced_through_named_and_unnamed_temporary_files() {
         for create in WAYS {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("target");

@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn truncated_headers_and_other_files_are_distinguished() {
+    fn truncated_headers_other_formats_and_unknown_versions_have_different_errors() {
         for len in 0..32 {
             let error = parse(&v3()[..len], Strictness::Lenient).unwrap_err();
             let is_truncated = matches!(error.kind(), ErrorKind::Truncated { .. });

@@ -158,7 +158,7 @@ mod tests {
     use crate::{ChunkSize, ErrorKind, pack_to_vec};
 
     #[test]
-    fn a_stream_of_known_length_is_the_same_file_as_one_packed_without_offsets() {
+    fn a_stream_of_known_length_equals_a_file_packed_without_offsets() {
         let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100));
         for len in [0, 1, 100, 250] {
             let data = vec![7; len];

@@ -114,7 +114,7 @@ fn get_reads_a_file_described_by_a_given_layout() {
 }
 
 #[test]
-fn get_reports_paths_that_are_not_arrays() {
+fn get_rejects_dicts_and_missing_items_and_cannot_write_ragged_data_as_npy() {
     let folder = Folder::new();
     folder.write("a.dud", "g/ x = u1 .. s = { N : u1  \"\" = S1[N] }[2]");
     folder.write("a.bin", b"\x07\x01a\x02bc");

@@ -289,7 +289,7 @@ fn a_million_diagnostics_are_printed_in_bounded_memory() {
 }
 
 #[test]
-fn verify_json_contains_the_same_findings_as_the_text() {
+fn verify_json_contains_the_same_findings_as_the_text_output() {
     let folder = Folder::new();
     let entry = r#"{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}"#;
     folder.write("twice.json", format!("[{entry},{entry}]"));

@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn random_trees_are_restored(
+    fn random_trees_are_restored_by_extracting_their_archives(
         nodes in proptest::collection::vec(("[abé]{1,2}(/[ab]{1,2}){0,3}", 0_u32..0o100, data()), 0..12),
         chunk_size in prop_oneof![Just(0_u64), Just(1000), Just(4096), Just(1 << 20)],
         threshold in prop_oneof![Just(0_u64), Just(1000), Just(1 << 20)],

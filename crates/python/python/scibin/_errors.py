@@ -1,4 +1,4 @@
-"""The exceptions of the package, which the extension raises as well."""
+"""The exceptions of the package. The extension also raises them."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def open(
     Parameters
     ----------
     path
-        A path or URL that the workers can open as well. For a list of paths, a list of arrays is
+        A path or URL that the workers can also open. For a list of paths, a list of arrays is
         returned, which may differ in shape and type.
     pointer
         The JSON Pointer of the array, such as ``"/image/data"``.
@@ -164,7 +164,7 @@ def stack(
     Parameters
     ----------
     paths
-        Paths or URLs that the workers can open as well.
+        Paths or URLs that the workers can also open.
     pointer
         The JSON Pointer of the array in each file.
     files_per_task
@@ -202,7 +202,7 @@ def stack(
         warnings.warn(f"{template.dtype} has no NaN: the result is float64", stacklevel=2)
     if files_per_task == "auto":
         files_per_task = max(TARGET // max(template.nbytes, 1), 1)
-        # Divide small stacks as well, so that all workers have something to do.
+        # Also divide small stacks, so that all workers have something to do.
         files_per_task = min(files_per_task, max(-(-len(names) // 16), 1))
     sizes = da.core.normalize_chunks((files_per_task,), (len(names),))[0]
     groups = da.from_array(np.array(names, dtype=object), chunks=(sizes,))

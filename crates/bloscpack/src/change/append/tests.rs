@@ -152,7 +152,7 @@ fn appending_removes_a_stale_tail() {
 }
 
 #[test]
-fn a_full_offset_table_is_reported_with_both_numbers_and_can_grow() {
+fn a_full_offset_table_is_reported_with_its_free_space_and_grows_on_request() {
     for options in both() {
         let file = pack_to_vec(&data(1500), &packing().max_app_chunks(2)).unwrap();
         let folder = Folder::with(&file);
