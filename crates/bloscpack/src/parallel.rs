@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failed_job_determines_the_error_after_earlier_results_are_taken() {
+    fn the_error_of_the_first_failed_job_is_returned_after_all_earlier_results_are_taken() {
         for threads in [1, 2, 5] {
             let mut taken = 0;
             let work = |(): &mut (), job: usize, (): &mut ()| {

@@ -472,7 +472,7 @@ fn history_prints_entries_and_software_and_can_add_an_entry() {
 }
 
 #[test]
-fn history_can_add_entries_to_existing_ones_and_to_files_of_old_standards() {
+fn history_adds_an_entry_to_any_form_of_history_even_in_an_old_standard() {
     for (history, pointer) in [
         ("", "/history/0"),
         ("history: null\n", "/history/0"),

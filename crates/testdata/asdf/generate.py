@@ -151,7 +151,8 @@ literal: |
         "complex": {"$complex": [1.0, "-inf"]}, "integer": -8589934593, "local": {"x": 1},
         "binary": {"$binary": "SGVsbG8="}, "literal": "two\nlines\n",
     }
-    # The reference does not know `!mine` and drops nodes that it cannot construct. The values follow YAML 1.1.
+    # The reference does not support the tag `!mine`, and drops nodes that it cannot construct. The values follow
+    # YAML 1.1.
     handmade("tree", tree(text), {"tree": "ok", "value": value, "arrays": {}})
     # A scalar with an unknown tag is text.
     handles = HEAD.replace("--- ", "%TAG !a! tag:example.org:one/\n%TAG !b! tag:example.org:two/\n--- ") + "x: !a!t 1\ny: !b!t 2\n...\n"
@@ -188,7 +189,7 @@ def damaged():
     one = tree(f"a: {NDARRAY % (0, 'uint8', '[800]')}\n")
     whole = {"tree": "ok", "value": {"a": ndarray("|u1", [800])}, "nblocks": 1,
              "arrays": {"/a": array(np.frombuffer(data * 100, "u1"))}}
-    # The MD5 is that of the decoded bytes, which the reference wrote before release 5.3.0 and now rejects.
+    # The MD5 digest is computed from the decoded bytes, as by the reference before release 5.3.0, which now rejects it.
     handmade("checksum_legacy", one + packed, whole, verify=True)
     promise = block(zlib.compress(data), compression=b"zlib", size=1 << 62)
     handmade("data_size_2_62", one + promise, whole | {"arrays": {"/a": {"error": "ShortStream"}}})

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn python_rules_recognize_the_integers_that_the_reference_recognizes() {
+    fn python_rules_recognise_the_integers_that_the_reference_recognises() {
         for (text, want) in [
             ("0", 0),
             ("-0", 0),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn python_rules_recognize_the_floats_that_the_reference_recognizes() {
+    fn python_rules_recognise_the_floats_that_the_reference_recognises() {
         for (text, want) in [
             ("1.0", 1.0),
             ("5.", 5.0),

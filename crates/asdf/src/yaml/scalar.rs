@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_are_recognized_in_lower_upper_and_title_case() {
+    fn booleans_are_recognised_in_lower_upper_and_title_case() {
         for word in ["yes", "no", "true", "false", "on", "off"] {
             let capital = word[..1].to_uppercase() + &word[1..];
             for text in [word, &capital, &word.to_uppercase()] {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_recognized_in_each_of_its_spellings() {
+    fn null_is_recognised_in_each_of_its_spellings() {
         for text in ["", "~", "null", "Null", "NULL"] {
             assert_eq!(kind(text), NodeKind::Null, "{text}");
         }

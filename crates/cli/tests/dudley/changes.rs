@@ -79,7 +79,7 @@ fn put_changes_a_file_described_by_a_given_layout() {
 }
 
 #[test]
-fn append_extends_a_native_file_with_and_without_in_place() {
+fn append_extends_a_native_file_in_safe_mode_or_in_place() {
     let folder = Folder::new();
     folder.write("more.dud", "y = i4");
     folder.write("y.npy", npy("<i4", &[], &[7, 0, 0, 0]));

@@ -197,7 +197,7 @@ fn permissions_are_restored_exactly_only_on_request() {
 }
 
 #[test]
-fn hostile_archives_leave_no_files_and_report_the_reason() {
+fn extracting_a_hostile_archive_leaves_no_files_and_reports_the_reason() {
     let folder = Folder::new();
     mkdir(&folder, "out");
     mkdir(&folder, "away");

@@ -59,7 +59,7 @@ fn output_is_written_to_devices_and_pipes() {
 }
 
 #[test]
-fn existing_output_is_replaced_with_force_or_overwrite() {
+fn existing_output_is_replaced_only_with_force_or_overwrite() {
     for option in ["--force", "--overwrite", "-f"] {
         let folder = files();
         for command in [

@@ -1,4 +1,4 @@
-"""The exceptions of the package. The extension also raises them."""
+"""The exceptions of the package, including those that the extension raises."""
 
 from __future__ import annotations
 

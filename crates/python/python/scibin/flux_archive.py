@@ -66,9 +66,9 @@ class Report:
     ok
         Whether all blobs are intact, so that no diagnostic is an error.
     blobs
-        The number of different blobs that were checked.
+        The number of distinct blobs checked.
     diagnostics
-        All irregularities that were found.
+        All irregularities found.
     """
 
     ok: bool

@@ -478,7 +478,7 @@ fn an_lz4_frame_under_the_code_lz4_is_decoded_or_the_missing_feature_is_named() 
 proptest::proptest! {
     /// A damaged stream results in an error or in data of the right size, whichever function decodes it.
     #[test]
-    fn damaged_streams_never_panic(
+    fn damaged_streams_never_cause_a_panic(
         changes in proptest::collection::vec((proptest::arbitrary::any::<proptest::sample::Index>(), proptest::arbitrary::any::<u8>()), 1..5),
         data_size in proptest::prop_oneof![0usize..2000, proptest::strategy::Just(1500)],
         salvage: bool,

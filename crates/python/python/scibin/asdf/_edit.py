@@ -132,8 +132,8 @@ def edit(
     dry_run
         Whether to leave the file unchanged, and only report what would be done.
     compression
-        The codec that compresses new arrays, such as ``"zlib"`` or ``"lz4"``. Existing arrays keep
-        theirs.
+        The codec that compresses new arrays, such as ``"zlib"`` or ``"lz4"``. Existing arrays
+        keep their compression.
 
     Raises
     ------

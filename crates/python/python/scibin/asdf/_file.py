@@ -22,7 +22,7 @@ __all__ = ["Block", "Diagnostic", "File", "Report", "loads", "open"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity in a file that can be read nevertheless.
+    """An irregularity that does not prevent a file from being read.
 
     Attributes
     ----------
@@ -349,8 +349,8 @@ def open(
         computations slower than with a copy. If the file is truncated while it is mapped, reading
         the missing part kills the process.
     verify
-        Whether to verify the checksum of an uncompressed block before its data is first used. The
-        checksums of blocks that are decoded completely are always verified.
+        Whether to verify the checksum of each uncompressed block before its data is first used.
+        The checksums of blocks that are decoded completely are always verified.
     strict
         Whether to reject a file with an irregular layout, instead of reporting the irregularities
         as diagnostics.

@@ -204,7 +204,7 @@ class ScalarNode(Node):
 
     @property
     def text(self) -> str | None:
-        """The text of the scalar in the file, without quotes."""
+        """The text of the scalar, with quotes removed and escapes decoded."""
         return self._raw.text
 
 

@@ -40,8 +40,8 @@ def write(
         sets, strings, numbers, ``None``, bytes, dates, numpy arrays, masked arrays, numpy scalars,
         :class:`Tagged`, and nodes and lazy arrays of other files. Views of the same memory share a
         block. An object that occurs several times is written only once, and may contain itself. If
-        nodes of other files occur, the blocks of the first of these files are copied without
-        decoding them, and those of the others are decoded.
+        the tree contains nodes of other files, the blocks of the first of these files are copied
+        without decoding them, and the blocks of the others are decoded.
     compression
         The compression of new blocks: ``"zlib"``, ``"bzp2"``, ``"lz4"``, ``"lz4f"``, ``"zstd"``,
         ``"blsc"`` or ``"none"``, optionally with a level, as in ``"zlib:9"``. To choose the

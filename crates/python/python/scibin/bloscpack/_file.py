@@ -61,7 +61,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An irregularity in a file that can be read nevertheless.
+    """An irregularity that does not prevent a file from being read.
 
     Attributes
     ----------

@@ -34,8 +34,8 @@ def append(
     new_file
         The file whose content is to be appended.
     blosc_args
-        A :class:`BloscArgs`, or a dict with some of its keys. A missing option, or one that is
-        ``None``, is that of the last chunk, and the default level is 7.
+        A :class:`BloscArgs`, or a dict with some of its keys. Options that are missing or
+        ``None`` are taken from the last chunk, except for the level, whose default is 7.
     in_place
         Whether to change the file in place, using a journal, instead of replacing it with a new
         one. This is meant for files too large to copy.
