@@ -255,6 +255,15 @@ def test_errors_can_be_kept_in_place_of_arrays_that_cannot_be_decoded() -> None:
     assert any(isinstance(value, scibin.ChecksumMismatch) for value in kept.values())
 
 
+def test_the_checksum_of_a_compressed_block_is_verified_unless_verify_is_false() -> None:
+    data = bytearray(scibin.asdf.dumps({"a": np.arange(1000)}, compression="lz4"))
+    data[data.index(b"\xd3BLK") + 53] ^= 1  # the last byte of the checksum
+    with pytest.raises(scibin.ChecksumMismatch):
+        scibin.asdf.loads(bytes(data))["a"].read()
+    unverified = scibin.asdf.loads(bytes(data), verify=False)["a"].read()
+    np.testing.assert_array_equal(unverified, np.arange(1000))
+
+
 def test_blocks_and_diagnostics_are_listed(science: scibin.asdf.File) -> None:
     first = science.blocks[0]
     assert (first.index, first.compression, first.data_size) == (0, "zlib", 49152)

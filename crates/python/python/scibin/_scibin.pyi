@@ -67,7 +67,7 @@ class AsdfFile:
         source: object,
         *,
         memmap: bool = False,
-        verify: bool = False,
+        verify: bool | None = None,
         strict: bool = False,
         limits: dict[str, int] | None = None,
     ) -> AsdfFile: ...

@@ -55,19 +55,19 @@ pub(crate) struct AsdfFile(pub(crate) Arc<OpenFile>);
 impl AsdfFile {
     /// Opens a path, bytes-like data, or an object with `read_at` and a length.
     #[new]
-    #[pyo3(signature = (source, *, memmap = false, verify = false, strict = false, limits = None))]
+    #[pyo3(signature = (source, *, memmap = false, verify = None, strict = false, limits = None))]
     fn new(
         py: Python<'_>,
         source: &Bound<'_, PyAny>,
         memmap: bool,
-        verify: bool,
+        verify: Option<bool>,
         strict: bool,
         limits: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let limits = read_limits(limits, Limits::default(), LIMITS)?;
         let mut options = OpenOptions::new().mmap(memmap).limits(limits);
-        if verify {
-            options = options.verify(Verify::OnRead);
+        if let Some(verify) = verify {
+            options = options.verify(if verify { Verify::OnRead } else { Verify::Never });
         }
         if strict {
             options = options.strictness(Strictness::Strict);
