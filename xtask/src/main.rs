@@ -63,8 +63,8 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        arguments: "asdf|bloscpack|dudley|flux-archive [--quick]",
-        about: "time our programs and the reference tools, and print the ratios (needs python3)",
+        arguments: "[asdf|bloscpack|dudley|flux-archive] [--quick | --check]",
+        about: "time our programs and the reference tools, and write BENCHMARKS.md (needs python3)",
         run: bench::bench,
     },
     Task {

@@ -353,13 +353,19 @@ def compare_nodes(ours, quick, missed):
         print(f"{nodes:<12}{wall * 1e3:>10.2f}{wall / nodes * 1e9:>10.1f}{shown}  {judged(f'{count} nodes', checks, missed)}", flush=True)
 
 
+def save(rows, path):
+    """Writes the ratios for `cargo xtask bench`, one row per line: work, peer, ratio, floor and our peak memory in MiB."""
+    text = lambda value: "" if value is None else str(value)
+    path.write_text("".join("\t".join(map(text, row)) + "\n" for row in rows))
+
+
 def main(directory, ours, peer, quick):
     directory = pathlib.Path(directory) / ("quick" if quick else "full")
     directory.mkdir(parents=True, exist_ok=True)
     make(directory, quick)
     print(f"{'task':<26}{'python':>10}{'asdf-rs':>10}{'ours':>10}{'ours x2':>10}  {'ratio to':>8}{'ratio to':>9}{'cpu':>7}{'x2/x1':>7}   {'peak python':>11}{'ours':>8}  floors")
     print(f"{'':<26}{'ms':>10}{'ms':>10}{'ms':>10}{'ms':>10}  {'python':>8}{'asdf-rs':>9}{'':>7}{'':>7}   {'MiB':>11}{'MiB':>8}")
-    missed = []
+    missed, rows = [], []
     for task in TASKS:
         result = compare(directory, ours, peer, task, quick)
         (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["python"], result["one"], result["two"]
@@ -370,11 +376,16 @@ def main(directory, ours, peer, quick):
         if task in ON_TWO_CORES:
             ratio, peer_ratio = their_wall / wall2, peer_wall / wall2
         floors = judged(task, verdicts(task, ratio, peer_ratio, wall * 1e3, scaling), missed)
+        rows.append((task, "Python", ratio, TASKS[task].python, peak / 2**20))
+        if not math.isnan(peer_ratio):
+            floor = TASKS[task].peer
+            rows.append((task, "asdf-rs", peer_ratio, None if math.isnan(floor) else floor, None))
         shown = lambda value, format: "-" if math.isnan(value) else f"{value:{format}}"
         print(f"{task:<26}{their_wall * 1e3:>10.2f}{shown(peer_wall * 1e3, '.2f'):>10}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}"
               f"  {ratio:>8.2f}{shown(peer_ratio, '.2f'):>9}{shown(cpu_ratio, '.2f'):>7}{scaling:>7.2f}"
               f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {floors}", flush=True)
     compare_nodes(ours, quick, missed)
+    save(rows, directory / "ratios.tsv")
     print("floors missed: " + (", ".join(missed) if missed else "none"))
 
 

@@ -222,7 +222,7 @@ class Bench:
     def __init__(self, directory, ours, speed, quick):
         self.directory, self.ours, self.speed, self.quick = directory, ours, speed, quick
         self.targets = targets(directory, 4 * self.size(1024))
-        self.missed = []
+        self.missed, self.rows = [], []
 
     def size(self, mib):
         return (max(mib // 32, 8) if self.quick else mib) * MIB
@@ -245,6 +245,10 @@ class Bench:
                 runs[key].append(measure(command))
         fastest = lambda key, of: min(time for run in runs[key] for time in run[of])
         return {key: (fastest(key, "wall"), fastest(key, "cpu"), max(run["peak"] for run in runs[key])) for key in commands}
+
+    def record(self, work, beside, ratio, floor=None, peak=None):
+        """Adds a row to the file of ratios."""
+        self.rows.append((work, beside, ratio, floor, peak))
 
     def floor(self, name, value, floor):
         """Compares a value with its floor, and returns the verdict as text."""
@@ -271,6 +275,10 @@ class Bench:
             ratio, cpu_ratio = reference[0] / wall, reference[1] / max(cpu, 1e-9)
             their_wall, ratios, their_peak = f"{reference[0]:.3f}", f"{ratio:>6.2f}{cpu_ratio:>6.2f}", f"{reference[2] / MIB:.0f}"
             verdicts.append(self.floor(name, min(ratio, cpu_ratio), floor))
+            self.record(name, "Python", min(ratio, cpu_ratio), floor, peak / MIB)
+        if raw:
+            self.record(name, "C library, CPU", raw[1] / max(cpu, 1e-9))
+        self.record(name, "ours on one thread", gain, scaling)
         if second := self.floor(f"{name} x2", gain, scaling):
             verdicts.append(f"x2 {second}")
         print(
@@ -343,6 +351,7 @@ class Bench:
             speed = lambda side: MIB / fastest[side] / 1e9
             name = f"decode {codec} typesize {typesize} {kind}"
             ratio = speed("ours") / speed("c")
+            self.record(name, "C library", ratio, 0.8)
             print(f"{name:<48}{speed('c'):>8.2f}{speed('ours'):>8.2f}  {ratio:>6.2f}  {self.floor(name, ratio, 0.8)}", flush=True)
 
     def random_access(self):
@@ -392,6 +401,7 @@ class Bench:
         stored = packed.stat().st_size
         speed = {side: stored / result[side][0] / 1e9 for side in result}
         ratio = speed["verify"] / speed["simd"]
+        self.record("verify", "the digest alone", ratio, 0.9)
         print(f"{'verify':<48}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 0.9)}", flush=True)
 
 
@@ -409,6 +419,12 @@ def buffer(source, target, codec, typesize):
     pathlib.Path(target).write_bytes(blosc.compress(data, int(typesize), LEVELS[codec], blosc.SHUFFLE, codec))
 
 
+def save(rows, path):
+    """Writes the ratios for `cargo xtask bench`, one row per line: work, peer, ratio, floor and our peak memory in MiB."""
+    text = lambda value: "" if value is None else str(value)
+    path.write_text("".join("\t".join(map(text, row)) + "\n" for row in rows))
+
+
 def main(directory, ours, speed, quick):
     directory = pathlib.Path(directory) / ("quick" if quick else "full")
     directory.mkdir(parents=True, exist_ok=True)
@@ -421,6 +437,7 @@ def main(directory, ours, speed, quick):
         path.unlink(missing_ok=True)
     if bench.targets != directory:
         bench.targets.rmdir()
+    save(bench.rows, directory / "ratios.tsv")
     verdict = "no floors are judged on small files" if quick else f"floors missed: {', '.join(bench.missed) or 'none'}"
     print(f"\n{time.perf_counter() - begin:.0f} s; {verdict}")
 

@@ -416,7 +416,7 @@ def peak_bytes(command):
 class Bench:
     def __init__(self, directory, ours, quick):
         self.directory, self.ours, self.quick = directory, ours, quick
-        self.missed = []
+        self.missed, self.rows, self.title = [], [], ""
 
     def verdict(self, what, text, held):
         if self.quick:
@@ -474,10 +474,12 @@ class Bench:
                     command = [sys.executable, __file__, "--task", *command]
                 runs[side].append(statistics.median(measure(command)["wall"]))
         middle = {side: min(medians) for side, medians in runs.items()}
+        self.title = title
         print(f"\n{title}\n{'':<34}{'ms':>12}{'times ours':>12}   floor\n{'ours':<34}{middle['ours'] * 1e3:>12.3f}")
         return middle
 
-    def row(self, side, middle, verdict=""):
+    def row(self, side, middle, verdict="", floor=None, peak=None):
+        self.rows.append((self.title, side, middle[side] / middle["ours"], floor, peak))
         print(f"{side:<34}{middle[side] * 1e3:>12.4f}{middle[side] / middle['ours']:>12.3g}   {verdict}")
 
     def all(self):
@@ -499,7 +501,7 @@ class Bench:
         for side in middle:
             if side == "h5py":
                 ratio = middle[side] / middle["ours"]
-                self.row(side, middle, self.verdict("locate all", f">= {LOCATE}", ratio >= LOCATE))
+                self.row(side, middle, self.verdict("locate all", f">= {LOCATE}", ratio >= LOCATE), LOCATE)
             elif side != "ours":
                 self.row(side, middle)
         print(self.verdict("locate all: ms", f"floor: ours <= {TEXT_MS} ms", middle["ours"] * 1e3 <= TEXT_MS))
@@ -541,7 +543,7 @@ class Bench:
         all_ms = statistics.median(measure([self.ours, "index_all", index, 5])["wall"]) * 1e3
         print(self.verdict("compiled: all", f"all of them: {all_ms:.2f} ms, floor <= {ALL_MS} ms", all_ms <= ALL_MS))
         ratio = opened["h5py"] / opened["ours"]
-        self.row("h5py", opened, self.verdict("compiled: open", f">= {INDEX}", ratio >= INDEX))
+        self.row("h5py", opened, self.verdict("compiled: open", f">= {INDEX}", ratio >= INDEX), INDEX)
         held = opened["ours"] * 1e3 <= INDEX_MS
         print(self.verdict("compiled: ms", f"floor: ours <= {INDEX_MS} ms", held))
         slower = middle["ours"] / middle["h5py"]
@@ -570,7 +572,7 @@ class Bench:
             ratio, summary = (middle[side] / middle[way] for way in ("ours", "ours, with a summary"))
             verdict = self.verdict(f"family: {side}", f">= {floor}", ratio >= floor)
             by_summary = self.verdict(f"family by summary: {side}", f">= {floor}", summary >= floor)
-            self.row(side, middle, f"{verdict}   with a summary {summary:.3g} {by_summary}")
+            self.row(side, middle, f"{verdict}   with a summary {summary:.3g} {by_summary}", floor)
         self.row("ours, with a summary", middle)
         labels = {
             "files": "each file opened by itself",
@@ -601,7 +603,7 @@ class Bench:
                 3,
             )
             ratio = middle["numpy"] / middle["ours"]
-            self.row("numpy", middle, self.verdict(f"copy: {kind}", f">= {COPY}", ratio >= COPY))
+            self.row("numpy", middle, self.verdict(f"copy: {kind}", f">= {COPY}", ratio >= COPY), COPY)
 
     def reads(self):
         data = self.directory / "copied.bin"
@@ -619,13 +621,19 @@ class Bench:
         ours = [self.ours, "write", self.directory / "native.dud", 3, out]
         middle = self.beside(f"write: {size >> 20} MiB", ours, {"numpy": ("numpy_write", 3, out, size)}, 3)
         ratio = middle["numpy"] / middle["ours"]
-        self.row("numpy", middle, self.verdict("write", f">= {WRITE}", ratio >= WRITE))
         peak = peak_bytes([*ours[:3], 1, out]) / size
+        self.row("numpy", middle, self.verdict("write", f">= {WRITE}", ratio >= WRITE), WRITE, peak * size / (1 << 20))
         print(self.verdict("write: peak", f"peak: {peak:.2f} times the data, floor <= {WRITE_PEAK}", peak <= WRITE_PEAK))
         out.unlink()
 
     def arrays(self):
         return ARRAYS // 50 if self.quick else ARRAYS
+
+
+def save(rows, path):
+    """Writes the ratios for `cargo xtask bench`, one row per line: work, peer, ratio, floor and our peak memory in MiB."""
+    text = lambda value: "" if value is None else str(value)
+    path.write_text("".join("\t".join(map(text, row)) + "\n" for row in rows))
 
 
 def main(directory, ours, quick):
@@ -641,6 +649,7 @@ def main(directory, ours, quick):
     bench.copies()
     bench.reads()
     bench.writes()
+    save(bench.rows, directory / "ratios.tsv")
     print(f"\nfloors missed: {', '.join(bench.missed) if bench.missed else 'none'} ({time.perf_counter() - begin:.0f} s)")
 
 

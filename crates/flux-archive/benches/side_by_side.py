@@ -22,6 +22,7 @@ requires root, only memory other than mapped files is compared with the floor.
 import base64
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -217,7 +218,7 @@ class Bench:
     def __init__(self, directory, ours, quick):
         self.directory, self.ours, self.quick = directory, ours, quick
         self.targets = room(directory, 4 << 30)
-        self.missed = []
+        self.missed, self.rows, self.tree = [], [], ""
 
     def fresh(self, name):
         """Returns the path of an empty directory to write to."""
@@ -247,6 +248,11 @@ class Bench:
         wall = lambda side: result[side]["wall"] if side in result else float("nan")
         tar, python = wall("two") / wall("tar"), wall("python") / wall("two")
         verdict = self.verdict(name, f"tar <= {TAR}", tar <= TAR) if floor else ""
+        peak = result["two"]["peak"] / MIB
+        for side, ratio in ("tar", 1 / tar), ("Python", python):
+            if not math.isnan(ratio):
+                limit = 1 / TAR if floor and side == "tar" else None
+                self.rows.append((f"{self.tree}: {name}", side, ratio, limit, peak))
         print(
             f"{name:<28}{wall('tar'):>8.3f}{wall('python'):>8.3f}{wall('one'):>8.3f}{wall('two'):>8.3f}"
             f"  {tar:>6.2f}{python:>8.1f}  {result['two']['cpu']:>7.3f}{result['two']['peak'] / MIB:>8.0f}  {verdict}",
@@ -258,7 +264,7 @@ class Bench:
 
     def trees(self):
         for name, about in TREES.items():
-            tree = self.directory / name
+            tree, self.tree = self.directory / name, name
             rounds = 7 if name == "small" else 3
             archive, tar, store = self.targets / "a.json", self.targets / "a.tar", self.targets / "blobs"
             own = lambda *words: [self.ours, *words]
@@ -356,6 +362,12 @@ class Bench:
         return True
 
 
+def save(rows, path):
+    """Writes the ratios for `cargo xtask bench`, one row per line: work, peer, ratio, floor and our peak memory in MiB."""
+    text = lambda value: "" if value is None else str(value)
+    path.write_text("".join("\t".join(map(text, row)) + "\n" for row in rows))
+
+
 def main(directory, ours, quick):
     directory = pathlib.Path(directory) / ("quick" if quick else "full")
     directory.mkdir(parents=True, exist_ok=True)
@@ -367,6 +379,7 @@ def main(directory, ours, quick):
         bench.memory()
     finally:
         shutil.rmtree(bench.targets, ignore_errors=True)
+    save(bench.rows, directory / "ratios.tsv")
     print("\nfloors missed: " + (", ".join(bench.missed) if bench.missed else "none"))
 
 

@@ -1,7 +1,9 @@
 //! Side-by-side benchmarks, in which the reference tools and our programs take turns on the same
 //! files.
 
-use std::path::PathBuf;
+mod report;
+
+use std::path::{Path, PathBuf};
 
 use crate::Outcome;
 use crate::process::{cargo, no_more, program, root, run, take_flag};
@@ -35,25 +37,56 @@ const BENCHES: &[Bench] = &[
     Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
 ];
 
-/// `bench FORMAT [--quick]`: runs the benchmark of a format. `--quick` uses small files and few
-/// repetitions, just to check that the benchmark runs.
+/// `bench [FORMAT] [--quick | --check]`: runs the benchmark of one format or of all. `--quick` uses
+/// small files and few repetitions, just to check that the benchmark runs. `--check` fails if a
+/// ratio is more than a tenth below its floor. Without arguments, writes `BENCHMARKS.md`.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
-    let named = rest
-        .split_first()
-        .and_then(|(name, rest)| Some((BENCHES.iter().find(|bench| bench.name == name)?, rest)));
-    let Some((bench, rest)) = named else {
-        let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        return Err(format!("expected one of these formats: {}", names.join(" or ")));
+    let (check, rest) = take_flag(&rest, "--check");
+    if quick && check {
+        return Err(
+            "--check needs the full benchmark, because small files have no floors".to_owned()
+        );
+    }
+    let (benches, rest) = match rest.split_first() {
+        None => (BENCHES, &[][..]),
+        Some((name, rest)) => {
+            let Some(index) = BENCHES.iter().position(|bench| bench.name == name) else {
+                let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+                return Err(format!("expected one of these formats: {}", names.join(" or ")));
+            };
+            (&BENCHES[index..=index], rest)
+        }
     };
     no_more(rest)?;
     let python = python::interpreter()?
         .ok_or("python3 is not installed, but the reference tools need it")?;
     touch_memory();
+    let mut ratios = Vec::new();
+    for bench in benches {
+        compare(bench, &python, quick)?;
+        if !quick {
+            ratios.extend(report::read(bench.name, &folder(bench).join("full/ratios.tsv"))?);
+        }
+    }
+    if check {
+        report::check(&ratios)
+    } else if !quick && benches.len() == BENCHES.len() {
+        report::write(&ratios)
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns the folder for the files of a benchmark.
+fn folder(bench: &Bench) -> PathBuf {
+    root().join("target").join("bench").join(bench.name)
+}
+
+/// Runs the benchmark of one format.
+fn compare(bench: &Bench, python: &Path, quick: bool) -> Outcome {
     let mut command = program(python);
-    command
-        .arg(format!("crates/{}/benches/side_by_side.py", bench.name))
-        .arg(root().join("target").join("bench").join(bench.name));
+    command.arg(format!("crates/{}/benches/side_by_side.py", bench.name)).arg(folder(bench));
     for (package, example) in bench.programs {
         command.arg(build(package, example)?);
     }
