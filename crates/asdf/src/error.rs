@@ -213,7 +213,10 @@ pub enum BlockError {
     )]
     Uncertain,
     /// The file has no block with this number.
-    #[error("the block does not exist, because the number of blocks in the file is {count}")]
+    #[error(
+        "the block does not exist, because the file has only {}",
+        binio::diagnostic::count(*count, "block")
+    )]
     NoSuchBlock {
         /// The number of blocks.
         count: usize,

@@ -484,7 +484,7 @@ fn writing_commands_keep_unrelated_scalars_unchanged() {
 }
 
 #[test]
-fn copies_keep_tags_that_their_standard_does_not_define_but_reject_float16_in_an_old_standard() {
+fn copying_keeps_tags_that_the_standard_does_not_define_but_fails_if_it_lacks_float16() {
     let folder = folder();
     let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.2.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
     let external =

@@ -65,8 +65,8 @@ impl ParseOptions {
     }
 
     binio::setters! {
-        /// Sets whether a parameter may be declared again in the same dict or struct. Uses after the new
-        /// declaration then refer to it. Default: `false`: the second declaration is error E021.
+        /// Sets whether a parameter may be declared again in the same dict or struct. Later uses of the name
+        /// refer to the new declaration. By default, a second declaration is an error (E021).
         allow_param_redeclare: bool;
         /// Sets the limits.
         limits: Limits;

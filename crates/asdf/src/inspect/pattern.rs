@@ -89,7 +89,7 @@ impl Pattern {
         progress.0 >> self.0.len() & 1 == 1
     }
 
-    /// Adds the states that can be reached because `**` matches no tokens.
+    /// Adds the states that can be reached by letting `**` match no tokens.
     fn closed(&self, mut bits: u64) -> Progress {
         for (at, token) in self.0.iter().enumerate() {
             if matches!(token, Token::Any) && bits >> at & 1 == 1 {
@@ -161,7 +161,7 @@ pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
     states[pieces.len()]
 }
 
-/// Adds the states that can be reached because `*` matches no characters.
+/// Adds the states that can be reached by letting `*` match the empty string.
 fn skip_any(pieces: &[Piece], states: &mut [bool]) {
     for (at, piece) in pieces.iter().enumerate() {
         if states[at] && matches!(piece, Piece::AnyBut(_)) {

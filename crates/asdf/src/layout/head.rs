@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_do_not_belong_before_the_tree_are_skipped_and_reported_once() {
+    fn unexpected_bytes_before_the_tree_are_skipped_and_reported_once() {
         for between in [&b"\n"[..], b"  \n", b"\xef\xbb\xbf", b"x\ny\n", b"\n# c\n\n"] {
             let text = [b"#ASDF 1.0.0\n", between, b"%YAML 1.1\n"].concat();
             let head = head(&text);

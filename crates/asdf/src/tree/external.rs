@@ -108,7 +108,7 @@ impl<'a> Files<'a> {
 fn folder(file: &Asdf) -> Result<&Path, ReferenceError> {
     let path = file.path().ok_or_else(|| {
         ReferenceError::Forbidden(
-            "the file that refers to it was not opened by a path, so its folder is unknown".into(),
+            "the referring file was not opened from a path, so its folder is unknown".into(),
         )
     })?;
     Ok(folder_of(path))

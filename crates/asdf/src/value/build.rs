@@ -172,8 +172,8 @@ impl<'a> Builder<'a, '_> {
         let handle = node.anchor().map(|anchor| {
             let handle = SharedId(self.shared.len());
             let name = (!is_made_up_anchor(anchor)).then(|| anchor.to_owned());
-            // Until the node is finished, an empty sequence is its placeholder, because only a collection can
-            // still be incomplete.
+            // Use an empty sequence as a placeholder until the node is finished. Aliases inside the node may
+            // already refer to it, and only collections contain aliases.
             self.shared.push(Shared { name, value: Sequence::new().into() });
             self.handles.insert(node.id(), handle);
             handle

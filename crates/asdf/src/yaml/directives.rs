@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_directive_is_an_error_at_the_second_one() {
+    fn a_repeated_directive_is_reported_at_its_second_occurrence() {
         assert_eq!(
             read("%YAML 1.1\n%YAML 1.1\n---").unwrap_err(),
             "10: a second %YAML directive, but a document may have only one"

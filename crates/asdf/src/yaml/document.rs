@@ -6,8 +6,9 @@
 //! ..), and an alias to its node. A document of any size therefore consists of a handful of
 //! allocations, is dropped without recursion, and may contain cycles.
 //!
-//! The items of a flow sequence that contains only numbers, called *elements*, have no records.
-//! Four bytes store where each element begins; everything else is derived from the text on request.
+//! The items of a flow sequence that contains only plain decimal numbers (see `scan/numbers.rs`)
+//! are called *elements* and have no records. Only the offset of each element is stored, in four
+//! bytes; everything else is derived from the text on request.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -24,8 +24,8 @@ pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 pub enum Integer<'a> {
     /// An integer in the range of `i128`.
     Small(i128),
-    /// An integer outside that range. Its digits are stored as text, because converting a million of them would
-    /// take seconds.
+    /// An integer outside the range of `i128`. Its digits are stored as text, because converting a million of
+    /// them would take seconds.
     Large {
         /// Whether the integer is negative.
         negative: bool,

@@ -31,9 +31,9 @@ impl<'a> YamlNode<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference). Its kind is
+    /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference). The reason is
     /// [`Syntax`](ReferenceError::Syntax) if the text is not a JSON Pointer, and
-    /// [`NotFound`](ReferenceError::NotFound) if the pointer leads to no node.
+    /// [`NotFound`](ReferenceError::NotFound) if there is no node at the pointer.
     pub fn pointer(self, pointer: &str) -> Result<YamlNode<'a>> {
         let fail = |kind| Error::reference(pointer, kind);
         let tokens = binio::pointer::tokens(pointer)
@@ -51,7 +51,7 @@ impl<'a> YamlNode<'a> {
         Ok(node)
     }
 
-    /// Returns the child with this key or index, or a message that says why there is none.
+    /// Returns the child with this key or index, or a message that explains why no such child exists.
     pub(crate) fn step(self, name: &str) -> Result<YamlNode<'a>, String> {
         match self.kind() {
             NodeKind::Mapping => self.get(name).ok_or_else(|| {

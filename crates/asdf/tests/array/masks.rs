@@ -8,7 +8,7 @@ fn mask(tree: &str, data: &[u8]) -> Option<Vec<bool>> {
 }
 
 #[test]
-fn a_number_as_mask_masks_equal_elements() {
+fn a_mask_value_masks_the_elements_equal_to_it() {
     let with = |value: &str| {
         mask(
             &a(&format!("datatype: uint8, byteorder: big, shape: [3], mask: {value}")),
@@ -47,7 +47,7 @@ fn a_complex_mask_value_must_match_in_both_parts() {
 }
 
 #[test]
-fn an_array_as_mask_is_broadcast_and_masks_elements_where_it_is_nonzero() {
+fn a_mask_array_is_broadcast_and_masks_elements_where_it_is_nonzero() {
     let keys = "datatype: uint8, byteorder: big, shape: [2, 3]";
     let inline = format!("{keys}, mask: [true, false, true]");
     assert_eq!(mask(&a(&inline), &[0; 6]).unwrap(), [true, false, true, true, false, true]);

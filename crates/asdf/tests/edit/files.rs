@@ -128,7 +128,8 @@ fn a_tree_that_fits_into_the_padding_does_not_move_the_blocks() {
 }
 
 #[test]
-fn blocks_of_a_new_file_move_if_the_tree_shrinks_by_more_than_a_page() {
+fn an_edit_that_writes_a_new_file_moves_the_blocks_forward_if_the_tree_shrinks_by_more_than_a_page()
+{
     let long = format!("text: '{}'\n", "q".repeat(1_500_000));
     let mut tree = yaml(&long);
     tree.set("/a", Array::from_slice(&[1_i32, 2, 3], &[3]).unwrap()).unwrap();

@@ -40,7 +40,7 @@ fn an_undeclared_handle_is_an_error() {
 }
 
 #[test]
-fn a_control_character_is_an_error_with_its_offset() {
+fn a_control_character_is_rejected_with_its_position() {
     let (line, column, offset, message) = fault("a: 1\nb: é\0\n");
     assert_eq!((line, column, offset), (2, 5, 10));
     assert_eq!(message, "character U+0000 is not allowed in YAML");

@@ -171,7 +171,7 @@ fn repairing_a_truncated_file_keeps_intact_blocks_and_reports_lost_ones() {
     assert!(is_cut(cut.reason.kind()), "{}", cut.reason);
     assert_eq!(
         missing.reason.to_string(),
-        "block 2: the block does not exist, because the number of blocks in the file is 2"
+        "block 2: the block does not exist, because the file has only 2 blocks"
     );
     let file = Asdf::from_bytes(bytes).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));

@@ -276,7 +276,8 @@ pub(crate) struct New {
     /// because the pointer may be mistyped
     #[arg(long, short, requires = "tree")]
     pub(crate) parents: bool,
-    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
+    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
+    /// level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
@@ -357,7 +358,8 @@ pub(crate) struct Import {
     /// The array
     #[arg(value_name = "X.npy")]
     pub(crate) array: PathBuf,
-    /// Compression of the block: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
+    /// Compression of the block: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
+    /// level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
     pub(crate) compress: Option<Compression>,
     /// Store the elements inline in the tree
@@ -418,8 +420,8 @@ pub(crate) struct Changing {
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) copy: CopyRequest,
-    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: that of
-    /// each block]
+    /// Compression of the blocks: none, lz4 or lz4f; or zlib, bzp2, zstd, blsc or blsc-chunked, which accept a
+    /// level [default: that of each block]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]

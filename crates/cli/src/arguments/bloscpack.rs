@@ -23,7 +23,7 @@ pub(crate) enum BloscpackCommand {
     #[command(mut_arg("typesize", |argument| {
         argument.help("Size of an element in bytes, 1 to 255 [default: 8, or that of the array]")
     }))]
-    #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
+    #[command(mut_arg("shuffle", |argument| argument.help("How to shuffle the data before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
     #[command(after_long_help = examples(&[
         "scibin bloscpack pack data.npy",
@@ -112,7 +112,7 @@ pub(crate) enum BloscpackCommand {
     Convert(Convert),
     /// Try each codec on a sample of a file, and print the resulting sizes
     #[command(mut_arg("typesize", |argument| argument.help("Size of an element in bytes, 1 to 255 [default: 8]")))]
-    #[command(mut_arg("shuffle", |argument| argument.help("Order of the bytes before compression [default: byte]")))]
+    #[command(mut_arg("shuffle", |argument| argument.help("How to shuffle the data before compression [default: byte]")))]
     #[command(mut_arg("codec", |argument| argument.help("Codec [default: blosclz]")))]
     #[command(after_long_help = examples(&["scibin bloscpack estimate data.bin"]))]
     Estimate(Estimate),
@@ -175,7 +175,7 @@ pub(crate) struct Compression {
     /// Compression level, 0 (none) to 9 [default: 7]
     #[arg(long, short_alias = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
-    /// Order of the bytes before compression [default: that of the file]
+    /// How to shuffle the data before compression [default: that of the file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
     pub(crate) shuffle: Option<Shuffle>,
     /// Same as --shuffle none

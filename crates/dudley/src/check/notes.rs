@@ -17,7 +17,7 @@ pub(super) const SWAPPED: &str =
 
 impl Layout {
     /// Returns the index of the first item that looks like a parameter of the 2026 version: a scalar integer
-    /// with a capitalised name.
+    /// whose name begins with a capital and has no lower-case letters.
     pub(super) fn constant(&self) -> Option<usize> {
         self.items.iter().position(|item| {
             let Body::Data(data) = item.body else { return false };
@@ -76,7 +76,7 @@ impl Checker<'_> {
 
     /// Reports a layout that seems to be written in the 2026 version of the language, in which `N = i4` is a
     /// parameter and `x : i4` is data. Such a layout has stored parameters that no shape uses, and scalar
-    /// integers with capitalised names.
+    /// integers whose names begin with a capital and have no lower-case letters.
     fn find_swapped_dialect(&mut self) {
         let layout = &self.layout;
         let begin = layout.summary.map_or(0, |summary| summary.declarations);

@@ -102,7 +102,7 @@ impl Resolved {
         Self { layout, table, stopped: error, inputs: resolver.into_inputs(), is_invalid }
     }
 
-    /// Creates an empty layout that replaces a layout with errors.
+    /// Creates an empty layout, used in place of a layout with errors.
     pub(super) fn invalid(error: Error) -> Self {
         Self::empty(Some(error))
     }

@@ -141,7 +141,7 @@ impl<'a> Printer<'a> {
         self.depth = self.base + to.len();
     }
 
-    /// Returns the dicts on the way from `top` to a dict, including the latter.
+    /// Returns the dicts on the path from `top` to `dict`, including `dict` but not `top`.
     fn chain(&self, dict: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut at = dict;
@@ -200,8 +200,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an element that is declared after the `]` of its list, together with the elements that follow
-    /// it.
+    /// Prints the next extension of a list: elements that are declared after the `]` of the list.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);

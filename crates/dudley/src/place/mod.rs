@@ -16,8 +16,8 @@
 //! unless a stream is given.
 //!
 //! The size of a struct depends on the values of its free names, which are often the same for many items. The
-//! size is computed only once for each type and set of values. [`max_steps`](crate::Limits::max_steps) limits
-//! the work that a hostile layout can cause.
+//! size is therefore computed only once for each type and set of values.
+//! [`max_steps`](crate::Limits::max_steps) limits the work that a hostile layout can cause.
 //!
 //! | module | contents |
 //! |---|---|

@@ -163,7 +163,7 @@ impl<'r> Steps<'r> {
         self.step()
     }
 
-    /// Returns the next row, or `None` after the last declaration.
+    /// Computes and returns the next row, or `None` if no further declaration has a row.
     pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
         self.pass.rows.clear();
         self.before = (self.next, self.pass.cursor);

@@ -215,7 +215,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
         })
     }
 
-    /// Like [`element`](Self::element), but for any representation of sizes, and `dim` is called with all
+    /// Like [`element`](Self::element), but supports any representation of sizes, and calls `dim` with all
     /// dimensions. This function is inlined and uses much of the stack, so do not call it from a recursive
     /// function.
     #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]

@@ -143,7 +143,7 @@ impl<'r> Facts<'r> for Stream<'r> {
         let param = measure.layout.param(id);
         let ParamValue::Stored { integer, order, .. } = param.value else { return Ok(()) };
         let value = match measure.facts.source {
-            // Without a stream, the values of parameters of dicts are set before the pass.
+            // Without a stream, the values of dict parameters have been set before this pass.
             None if matches!(param.scope, Owner::Dict(_)) => return Ok(()),
             None => measure.given(id),
             Some(stream) => {

@@ -277,7 +277,7 @@ impl Parser<'_> {
         self.report(diagnostic.label_at(shape, "in this shape"))
     }
 
-    /// Reports a number below -1. Parsing can continue after the number, because the text around it is correct.
+    /// Reports a number below -1. Parsing can continue after the number, because the syntax is correct.
     pub(super) fn too_small(&mut self, span: Span) -> Parsed {
         let message = format!("`{}` is below -1", short(self.text_at(span)));
         let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
@@ -290,8 +290,8 @@ impl Parser<'_> {
         self.report(Diagnostic::new(Code::IntegerOverflow, span, message))
     }
 
-    /// Reports an alignment that is not a power of two. Parsing can continue after the number, because the text
-    /// around it is correct.
+    /// Reports an alignment that is not a power of two. Parsing can continue after the number, because the
+    /// syntax is correct.
     pub(super) fn no_power(&mut self, span: Span, value: i64) -> Parsed {
         let message = format!("{value} is not a power of two");
         let mut diagnostic = Diagnostic::new(Code::NotPowerOfTwo, span, message);

@@ -55,7 +55,8 @@ impl<'w> Sequential<'w> {
         self.put(header.map(|header| &header[..]).unwrap_or_default())
     }
 
-    /// Returns the index of the next row to write, or `None` if there is none or if the file has not begun.
+    /// Returns the index of the next row to write. Returns `None` after the last row, or if `begin` has not
+    /// been called.
     pub(super) fn next(&self) -> Option<usize> {
         self.turns.as_ref()?.get(self.next).copied()
     }

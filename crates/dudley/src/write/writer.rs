@@ -59,8 +59,8 @@ pub struct Writer<'w> {
     pub(super) inputs: Inputs<'static>,
     pub(super) table: AddressTable,
     target: Target<'w>,
-    /// The rows that are already in the file: their number, the number of their declarations, and the end of
-    /// the last row.
+    /// The number of rows that are already in the file, the number of their declarations, and the address at
+    /// which the last of these rows ends.
     kept: (usize, usize, Option<u64>),
     /// The parts of each row that have been put.
     pub(super) put: Vec<Put>,

@@ -109,9 +109,9 @@ impl Index {
         Ok(Some((last.clone(), last)))
     }
 
-    /// Returns the offset of a lost first block, which is only known from the index. The block found must be
-    /// the second entry, and the first entry must be an offset after the tree at which there is something other
-    /// than padding.
+    /// Returns the offset of a lost first block, which is known only from the index. The block at `found` must
+    /// be the second entry of the index. The first entry must be an offset after the tree at which the file
+    /// contains more than padding.
     pub(super) fn lost_first(
         &self,
         content_end: u64,

@@ -286,7 +286,8 @@ mod tests {
         blocks.map(|(source, len)| ArrayUse { source: source.into(), needs: Some(0..len) }).to_vec()
     }
 
-    /// Abbreviates the numbered blocks: `1000` is certain, `1000?` is uncertain, and `-1000` is missing.
+    /// Formats numbered blocks for comparison in tests: `1000` is certain, `1000?` is uncertain, and `-1000` is
+    /// missing.
     fn shown(numbered: &[Numbered]) -> String {
         let show = |numbered: &Numbered| match numbered {
             Numbered::Certain(block) => block.offset.to_string(),

@@ -164,8 +164,9 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     }
 }
 
-/// Returns the offset at which to continue after a block: inside the block if it is invalid or incomplete,
-/// otherwise after its allocated space if that ends at a boundary, otherwise after its data.
+/// Returns the offset at which to continue the search after a block. For an invalid or incomplete block, this
+/// is the end of its magic. For a complete block, it is the end of the allocated space if there is a boundary,
+/// or else the end of the data.
 fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
     let file_len = reader.file_len();
     let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);

@@ -271,8 +271,8 @@ fn a_block_magic_at_the_end_of_the_file_begins_a_truncated_block() {
 
 // The index
 
-/// Opens a file of three blocks whose index has been modified by `change`. Checks that the code is reported,
-/// that all three blocks are found, and that the index is not used.
+/// Opens a file with three blocks whose index has been modified by `change`. Checks that all three blocks are
+/// found, and that only the code `expected` is reported.
 fn rejected(change: impl Fn(&mut Vec<usize>), expected: Code) {
     let blocks = [block(b"one").bytes(), block(b"two").bytes(), block(b"three").bytes()];
     let mut offsets = Vec::new();
@@ -580,7 +580,8 @@ fn summary(file: &Asdf) -> String {
     format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
 }
 
-/// Returns a file with padding, several compressions and kinds of checksums, an index and trailing zeros.
+/// Returns a file with padding, an index, trailing zeros, and blocks with several compressions and kinds of
+/// checksums.
 fn rich_file() -> Vec<u8> {
     let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
     let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";

@@ -53,7 +53,7 @@ impl LibraryRecords {
         self.0.insert((container.id(), child.id()));
     }
 
-    /// Returns `true` if `child` is a record of the library in the collection `container`.
+    /// Returns `true` if `child`, a member of `container`, is a record that a library writes about itself.
     pub(super) fn contains(&self, container: Node<'_>, child: Node<'_>) -> bool {
         !self.0.is_empty() && self.0.contains(&(container.id(), child.id()))
     }

@@ -153,14 +153,14 @@ impl Compare {
         Self::default()
     }
 
-    /// Sets the tolerance of numbers, relative to the number in the second tree. Default: 0.
+    /// Sets the tolerance for comparing numbers, relative to the number in the second tree. Default: 0.
     #[must_use]
     pub fn rtol(mut self, rtol: f64) -> Self {
         self.tolerance.rtol = rtol;
         self
     }
 
-    /// Sets the absolute tolerance of numbers. Default: 0.
+    /// Sets the absolute tolerance for comparing numbers. Default: 0.
     #[must_use]
     pub fn atol(mut self, atol: f64) -> Self {
         self.tolerance.atol = atol;

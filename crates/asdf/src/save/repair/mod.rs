@@ -121,7 +121,7 @@ pub struct RecoverReport {
     /// Number of blocks that were kept although they are damaged: the data is incomplete, does not match its
     /// checksum or cannot be decoded, or the number of the block is uncertain.
     pub damaged: u64,
-    /// Ranges of the old file that belong to none of its parts and were left out.
+    /// Ranges of stray bytes in the old file that were left out. Zeros are not included.
     pub removed: Vec<Range<u64>>,
     /// Losses, ordered by kind: losses in the tree, losses in blocks, and arrays whose blocks do not exist or
     /// are too small.
@@ -228,7 +228,7 @@ impl Reason {
     }
 }
 
-/// The blocks of the new file so far.
+/// The blocks written to the new file so far.
 struct Kept {
     is_streamed: bool,
     /// Length in bytes of the intact data of each block. 0 if the block is missing, or if it is compressed and

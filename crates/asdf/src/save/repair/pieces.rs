@@ -17,7 +17,7 @@ use bytes::Bytes;
 /// Number of stored bytes per table entry.
 const STEP: u64 = 64 << 10;
 
-/// The form in which the stored bytes of a piece are presented.
+/// The conversion applied to the stored bytes of a piece.
 #[derive(Clone, Debug)]
 pub(super) enum View {
     AsStored,
@@ -35,7 +35,7 @@ struct Piece {
     len: u64,
     stored: Range<u64>,
     view: View,
-    /// The offset in the converted piece of each step of stored bytes.
+    /// For each step of stored bytes, the corresponding offset in the converted piece.
     table: Vec<u64>,
 }
 

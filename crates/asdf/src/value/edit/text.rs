@@ -19,8 +19,8 @@ use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 /// The text of a tree, for editing. Comments, quotes, order and white space are preserved byte for byte, except
 /// in the parts that an edit changes.
 ///
-/// If a pointer leads through an alias, the edit affects the node shared by all its uses. If a node is
-/// replaced or removed while it is used elsewhere, it moves to the next use.
+/// If a pointer leads through an alias, the edit affects the node shared by all its uses. If a node that is
+/// also used elsewhere is replaced or removed, it moves to the next use.
 ///
 /// ```
 /// use asdf::value::TreeText;

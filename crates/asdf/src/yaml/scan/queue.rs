@@ -1,8 +1,8 @@
-//! A queue of tokens that were scanned but not yet taken.
+//! A queue of scanned tokens that have not been consumed yet.
 
 use super::Token;
 
-/// Minimum number of removed tokens that are dropped from memory in one go.
+/// Minimum number of consumed tokens before they are removed from memory.
 const KEPT: usize = 32;
 
 /// A short queue of tokens into which tokens can be inserted at any index.

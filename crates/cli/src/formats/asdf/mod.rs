@@ -143,7 +143,8 @@ fn check_not_embedded(externals: Externals) -> Result<(), Failure> {
     Err(Failure::other("--externals embed", message))
 }
 
-/// Returns the folders of a file and of its copy, if names of other files must be rewritten for the copy.
+/// Returns the folders of a file and its copy, for relocating the names of external files. Returns `None` if
+/// the names are to be kept, or if either file is a standard stream.
 fn folders(path: &Path, target: &Path, externals: Externals) -> Option<(PathBuf, PathBuf)> {
     let is_moved = externals != Externals::Keep && !is_standard(path) && !is_standard(target);
     let folder = |path: &Path| match path.parent() {

@@ -79,7 +79,8 @@ pub(crate) fn outline(
         // The branch, the colon, the space and the line end take up nine bytes.
         written += (line.prefix.len() + line.key.len() + line.summary.len() + 9) as u64;
         if written > limit {
-            let message = format!("merge keys repeat entries: stopped after {limit} bytes");
+            let message =
+                format!("the outline exceeds {limit} bytes, because merge keys repeat entries");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         hidden_arrays = hidden_arrays.saturating_sub(u64::from(line.node.is_ndarray()));

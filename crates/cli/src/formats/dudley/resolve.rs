@@ -23,7 +23,7 @@ const MAX_LEN: usize = 1 << 27;
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let mut options = judging(&command.judging)?;
     if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
-        // Reject a file that ends before its data, because data is missing.
+        // Reject a file that is too short for its layout, because some of its data is missing.
         options = options.deny(Code::PastEnd);
     }
     let layout = parse(&command.layout, &options)?;

@@ -6,7 +6,7 @@
 //! | `summaries` | the parameter values of all files, stored in one file |
 //! | `names` | the names of the files |
 //! | `identity` | checks that a file matches its summary |
-//! | `stack` | an array of all files as one array |
+//! | `stack` | the bytes of one array in all files, concatenated |
 
 mod identity;
 mod names;
