@@ -232,8 +232,8 @@ impl Asdf {
         Blocks::new(&self.blocks)
     }
 
-    /// Returns the tree, which is empty if the file has none. It is parsed on the first call. If the tree is
-    /// invalid, the layout and the blocks can still be read.
+    /// Returns the tree, which is empty if the file does not contain one. It is parsed on the first call. If
+    /// the tree is invalid, the layout and the blocks can still be read.
     ///
     /// ```
     /// use asdf::{Asdf, ErrorKind};

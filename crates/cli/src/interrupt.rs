@@ -64,7 +64,7 @@ pub(crate) fn remove_temporaries_on_signals() {
     let wait = move || {
         for signal in signals.forever() {
             binio::write::remove_temporaries();
-            // This ends the process.
+            // Run the default handler, which ends the process.
             let _ = emulate_default_handler(signal);
         }
     };

@@ -89,8 +89,8 @@ impl ParseOptions {
         self
     }
 
-    /// Turns a warning or note into an error, even if it is silenced. By denying codes, layouts can be rejected
-    /// that this crate accepts although the language does not strictly allow them.
+    /// Turns a warning or note into an error, even if it is silenced. Denying a code can reject layouts that
+    /// this crate accepts although the language does not strictly allow them.
     ///
     /// ```
     /// use dudley::diagnostic::Code;

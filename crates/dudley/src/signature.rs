@@ -86,7 +86,7 @@ impl Signature {
                 Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into())
             }
             Err(error) => match *error.kind() {
-                // A file of less than 4 bytes may have any format.
+                // A file of fewer than 4 bytes may have any format.
                 ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => Ok(None),
                 _ => Err(error),
             },

@@ -10,8 +10,8 @@
 //! 00 00 00                    NUL bytes may follow
 //! ```
 //!
-//! The index is only a hint. This module writes and strictly parses its text; the offsets are compared with
-//! the blocks when these are read.
+//! The index is only a hint. This module writes and strictly parses the text of the index; the offsets are
+//! compared with the blocks when the blocks are read.
 //!
 //! See the ASDF standard, "Low-level file layout", Block index.
 

@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_number_as_source_is_the_uri_of_a_file() {
+    fn a_quoted_number_as_a_source_is_the_uri_of_a_file() {
         let document = document("{source: '0', datatype: int8, byteorder: big, shape: []}");
         let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
         assert!(matches!(header.source, Source::File("0")));

@@ -72,8 +72,8 @@ impl EditedFile<'_> {
         !self.blocks.is_empty() || !self.dropped.is_empty()
     }
 
-    /// Returns the number of blocks after the edits. `count` is the number before. Dropped blocks at the end
-    /// are omitted; any other dropped block becomes an empty block.
+    /// Returns the number of blocks after the edits. `count` is the number before the edits. Dropped blocks at
+    /// the end are omitted; any other dropped block becomes an empty block.
     pub(super) fn block_count(&self, count: usize) -> usize {
         let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
         let is_kept = |number: &usize| !self.dropped.contains(number);

@@ -41,7 +41,7 @@ impl Editor {
     }
 }
 
-/// Returns the pointer at which to set a value, and the value, in order to add an entry.
+/// Returns the pointer and the value to set in order to add an entry.
 fn placed(
     history: Option<YamlNode<'_>>,
     entry: Value,

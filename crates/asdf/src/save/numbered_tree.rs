@@ -259,7 +259,7 @@ fn source_of(value: &mut Value) -> Option<&mut Value> {
 }
 
 /// Returns the numbers of the blocks to keep. A block is omitted if arrays of the original file refer to it,
-/// but none of the tree does. Blocks to which no array of the original file refers are kept, because other
+/// but no array of the tree does. Blocks to which no array of the original file refers are kept, because other
 /// nodes may refer to them by number.
 fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
     let blocks = origin.file.blocks();

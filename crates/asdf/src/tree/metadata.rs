@@ -164,7 +164,7 @@ impl Asdf {
         self.tree()?.get("asdf_library").map(software).transpose()
     }
 
-    /// Returns the history of the file, which is empty if there is none.
+    /// Returns the history of the file, or an empty history if the file does not contain one.
     ///
     /// # Errors
     ///

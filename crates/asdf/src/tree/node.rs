@@ -17,8 +17,8 @@ use crate::yaml::{self, Content, NodeId, NodeKind};
 
 /// A node in the tree of a file. It is cheap to copy.
 ///
-/// It has all methods of [`yaml::YamlNode`]. It also knows its file, which is needed for arrays and references.
-/// Aliases are followed, but references are not; see [`Self::resolve`].
+/// A node has all methods of [`yaml::YamlNode`]. It also knows its file, which is needed for arrays and
+/// references. Aliases are followed, but references are not; see [`Self::resolve`].
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\

@@ -52,7 +52,7 @@ impl ScalarText {
         self.style == NodeStyle::Plain || self.is_non_specific
     }
 
-    /// Returns the kind of node that the scalar is, provided that it has no tag.
+    /// Returns the kind of the scalar, assuming that it has no tag.
     pub fn kind(&self) -> NodeKind {
         if self.resolves() { resolve(&self.text, ScalarRules::Python).0 } else { NodeKind::String }
     }

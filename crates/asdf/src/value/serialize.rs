@@ -10,7 +10,7 @@
 //! | maps, structs | a mapping in the same order |
 //! | variants with content | a mapping with one entry, from the name to the content |
 //!
-//! This is the inverse of [`crate::tree::deserialize`], which restores the original values.
+//! The conversion is the inverse of [`crate::tree::deserialize`], which restores the original values.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::{Document, Integer, ParseOptions};
 
-/// Maximum nesting depth of values. Each level uses stack space, as for reading, which has the same limit.
+/// Maximum nesting depth of values. Each level uses stack space. Deserialization has the same limit.
 const MAX_DEPTH: u32 = 128;
 
 /// Converts a Rust value to a tree value.

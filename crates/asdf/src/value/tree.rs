@@ -235,8 +235,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
-    /// the pointer. Only a list that would contain the value itself may be missing.
+    /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
+    /// suggests a mistake in the pointer. Only a list that would contain the value itself may be missing.
     ///
     /// ```
     /// let tree = asdf::Tree::parse("meta: {gain: 2.5}")?;

@@ -52,7 +52,7 @@ impl Integer<'_> {
             )]
             Self::Small(value) => *value as f64,
             Self::Large { negative, digits } => {
-                // The digits are a valid number however many there are.
+                // A sequence of digits is a valid number, regardless of its length.
                 let value = digits.parse().unwrap_or(f64::INFINITY);
                 if *negative { -value } else { value }
             }

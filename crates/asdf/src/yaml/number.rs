@@ -181,7 +181,8 @@ fn is_digit_or_underscore(byte: u8) -> bool {
 }
 
 /// Returns the form of an integer from the digits after its prefix, among which underscores are
-/// allowed. Returns `None` if there are no characters, or if any is not a digit of the base.
+/// allowed. Returns `None` if there are no characters, or if one of them is not a digit of the
+/// base.
 fn of_base(digits: &str, is_digit: fn(u8) -> bool) -> Option<Form> {
     if digits.is_empty() || !digits.bytes().all(|b| is_digit(b) || b == b'_') {
         return None;

@@ -72,7 +72,7 @@ fn an_array_in_a_file_in_a_subfolder_is_read() {
 }
 
 #[test]
-fn an_empty_uri_as_source_refers_to_the_file_itself() {
+fn an_empty_uri_as_a_source_refers_to_the_file_itself() {
     for name in ["", "#", "main.asdf", "#/x"] {
         let folder = folder(name);
         let file = Asdf::open(folder.path().join("main.asdf")).unwrap();
@@ -82,7 +82,7 @@ fn an_empty_uri_as_source_refers_to_the_file_itself() {
 }
 
 #[test]
-fn a_quoted_number_as_source_refers_to_a_file_with_that_name() {
+fn a_quoted_number_as_a_source_refers_to_a_file_with_that_name() {
     let folder = folder("0");
     let why = refused(folder.path(), External::SameDir);
     assert!(matches!(why, ReferenceError::NotFound(_)), "{why}");

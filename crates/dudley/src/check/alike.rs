@@ -4,8 +4,8 @@
 use crate::layout::names::index;
 use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
 
-/// The number of shapes and arrays to remember. If one has been forgotten, it gets another entry, which costs
-/// nothing but memory.
+/// The number of shapes and arrays to remember. If a shape or array has been forgotten, the next equal one gets
+/// its own entry, which only costs memory.
 const SHAPES: usize = 64;
 const ARRAYS: usize = 256;
 

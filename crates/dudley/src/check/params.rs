@@ -215,8 +215,8 @@ impl Checker<'_> {
 }
 
 impl Layout {
-    /// Adds a label at an out-of-scope parameter with this name. If there is none, adds help, such as a similar
-    /// name.
+    /// Adds a label at an out-of-scope parameter with this name. If there is no such parameter, adds help, such
+    /// as a similar name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {

@@ -3,7 +3,7 @@
 use crate::diagnostic::{Code, Diagnostic, Severity, start};
 use crate::options::ParseOptions;
 
-/// Collects diagnostics, subject to the options and limits. Drops those reported while it is muted.
+/// Collects diagnostics, subject to the options and limits. Diagnostics reported while it is muted are dropped.
 pub(super) struct Report<'a> {
     pub(super) options: &'a ParseOptions,
     errors: Vec<Diagnostic>,

@@ -20,16 +20,17 @@ pub(super) struct OpenStruct {
     pub(super) is_indeterminate: bool,
 }
 
-/// The structs that are not closed yet, and marks for the structs in which each name occurred last.
+/// The structs that are not closed yet and, for each name, the last structs in which it is a member or free.
 #[derive(Default)]
 pub(super) struct Structs {
     pub(super) open: Vec<OpenStruct>,
     pub(super) fields: Vec<Field>,
     pub(super) free: Vec<(NameId, Span)>,
-    /// The last closed struct with a member of each name, by the number of the name.
+    /// For each name, the last closed struct that has a member with this name. Indexed by the number of the
+    /// name.
     member_of: Vec<TypeId>,
-    /// The last struct in which each name is free, and the index of the name among the free names of the
-    /// struct, by the number of the name.
+    /// For each name, the last struct in which the name is free, and its index among the free names of that
+    /// struct. Indexed by the number of the name.
     pub(super) free_in: Vec<(TypeId, u32)>,
 }
 

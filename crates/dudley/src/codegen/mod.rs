@@ -93,7 +93,7 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large whatever the
+    /// Fails with [`Overflow`](crate::diagnostic::Code::Overflow) if an address is too large regardless of the
     /// values, and with [`BeyondLimit`](Code::BeyondLimit) for layouts that are too costly, for example because
     /// structs have more than 100,000 members in total.
     pub fn code(&self, language: Language) -> Result<String, Error> {

@@ -29,8 +29,8 @@ struct State {
     answered: usize,
 }
 
-/// All reads from a file and their results. For a reader that makes the same reads, a file with the same
-/// results is equivalent.
+/// All reads from a file and their results. Code that makes only these reads behaves the same for any file with
+/// the same results.
 pub(super) struct Answers {
     len: u64,
     answers: Vec<(u64, Vec<u8>)>,

@@ -184,7 +184,8 @@ impl<'f> Instance<'f> {
         })
     }
 
-    /// Returns the member with this name. If there is none, returns the parameter with this name as a scalar.
+    /// Returns the member with this name. If there is no such member, returns the parameter with this name as a
+    /// scalar.
     ///
     /// # Errors
     ///

@@ -54,7 +54,7 @@ fn size(datatype: &Datatype) -> usize {
     usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX)
 }
 
-/// Returns the corresponding numpy type, or `None` if numpy supports this type.
+/// Returns the numpy type to which elements must be converted, or `None` if numpy supports this type.
 fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError> {
     match datatype {
         Datatype::Scalar(scalar) => {

@@ -40,8 +40,8 @@ impl OpenOptions {
 
     /// Reads a file sequentially from a pipe, or from other input that cannot seek, without copying it to disk.
     /// The layout must be set. Calls `visit` for each stored item and parameter until it returns `Break`, or
-    /// only for the one at the path `only`. Through the [`File`] passed to `visit`, only the data of the
-    /// current row can be read. Data that `visit` does not read is skipped.
+    /// only for the item or parameter at the path `only`. Through the [`File`] passed to `visit`, only the data
+    /// of the current row can be read. Data that `visit` does not read is skipped.
     ///
     /// ```
     /// use std::ops::ControlFlow;

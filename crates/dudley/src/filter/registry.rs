@@ -184,12 +184,12 @@ impl FilterRegistry {
         self
     }
 
-    /// Returns the compression filter with this name, or `None` if there is none.
+    /// Returns the compression filter with this name, or `None` if no such filter is registered.
     pub fn compress(&self, name: &str) -> Option<&dyn Compress> {
         self.compress.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }
 
-    /// Returns the reference filter with this name, or `None` if there is none.
+    /// Returns the reference filter with this name, or `None` if no such filter is registered.
     pub fn reference(&self, name: &str) -> Option<&dyn Reference> {
         self.references.iter().find(|filter| filter.name() == name).map(AsRef::as_ref)
     }

@@ -139,7 +139,8 @@ struct Variable {
 }
 
 impl Header {
-    /// Reads the header in increasing lengths, because its length is known only after parsing.
+    /// Reads and parses more and more bytes until they contain the whole header, because the length of the
+    /// header is known only after parsing.
     fn read(file: &dyn ReadAt) -> Result<Self, Error> {
         let mut len = FIRST_PIECE;
         loop {

@@ -46,7 +46,7 @@ pub(super) fn push_array(
     Described::of(datatype).declare(out, name, shape, &format!(" @{address}"), None);
 }
 
-/// A datatype in the form in which a layout describes it.
+/// A datatype as described in a layout.
 pub(super) struct Described {
     text: String,
     /// The number of characters or code units of a string type, or the number of bytes of a type that becomes

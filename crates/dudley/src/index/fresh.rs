@@ -1,10 +1,10 @@
 //! Checking that a compiled layout matches the current text of a file.
 //!
 //! The length of the file and the checksum of its text are compared with the stored values. The text is not
-//! read if the file still has the same inode and the same time of the last status change as when it was
-//! compiled: the system sets this time whenever the content changes, and no program can set it back. The time
-//! is not used if it is less than two seconds before the compilation, because clocks of file systems may be
-//! that coarse, or if the system does not provide it.
+//! read if the file has the same inode and the same status change time as when it was compiled: the system sets
+//! this time whenever the content changes, and no program can set it back. The time is not used if it is less
+//! than two seconds before the compilation, because file system clocks may be that coarse, or if the system
+//! does not provide it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::CompiledLayout;
 use super::format::Stamp;
 use crate::error::Error;
 
-/// The resolution of the coarsest file system clock, which is the one of FAT.
+/// The clock resolution of the FAT file system, which is the coarsest.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
 /// The number of bytes read at a time.

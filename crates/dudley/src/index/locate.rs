@@ -268,7 +268,7 @@ impl<'s> Search<'s> {
     }
 
     /// Computes the address of a row by walking from the first open row to the row. `visit` is called with the
-    /// addresses of all rows on the way, including the last.
+    /// address of each row passed, including the row itself.
     fn walk(
         &mut self,
         target: u32,

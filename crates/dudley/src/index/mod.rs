@@ -264,12 +264,12 @@ impl CompiledLayout {
     ///
     /// Fails with [`NeedsStream`](ErrorKind::NeedsStream) if the location depends on a stream and none is
     /// given. Fails with [`NotCompiled`](ErrorKind::NotCompiled) if nothing exists at the path, or if only the
-    /// text of the layout describes the item. This is the case for structs, members, instances, compressed
-    /// arrays, items after structs whose instances differ in size, and paths that are not spelt as in
-    /// [`Layout::path`](crate::Layout::path). It is also the case for addresses that cannot be computed, for
-    /// which the text leads to an error with the reason. Fails with [`Compiled`](ErrorKind::Compiled) if a part
-    /// of the compiled layout does not match its checksum or is not valid, and with [`Read`](ErrorKind::Read)
-    /// if the stream or the compiled layout cannot be read.
+    /// text of the layout describes the item: a struct, member, instance or compressed array, an item after a
+    /// struct whose instances differ in size, or a path that is not spelt as in
+    /// [`Layout::path`](crate::Layout::path). The same error is returned for an address that cannot be
+    /// computed; looking up the item in the text fails with the reason. Fails with
+    /// [`Compiled`](ErrorKind::Compiled) if a part of the compiled layout does not match its checksum or is not
+    /// valid, and with [`Read`](ErrorKind::Read) if the stream or the compiled layout cannot be read.
     pub fn locate(&self, path: &str, stream: Option<&dyn ReadAt>) -> Result<Location, Error> {
         self.locate_in(path, stream, None)
     }

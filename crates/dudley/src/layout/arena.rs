@@ -138,7 +138,7 @@ impl Layout {
         self.order
     }
 
-    /// Returns the summary block, or `None` if the layout has none.
+    /// Returns the summary block, or `None` if the layout does not have one.
     pub fn summary(&self) -> Option<Summary> {
         self.summary
     }
@@ -242,7 +242,7 @@ impl Layout {
         data.bindings.of(&self.bindings)
     }
 
-    /// Returns the filter of an array, or `None` if it has none.
+    /// Returns the filter of an array, or `None` if the array has no filter.
     pub fn filter(&self, data: &Data) -> Option<&Filter> {
         data.filter.map(|id| &self.filters[id.index()])
     }

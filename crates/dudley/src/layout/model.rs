@@ -41,7 +41,7 @@ impl NameId {
 }
 
 impl DataId {
-    /// Placeholder for data that has an error or is not checked yet. Also marks an empty slot in `Alike`.
+    /// Placeholder for data that has an error or has not been checked yet. Also marks an empty slot in `Alike`.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 

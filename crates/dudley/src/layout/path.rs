@@ -136,7 +136,7 @@ impl Layout {
     /// the path, it is interpreted as a JSON Pointer.
     ///
     /// Members of the item named `""` are also found as if they were items of its dict, unless an item or
-    /// parameter has the same name. In the words of the specification, such an item "puts these at root level".
+    /// parameter has the same name. The specification describes these members as being "at root level".
     ///
     /// ```
     /// use dudley::layout::Found;

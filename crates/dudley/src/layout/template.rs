@@ -2,7 +2,7 @@
 
 use super::{Body, Data, Datatype, Declaration, FilterKind, Layout, Placement, Subject};
 
-/// A reason why a layout with an item or parameter is not a template.
+/// The reason why an item or parameter prevents its layout from being a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// The item or parameter has an explicit address.

@@ -10,8 +10,8 @@ use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
-    // This is enough for text that has one short item per line. With too little capacity, page faults would
-    // take longer than parsing.
+    // This capacity is enough for text with one short item per line. With less, page faults would take longer
+    // than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.begin_layout();
@@ -179,7 +179,7 @@ impl Parser<'_> {
         let depth = self.depth;
         loop {
             let start = self.tree.nodes.len();
-            // This also attaches the comments on the previous item.
+            // Peeking at the next token also attaches the comments on the previous item.
             let next = self.kind();
             let parsed = match next {
                 TokenKind::End => return Ok(()),

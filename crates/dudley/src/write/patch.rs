@@ -143,8 +143,8 @@ impl Patch {
             return Err(ErrorKind::Extend { message }.into());
         }
         let end = offset + bytes.len() as u64;
-        // Recognise the file by the bytes before the patch or, if there are none, by the bytes after it. If the
-        // patch covers the whole file, use the new bytes.
+        // Recognise the file by the bytes before the patch or, if the patch is at the start, by the bytes after
+        // it. If the patch covers the whole file, use the new bytes.
         let before = offset.saturating_sub(WITNESS)..offset;
         let after = end..len.min(end.saturating_add(WITNESS));
         let untouched = if before.is_empty() { after } else { before };

@@ -93,8 +93,8 @@ impl Candidates {
         }
     }
 
-    /// Selects the first block: an earlier magic if the index lists it, otherwise the plausible block or, if
-    /// there is none, the first magic. Reports the other magics.
+    /// Selects the first block: an earlier magic if the index lists it, otherwise the plausible block or, if no
+    /// block is plausible, the first magic. Reports the other magics.
     pub(super) fn choose(
         mut self,
         first_listed: Option<u64>,

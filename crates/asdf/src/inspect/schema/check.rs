@@ -378,8 +378,8 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    /// Checks `patternProperties` or `additionalProperties`. The latter applies to keys that neither
-    /// `properties` nor `patternProperties` mentions.
+    /// Checks `patternProperties` or `additionalProperties`. The keyword `additionalProperties` applies to keys
+    /// that neither `properties` nor `patternProperties` mentions.
     fn other_properties(
         &mut self,
         node: YamlNode<'_>,

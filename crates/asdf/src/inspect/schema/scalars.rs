@@ -189,7 +189,7 @@ fn compare(a: YamlNode<'_>, b: YamlNode<'_>) -> Option<std::cmp::Ordering> {
     a.as_f64()?.partial_cmp(&b.as_f64()?)
 }
 
-/// Returns a message that lists missing keys, or `None` if there are none.
+/// Returns a message that lists the missing keys, or `None` if no keys are missing.
 pub(super) fn missing<'k>(keys: impl Iterator<Item = &'k str>) -> Option<String> {
     let keys: Vec<String> = keys.map(|key| format!("`{key}`")).collect();
     match keys.as_slice() {

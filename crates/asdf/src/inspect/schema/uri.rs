@@ -56,8 +56,8 @@ fn has_scheme(uri: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_scheme)
 }
 
-/// Splits a URI into the part before the fragment and the percent-decoded fragment, or an empty fragment if
-/// there is none.
+/// Splits a URI into the part before the fragment and the percent-decoded fragment, which is empty if the URI
+/// has no fragment.
 pub(super) fn split(uri: &str) -> (&str, String) {
     match uri.split_once('#') {
         None => (uri, String::new()),

@@ -79,8 +79,8 @@ pub(super) fn number_blocks(
 
 /// Removes blocks whose magic bytes occur by chance. Such a block has an implausible header, its data does
 /// not end at a boundary, and a reliable index does not list it. Does nothing if no array refers to a block,
-/// if an array counts from the end, or if the number of remaining blocks differs from the number that arrays
-/// refer to.
+/// if an array counts from the end, or if the number of remaining blocks differs from the number of blocks that
+/// arrays refer to.
 fn drop_false_magics(
     blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],

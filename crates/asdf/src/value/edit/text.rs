@@ -117,8 +117,8 @@ impl TreeText {
         Ok(())
     }
 
-    /// Checks that [`set`](Self::set) would not create collections along the path, which suggests a mistake in
-    /// the pointer. Only a list that would contain the value itself may be missing.
+    /// Checks that [`set`](Self::set) would not create collections along the path, because a missing collection
+    /// suggests a mistake in the pointer. Only a list that would contain the value itself may be missing.
     ///
     /// ```
     /// let text = asdf::value::TreeText::parse("meta: {gain: 2.5}")?;
@@ -409,7 +409,7 @@ impl TreeText {
 
     /// Returns a document that consists of a list with one value, for comparison with the edited text.
     ///
-    /// Uses the caller's limits, but not the caller's scalar rules. They could hide scalars that read as
+    /// Uses the caller's limits, but not the caller's scalar rules, which could hide scalars that read as
     /// another type under the rules that `emit` writes for.
     fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
         let mut text = Vec::new();

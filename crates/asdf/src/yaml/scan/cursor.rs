@@ -123,7 +123,7 @@ impl<'t> Cursor<'t> {
         memchr2(b'\n', b'\r', rest).map_or(self.bytes.len(), |found| self.at + found)
     }
 
-    /// Returns the length in bytes of the line break at an offset, or 0 if there is none.
+    /// Returns the length in bytes of the line break at an offset, or 0 if there is no line break.
     pub(super) fn break_len(&self, at: usize) -> usize {
         match self.byte_at(at) {
             b'\n' => 1,

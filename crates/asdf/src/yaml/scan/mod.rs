@@ -527,7 +527,7 @@ impl<'t> Scanner<'t> {
         Ok(true)
     }
 
-    /// Skips to the next line with text, and adds the line breaks on the way to `breaks`.
+    /// Skips to the next line with text, and appends the skipped line breaks to `breaks`.
     fn skip_breaks(&mut self, is_plain: bool) -> Result<(), Fault> {
         loop {
             match self.skip_blanks(is_plain)? {

@@ -12,8 +12,8 @@ use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{count, one_line};
 
-/// The maximum size in bytes of compressed arrays in a preview. Larger ones take too long, because
-/// they are decoded as a whole.
+/// The maximum size in bytes of compressed arrays in a preview. Larger arrays take too long,
+/// because they are decoded as a whole.
 const MAX_DECODED: u64 = 64 << 20;
 
 /// Returns the array nodes in the order of the tree text.

@@ -161,7 +161,7 @@ pub(super) fn change(
     Ok(Verdict::Fine)
 }
 
-/// Reports how much was written and how, unless standard output contains the file itself.
+/// Reports the result of an edit, unless standard output contains the file itself.
 pub(super) fn report(
     path: &Path,
     target: &Path,

@@ -116,8 +116,8 @@ fn description(node: Node<'_>, described: &Descriptions) -> String {
     }
 }
 
-/// Leaves a container without showing the rest of its children. If some have been shown, prints how
-/// many have not.
+/// Leaves a container without showing the rest of its children. If some have been shown, prints the
+/// number of omitted children.
 fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
     let (shown, left) = walk.skip_siblings();
     if shown > 0 {

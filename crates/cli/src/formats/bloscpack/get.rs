@@ -68,7 +68,7 @@ pub(super) fn with_elements<R>(
     })
 }
 
-/// Returns the metadata. Fails if there is none.
+/// Returns the metadata. Fails if the file has no metadata.
 pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
     match file.metadata()? {
         Some(metadata) => metadata.json(),

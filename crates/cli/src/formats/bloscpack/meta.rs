@@ -62,7 +62,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     Ok(Verdict::Fine)
 }
 
-/// Reads the metadata for editing. Fails if there is none.
+/// Reads the metadata for editing. Fails if the file has no metadata.
 fn read(path: &Path) -> Result<Value, Failure> {
     let absent = || Failure::bloscpack(path, ErrorKind::Metadata(MetadataError::Absent).into());
     read_if_there(path)?.ok_or_else(absent)

@@ -102,7 +102,7 @@ impl Template {
         self.params.iter().map(|&id| self.layout.param_name(id))
     }
 
-    /// Returns the text of the layout that a file of summaries has: `COUNT : i8  summary = {..}[COUNT]`.
+    /// Returns the text of the layout of a file of summaries: `COUNT : i8  summary = {..}[COUNT]`.
     pub fn summary_layout(&self) -> String {
         let order = self.layout.order().map_or_else(String::new, |order| format!("{order}\n"));
         let body = match self.layout.summary() {

@@ -539,7 +539,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Err("its elements have variable length and are in a heap".to_owned())
         }
         Type::Enum { base, members } => {
-            // This is how h5py stores booleans.
+            // h5py stores booleans as an enumeration of FALSE and TRUE.
             let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
             match &**base {
                 Type::FixedPoint { size: 1, .. } if names == ["FALSE", "TRUE"] => {
@@ -553,7 +553,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             Ok((datatype, [&dims[..], &inner].concat()))
         }
         Type::Compound { size, fields } => {
-            // This is how h5py stores complex numbers.
+            // h5py stores complex numbers as a compound type of two floats.
             if let [real, imaginary] = &fields[..] {
                 if let (&Type::FloatingPoint { size: part, byte_order }, true) =
                     (&real.datatype, real.datatype == imaginary.datatype)
