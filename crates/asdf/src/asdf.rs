@@ -50,8 +50,8 @@ pub struct Asdf {
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
-    /// The external files opened so far, including those that other external files refer to. None is ever
-    /// removed, so they can be borrowed for as long as this file.
+    /// The external files opened so far, including those that other external files refer to. Files are never
+    /// removed from this list, so they can be borrowed for as long as this file.
     other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
     /// The index of each external file in `other_files`. Locked while a file is being opened.
     other_indices: Mutex<HashMap<FileKey, usize>>,

@@ -186,12 +186,12 @@ impl Error {
         }
     }
 
-    /// Creates an error about something that cannot be written, without a position.
+    /// Creates an error about a value or change that cannot be written, without a position.
     pub(crate) fn unwritable(message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: None, message: message.into() }.into()
     }
 
-    /// Creates an error about something that cannot be written at a pointer.
+    /// Creates an error about a value or change that cannot be written at a pointer.
     pub(crate) fn unwritable_at(pointer: &str, message: impl Into<String>) -> Self {
         ErrorKind::Unwritable { pointer: Some(pointer.to_owned()), message: message.into() }.into()
     }
@@ -356,7 +356,7 @@ pub enum ArrayError {
     OutsideBlock {
         /// Offset of the lowest byte of any element in the data of the block.
         low: i128,
-        /// Offset of the end of the highest byte of any element in the data of the block.
+        /// Offset after the highest byte of any element in the data of the block.
         high: i128,
         /// Size of the decoded block in bytes.
         len: u64,

@@ -312,7 +312,7 @@ fn implode_restores_an_exploded_file() {
 }
 
 #[test]
-fn implode_opens_external_files_only_if_the_policy_allows() {
+fn implode_opens_external_files_only_if_the_policy_allows_it() {
     let folder = folder();
     folder.done(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
     let output = folder.run(&["asdf", "implode", "e.asdf", "-o", "i.asdf", "--external", "deny"]);

@@ -209,7 +209,7 @@ fn quiet_suppresses_remarks() {
 }
 
 #[test]
-fn external_files_are_read_only_if_the_policy_allows() {
+fn external_files_are_read_only_if_the_policy_allows_it() {
     assert_eq!(status(&on(&["asdf", "get"], "exploded", &["/data"])), 0);
     let output = on(&["asdf", "get", "--external", "deny"], "exploded", &["/data"]);
     assert_eq!(status(&output), 2);

@@ -6,7 +6,8 @@
 //! 4 bytes  adler32 of the decoded data
 //! ```
 //!
-//! Some writers use this code for a gzip member or raw deflate data. The error message identifies such data.
+//! Some writers use the code `zlib` for a gzip member or raw deflate data. The error message identifies such
+//! data.
 //!
 //! Pieces are deflated independently and in parallel:
 //!

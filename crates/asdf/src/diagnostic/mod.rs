@@ -120,7 +120,7 @@ binio::codes! {
         // Schemas
         /// A node does not match the schema of its tag.
         SchemaMismatch = "SchemaMismatch": Error;
-        /// A schema that was not found or cannot be used, so its nodes were not checked.
+        /// A schema that was not found or cannot be used, so nodes were not checked against it.
         BadSchema = "BadSchema": Error;
         /// A tag without a schema.
         NoSchema = "NoSchema": Warning;

@@ -98,7 +98,7 @@ impl Relation {
 pub struct Match<'a> {
     /// The pointer through which the node was found. No other pointer to the node has fewer levels.
     pub pointer: String,
-    /// The node itself.
+    /// The node that was found.
     pub node: Node<'a>,
 }
 

@@ -1,7 +1,7 @@
 //! Reporting external files that cannot be opened, with one diagnostic for each reason.
 //!
-//! An exploded file may refer to thousands of external files. If these were not copied along with it, a single
-//! message with their number is more useful than thousands of messages.
+//! An exploded file may refer to thousands of external files. If the external files were not copied along with
+//! the exploded file, a single message with their number is more useful than thousands of messages.
 
 use std::collections::{BTreeSet, HashMap};
 

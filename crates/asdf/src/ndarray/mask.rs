@@ -4,7 +4,7 @@
 //! |---|---|
 //! | a number | elements equal to the number, after converting it to the array's type; NaN masks all NaNs |
 //! | a complex number | elements equal to the number, as above |
-//! | an array | elements at whose position the array is nonzero, after broadcasting it to the shape of the masked array |
+//! | an array | elements at positions where the array, after broadcasting, is nonzero |
 //! | none, but inline data with `null` | the nulls |
 //!
 //! If inline data contains `null` and there is also a mask, an element is masked if either of them masks it, as

@@ -153,7 +153,8 @@ impl EditedFile<'_> {
     }
 
     /// Returns `true` if blocks should keep their offsets, provided that the tree fits before them. In a new
-    /// file, blocks move if the edited tree is more than a page shorter, in order to avoid that much padding.
+    /// file, blocks move if the edited tree is more than a page shorter, which avoids a large amount of
+    /// padding.
     fn fits(&self, space: &TreeSpace) -> bool {
         let old_len = space.tree.end - space.tree.start;
         self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE

@@ -59,7 +59,7 @@ impl Sequence {
         &self.items
     }
 
-    /// Returns the items, so that they can be modified.
+    /// Returns a mutable reference to the items.
     pub fn items_mut(&mut self) -> &mut Vec<Value> {
         &mut self.items
     }
@@ -91,7 +91,7 @@ impl Mapping {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// Like [`Self::iter`], but the values can be modified.
+    /// Like [`Self::iter`], but with mutable references to the values.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&Value, &mut Value)> {
         self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
@@ -101,7 +101,7 @@ impl Mapping {
         self.entries.get(self.position(key)?).map(|(_, value)| value)
     }
 
-    /// Returns the value for a key, so that it can be modified; see [`Self::get`].
+    /// Returns a mutable reference to the value for a key; see [`Self::get`].
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let at = self.position(key)?;
         self.entries.get_mut(at).map(|(_, value)| value)

@@ -109,7 +109,7 @@ impl Value {
         }
     }
 
-    /// Like [`Self::as_mapping`], but the mapping can be modified.
+    /// Like [`Self::as_mapping`], but returns a mutable reference.
     pub fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
         match self.untagged_mut() {
             Self::Mapping(mapping) => Some(mapping),
@@ -125,7 +125,7 @@ impl Value {
         }
     }
 
-    /// Like [`Self::as_sequence`], but the sequence can be modified.
+    /// Like [`Self::as_sequence`], but returns a mutable reference.
     pub fn as_sequence_mut(&mut self) -> Option<&mut Sequence> {
         match self.untagged_mut() {
             Self::Sequence(sequence) => Some(sequence),

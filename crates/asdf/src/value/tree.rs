@@ -87,7 +87,7 @@ impl Tree {
         crate::value::emit::emit(self, &crate::value::emit::NoArrays, out)
     }
 
-    /// Returns the root, so that it can be modified.
+    /// Returns a mutable reference to the root.
     pub fn root_mut(&mut self) -> &mut Value {
         &mut self.root
     }
@@ -131,8 +131,8 @@ impl Tree {
         &NULL
     }
 
-    /// Returns the shared node that a handle refers to, so that it can be modified, or `None` if the tree has
-    /// no such node.
+    /// Returns a mutable reference to the shared node that a handle refers to, or `None` if the tree has no
+    /// such node.
     pub fn resolve_mut(&mut self, handle: SharedId) -> Option<&mut Value> {
         self.shared.get_mut(handle.0).map(|shared| &mut shared.value)
     }

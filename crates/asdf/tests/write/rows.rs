@@ -28,7 +28,7 @@ fn tree() -> Tree {
 }
 
 #[test]
-fn readers_see_rows_as_they_are_written_and_closing_makes_an_ordinary_block() {
+fn readers_see_rows_as_they_are_written_and_closing_turns_the_block_into_an_ordinary_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let options = WriteOptions::new().compression(Compression::Zlib(1));

@@ -359,7 +359,7 @@ fn rewritten_scalars_of_every_style_and_tag_keep_kind_tag_and_value() {
 }
 
 #[test]
-fn a_quoted_date_with_a_lone_exclamation_mark_as_tag_keeps_its_tag_and_quotes() {
+fn a_quoted_date_with_a_lone_exclamation_mark_as_its_tag_keeps_the_tag_and_quotes() {
     let tree = Tree::parse("a: ! \"2018-03-23 14:45:51\"\nb: [! '5']\n").unwrap();
     let text = yaml(&tree);
     assert!(text.contains("a: ! \"2018-03-23 14:45:51\"\n"), "{text}");

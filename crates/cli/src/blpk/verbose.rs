@@ -1,6 +1,6 @@
 //! The lines about chunks and metadata that the original program prints with `--verbose`. Our
-//! `--debug` prints no more than that: the lines that the original adds show only its own variables
-//! and the bytes that it reads.
+//! `--debug` prints the same lines: the additional lines of the original show only its own
+//! variables and the bytes that it reads.
 
 use std::path::Path;
 

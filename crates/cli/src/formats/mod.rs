@@ -1,5 +1,5 @@
-//! The commands of each format. Each module calls the crate of its format and formats the results. It does not
-//! process the bytes of a file itself.
+//! The commands of each format. Each module calls the crate of its format and formats the results,
+//! but does not process the bytes of a file itself.
 
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;

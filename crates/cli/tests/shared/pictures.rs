@@ -141,7 +141,7 @@ fn arrays_that_cannot_be_drawn_are_rejected_with_the_reason() {
 }
 
 #[test]
-fn a_preview_shows_an_image_with_or_without_colors() {
+fn a_preview_shows_an_image_with_or_without_colours() {
     let folder = Folder::new();
     put(&folder, "|u1", &[4, 4], &[0, 1, 2, 3, 0, 1, 2, 3, 3, 2, 1, 0, 3, 2, 1, 0]);
     let preview = ["get", "x.asdf", "/x", "--preview", "--range", "0,3"];

@@ -155,8 +155,8 @@ impl Checker<'_> {
         id
     }
 
-    /// Reports members that are declared twice, or that have the same name as a parameter. Because this is
-    /// called once all fields of the struct are known, one mark per name is enough.
+    /// Reports members that are declared twice, or that have the same name as a parameter. Must be called once
+    /// all fields of the struct are known, so that one mark per name is enough.
     fn check_fields(&mut self, id: TypeId, fields: Run) {
         self.structs.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
         for at in fields.start as usize..(fields.start + fields.len) as usize {

@@ -271,8 +271,8 @@ fn identifier(path: &str) -> String {
     kept.map(|character| if character.is_ascii_alphanumeric() { character } else { '_' }).collect()
 }
 
-/// Returns the argument names of parameters. This is the plain name or, if several parameters have the same
-/// plain name, the name made from the path.
+/// Returns the argument names of parameters: the plain name or, if several parameters have the same plain name,
+/// a name made from the path.
 fn param_names(plain: Vec<String>, paths: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     let repeated: HashSet<String> =

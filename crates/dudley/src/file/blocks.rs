@@ -1,4 +1,4 @@
-//! Reading a file in blocks. Finding its addresses takes many small reads, most of them close together.
+//! Reading a file in blocks, because finding addresses takes many small reads, most of them close together.
 
 use std::sync::{Mutex, PoisonError};
 

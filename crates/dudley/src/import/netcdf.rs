@@ -11,7 +11,7 @@
 //! Numbers are big-endian. The version has 1 byte, tags and types have 4 bytes, and all other numbers have 4
 //! bytes in CDF-1 and CDF-2 and 8 bytes in CDF-5. In CDF-2, `begin` also has 8 bytes.
 //!
-//! The records of a file contain one part of each record variable. Each part is padded to a multiple of 4
+//! Each record of a file contains one part of every record variable. Each part is padded to a multiple of 4
 //! bytes, unless there is only one record variable. Together, the records form an array of structs:
 //!
 //! ```text

@@ -150,8 +150,7 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-/// Converts an error of the crate `rawzip`. `offset` is the offset of the part of the archive that it refers
-/// to.
+/// Converts an error of the crate `rawzip`. `offset` is the offset of the affected part of the archive.
 fn invalid(error: rawzip::Error, offset: u64) -> Error {
     let message = match error.into_kind() {
         ErrorKind::IO(error) if error.kind() != io::ErrorKind::UnexpectedEof => {

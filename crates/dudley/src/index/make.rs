@@ -149,7 +149,7 @@ impl Maker<'_> {
             Len::Removed | Len::Unknown => {}
         });
         self.declared.leave(0);
-        // Leave the row to the text, so that the resolver reports the error.
+        // Leave this row to the text of the layout, so that the resolver reports the error.
         let Ok(Element { base, is_compressed, .. }) = element else { return row };
         row.is_compressed = is_compressed;
         row.element_size = match base {

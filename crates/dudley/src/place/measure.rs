@@ -394,7 +394,7 @@ impl<'r, F: Facts<'r>> Measure<'r, F> {
             let next = placed.end(self.facts.sizes_mut())?;
             let is_placed = matches!(placement, Some(Placement::Address(_)));
             end = match (end, &next) {
-                // The field begins at or after the highest end so far, so its own end is the new highest.
+                // The field begins at or after the highest end so far, so its own end is the new highest end.
                 (end @ Some(_), Some(_)) if !is_placed && end == cursor => next.clone(),
                 (Some(end), Some(next)) => Some(self.facts.sizes_mut().max(end, next.clone())?),
                 _ => None,

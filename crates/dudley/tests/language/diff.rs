@@ -79,7 +79,7 @@ fn changes_to_parameters_lists_and_byte_orders_are_differences() {
 }
 
 #[test]
-fn comparing_types_with_too_many_members_is_incomplete() {
+fn a_comparison_of_types_with_too_many_members_is_incomplete() {
     let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
     for level in 1..=24 {
         text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);

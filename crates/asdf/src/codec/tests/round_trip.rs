@@ -204,7 +204,7 @@ fn encoding_returns_an_error_of_the_source_unchanged() {
 }
 
 #[test]
-fn encoding_without_the_required_feature_names_it() {
+fn encoding_without_the_required_feature_is_an_error_that_names_the_feature() {
     for compression in [Compression::Lz4Frame, Compression::Zstd(3), Compression::Blosc(5)] {
         let result = encoded(&mut UncompressedSource::new(&&b"data"[..]), compression);
         if Codec::find(compression.code()).is_ok() {

@@ -139,8 +139,8 @@ pub(super) fn find_blocks(
     Ok(SalvagedBlocks { blocks, certain, by_index: index.is_some() })
 }
 
-/// Returns `true` if the index lists a block before the first one found, and there is something other than
-/// padding at its offset.
+/// Returns `true` if the index lists a block before the first one found, and the file contains more than
+/// padding at the offset of that block.
 fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) -> Result<bool> {
     let len = BLOCK_HEADER_LEN as u64;
     let lost = listed.first().copied().filter(|&lost| lost >= from);

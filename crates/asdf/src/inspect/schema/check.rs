@@ -97,7 +97,7 @@ impl<'s> Checker<'s> {
         if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
-        // All items of a tagged sequence are examined, in order to find out whether it is an ordered mapping.
+        // Finding out whether a tagged sequence is an ordered mapping requires examining all of its items.
         let is_tagged_sequence = node.kind() == NodeKind::Sequence && node.tag().is_some();
         self.count(if is_tagged_sequence { 1 + node.len() as u64 } else { 1 })?;
         // A pair can only occur twice if there is an alias to the node or a reference to the schema.

@@ -8,7 +8,7 @@
 //! | a block with a broken header, a gap | the other blocks, with their numbers |
 //! | nonsensical sizes in a header | the data up to the next block |
 //! | a checksum of the decoded data, as computed by old writers | the data, with a correct checksum |
-//! | converted line ends in text and data | everything that the index and checksums prove to be restored |
+//! | converted line ends in text and data | all parts whose restoration is confirmed by the index and checksums |
 //!
 //! Stored bytes are copied unchanged, and damage remains recognisable: a block whose data does not match its
 //! checksum keeps that checksum, and a lost block is replaced by an empty one, so that the numbers of the

@@ -91,7 +91,7 @@ fn is_equal_but_for(
 }
 
 /// Returns `true` if two nodes of the same kind have the same text. Base64 may be split into lines
-/// differently, and null may be spelled differently, because it cannot be empty inside brackets.
+/// differently, and null may be spelled differently, because an empty null is not allowed inside brackets.
 pub(crate) fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     want.text() == found.text()
         || match want.kind() {

@@ -32,8 +32,8 @@ pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
         }
         // The comment belongs to the last node inside the value, so remove it as well.
         (_, Some(after)) if was_block => end = after.end,
-        // Move the comment to the first line of the new value, because after the last line it would
-        // refer to something else.
+        // Move the comment to the first line of the new value, because a comment after the last
+        // line would refer to something else.
         (_, Some(after)) if is_lines => {
             comment = comment.or_else(|| text.get(after.clone()).map(str::to_owned));
             end = after.end;

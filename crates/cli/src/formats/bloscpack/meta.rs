@@ -85,7 +85,7 @@ fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), F
     report(path, value, output)
 }
 
-/// Removes the metadata section. This moves the chunks, so it fails unless `grow` is set.
+/// Removes the metadata section. Fails unless `grow` is set, because the removal moves the chunks.
 fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
     let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
     if file.meta_header().is_none() {
