@@ -2,7 +2,7 @@
 //!
 //! | code | pieces |
 //! |---|---|
-//! | none | as they are read |
+//! | none | as read from the source |
 //! | `zlib` | deflated independently, each with the preceding 32 KiB as its dictionary: a single stream |
 //! | `bzp2` | blocks of a stream, joined bit by bit: a single stream |
 //! | `lz4\0` | chunks of 4 MiB |

@@ -10,10 +10,10 @@
 //! ```
 //!
 //! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type is
-//! closed: names that it uses without having declared them before are its numbered *free names*. Each use of
-//! the type has one [`Binding`] for each free name, in order of these numbers ([`Layout::bindings`]). An
-//! anonymous struct is a type that is used once. To resolve an instance of a type, evaluate the bindings at the
-//! point of use, and walk the fields with these values.
+//! closed: names that it uses but has not declared before are its numbered *free names*. Each use of the type
+//! has one [`Binding`] for each free name, in order of these numbers ([`Layout::bindings`]). An anonymous
+//! struct is a type that is used once. To resolve an instance of a type, evaluate the bindings at the point of
+//! use, and walk the fields with these values.
 //!
 //! Declarations are in source order, across all dicts and lists. This order determines the addresses.
 //! Declarations in the summary block belong to the root.

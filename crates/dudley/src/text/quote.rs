@@ -6,7 +6,7 @@
 //! | `\a \b \f \n \r \t \v \0` | the same control character as in C |
 //! | `\xHH \uXXXX \UXXXXXXXX` | the character with this code; two surrogates form one character |
 //!
-//! A backslash before any other character is kept, as is the character.
+//! A backslash before any other character is kept, together with the character.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -158,7 +158,7 @@ impl<'w> Writer<'w> {
     }
 
     /// Returns the bytes of a row, including the data put so far. If the bytes are kept in memory, removes them
-    /// from there.
+    /// from memory.
     pub(super) fn take(&mut self, index: usize) -> Result<Vec<u8>, Error> {
         if let Some(bytes) = self.held.remove(&index) {
             return Ok(bytes.into());

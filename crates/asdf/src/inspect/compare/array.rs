@@ -33,9 +33,9 @@ pub struct ElementsDifference {
     /// Index of the first element that differs, in C order. It consists of one number per dimension, counted
     /// from 0.
     pub first: Vec<u64>,
-    /// The first element that differs, as it is in the first array, or `--` if it is masked there.
+    /// The value in the first array of the first element that differs, or `--` if the value is masked.
     pub from: String,
-    /// The first element that differs, as it is in the second array, or `--` if it is masked there.
+    /// The value in the second array of the first element that differs, or `--` if the value is masked.
     pub to: String,
     /// The largest absolute difference, or `None` if the elements that differ are masked or not numbers.
     pub largest: Option<f64>,

@@ -237,7 +237,7 @@ impl Editor {
     ///
     /// Same as [`tree`](Self::tree). Also fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if one of the
     /// folders does not exist, and with [`ErrorKind::Unwritable`](crate::ErrorKind::Unwritable) if the text
-    /// cannot be changed without changing something else.
+    /// cannot be changed without also changing another value.
     pub fn relocate(&mut self, to: impl AsRef<Path>) -> Result<()> {
         let Some(path) = self.file.path() else { return Ok(()) };
         if let Some(tree) = self.tree()?.relocated(folder_of(path), to.as_ref())? {

@@ -96,7 +96,7 @@ fn drop_false_magics(
     let reader = HeaderReader { source: ends, limits, reports };
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
-    // If the index lists all plausible blocks, trust it for the others.
+    // If the index lists all plausible blocks, trust it to decide about the other blocks.
     let plausible = |block: &&FoundBlock| {
         block.header.good().is_some_and(|header| header.is_plausible(ends.len()))
     };

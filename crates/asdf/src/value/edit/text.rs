@@ -110,7 +110,7 @@ impl TreeText {
     /// # Errors
     ///
     /// Same as [`Tree::set`] and [`Tree::write_yaml`]. Also fails with [`ErrorKind::Unwritable`] if the pointer
-    /// is empty, or if the text cannot be changed there without changing something else, and with
+    /// is empty, or if the text cannot be changed there without also changing another value, and with
     /// [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
         *self = self.with(pointer, value)?;
@@ -209,8 +209,8 @@ impl TreeText {
     /// # Errors
     ///
     /// Same as [`YamlNode::pointer`]. Also fails with [`ErrorKind::Unwritable`] if the pointer is empty, if the
-    /// key is inherited through a merge key, or if the text cannot be changed there without changing something
-    /// else, and with [`ErrorKind::Limit`] if the edited tree exceeds the limits.
+    /// key is inherited through a merge key, or if the text cannot be changed there without also changing
+    /// another value, and with [`ErrorKind::Limit`] if the edited tree exceeds the limits.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
         let target = Target::find_existing(self.document.root(), pointer)?;
         let container = target.member_of.map_or(target.container, |(mapping, _)| mapping);

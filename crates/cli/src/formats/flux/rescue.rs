@@ -82,7 +82,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     Ok(worst)
 }
 
-/// Returns all archives and jobs, and the errors from reading others.
+/// Returns all readable archives and jobs, and the errors from reading the others.
 fn find_all(state: &BrokerState) -> (Vec<Find>, Vec<KvsError>) {
     let (archives, error) = match state.archives() {
         Ok(archives) => (archives, None),
