@@ -1,5 +1,5 @@
-//! Options chosen by the caller: settings for a call, and limits on how much a file may cause its
-//! reader to allocate, decode, nest and count.
+//! Options chosen by the caller: settings of a call, and limits on the memory, decoded data,
+//! nesting depth and number of items that a file can require of its reader.
 //!
 //! Numbers in a file are only claims. Before a reader allocates memory or does work because of a
 //! claim, it checks the claim against the caller's [`Limits`]. The limits are absolute, because a
@@ -9,7 +9,8 @@
 use crate::{Error, ErrorKind, Result};
 
 /// Defines methods that set options, for use inside an `impl`. Each method sets the field of the
-/// same name to its argument, or to the expression after the arrow if there is one.
+/// same name to its argument or, if the type is followed by an arrow, to the expression after the
+/// arrow.
 ///
 /// ```
 /// #[derive(Debug, Default, PartialEq)]
@@ -45,8 +46,8 @@ macro_rules! setters {
 }
 
 /// Defines a struct with the limits of a reader. Each limit is a field with a default value and a
-/// method that sets it. If a base type and its default value follow a colon, the struct also
-/// contains these limits and dereferences to them.
+/// method that sets it. If the name is followed by a colon, a base type and a default value, the
+/// struct also has a field `base` of this type and dereferences to it.
 ///
 /// ```
 /// binio::limits! {
@@ -163,8 +164,8 @@ impl Limits {
         check_limit(what, self.max_decoded, bytes)
     }
 
-    /// Checks that a number of `items` is within [`max_items`](Self::max_items). `what` describes
-    /// the items in errors.
+    /// Checks that a file with `items` items is within [`max_items`](Self::max_items). `what`
+    /// describes the items in errors.
     ///
     /// # Errors
     ///

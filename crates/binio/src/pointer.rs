@@ -1,8 +1,8 @@
 //! JSON Pointers (RFC 6901) and percent-encoding (RFC 3986).
 //!
-//! A pointer such as `/history/entries/0` identifies a node by its path of keys and of indices,
-//! which start from 0. In a key, `~1` stands for `/` and `~0` for `~`. The empty pointer identifies
-//! the root.
+//! A pointer such as `/history/entries/0` identifies a node by the keys and indices on the path to
+//! it. Indices start from 0. In a key, `~1` stands for `/` and `~0` for `~`. The empty pointer
+//! identifies the root.
 
 use std::borrow::Cow;
 

@@ -208,8 +208,8 @@ impl<'s> StridedCopy<'s> {
         nest(&self.axes, from, to, &mut |from, to| {
             let run = &mut dst[to..to + self.run];
             let words = &src[from..from + self.run];
-            // Swap four words at a time. Otherwise the compiler chooses vector instructions that
-            // run on any old machine but take 1.05 times as long (`--example array_speed`, row
+            // Swap four words at a time. Otherwise, the compiler uses vector instructions that even
+            // old machines support, which take 1.05 times as long (`--example array_speed`, row
             // `swapped`).
             let mut outs = run.chunks_exact_mut(4 * W::SIZE);
             let mut fours = words.chunks_exact(4 * W::SIZE);

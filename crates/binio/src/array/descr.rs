@@ -88,7 +88,9 @@ impl Datatype {
             return Self::parse(text);
         }
         let literal = Literal::from_json(value).ok_or_else(|| {
-            invalid("expected strings, 64-bit integers and lists of these, nested less deeply")
+            invalid(
+                "the type contains a number that is not a 64-bit integer, or it nests too deeply",
+            )
         })?;
         match plain_list(&literal) {
             Some(scalar) => ScalarType::parse(scalar).map(Self::Scalar),
@@ -381,7 +383,7 @@ impl Parser {
     }
 }
 
-/// Returns `true` if a field without bytes has few enough items, because otherwise a small file
+/// Returns `false` if a field without bytes has too many items. Without this limit, a small file
 /// could take hours to process or print. Like numpy, rejects shapes of strings of length 0.
 fn is_few(shape: &[u64], itemsize: u64) -> bool {
     let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));

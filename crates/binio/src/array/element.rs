@@ -49,10 +49,10 @@ pub(crate) mod sealed {
         const NAME: &'static str;
         /// The corresponding scalar kind.
         const KIND: ScalarKind;
-        /// Other scalar kinds whose components can be read as this type if they have its size.
+        /// Other scalar kinds whose components can be read as this type if the sizes match.
         const PARTS_OF: &'static [ScalarKind];
-        /// The type that elements have while they are read into memory. It differs from `Self` if
-        /// not all bytes are valid values.
+        /// The type that elements have while they are read into memory. This is not `Self` if some
+        /// bytes are invalid values of `Self`.
         type Raw: bytemuck::Pod + Send + Sync;
         /// Converts elements that have been read into memory.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
@@ -99,8 +99,8 @@ impl<T: Element> AsRef<[u8]> for Memory<T> {
     }
 }
 
-/// Returns the number of values of type `T` per element. Returns `None` if the element does not
-/// consist of them.
+/// Returns the number of values of type `T` per element, or `None` if elements do not consist of
+/// such values.
 pub(crate) fn per_element<T: Element>(scalar: ScalarType) -> Option<u64> {
     let size = size_of::<T>() as u64;
     let kind = match scalar.kind() {
@@ -184,8 +184,8 @@ impl sealed::Storage for bool {
     }
 }
 
-/// The elements of an array, which dereference to a slice. They are borrowed from the data if it
-/// stores them in memory in the form that the machine needs, and otherwise copied.
+/// The elements of an array, which dereference to a slice. They are borrowed if the data stores
+/// them in memory, contiguous, aligned and in native byte order. Otherwise, they are copied.
 #[derive(Clone, Debug)]
 pub struct Elements<T: Element>(Place<T>);
 

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn text_loses_only_its_padding_and_uninterpreted_bytes_print_as_hexadecimal() {
+    fn text_prints_without_its_padding_and_uninterpreted_bytes_print_as_hexadecimal() {
         assert_eq!(of("|S4", b"a\0b\0"), json!("a\0b"));
         assert_eq!(of(">U2", &[0, 0, 0, 0xe9, 0, 0, 0, 0]), json!("é"));
         assert_eq!(of("<U1", &[0, 0xd8, 0, 0]), json!("\u{fffd}"));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_with_missing_bytes_print_no_invented_values() {
+    fn missing_bytes_are_not_replaced_with_made_up_values() {
         for (datatype, expected) in [
             ("<i4", json!("0x")),
             ("<f8", json!("0x")),

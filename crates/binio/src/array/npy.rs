@@ -30,8 +30,9 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// The data begins at a multiple of this many bytes.
 const ALIGN: usize = 64;
 
-/// Minimum width of the count of the growing axis, enough for any 67-bit number. The header is
-/// padded with spaces accordingly, so that the count can be rewritten in place.
+/// Minimum number of characters reserved for the length of the growing axis, enough for any 67-bit
+/// number. The header is padded with spaces accordingly, so that the length can be rewritten in
+/// place.
 const GROWTH_DIGITS: usize = 21;
 
 /// Maximum length of the text, in bytes. numpy itself rejects more than 10,000 bytes.
@@ -156,8 +157,8 @@ impl Header {
         Self::new(datatype, order, shape)
     }
 
-    /// Returns the bytes of the file before the data, identical to those that numpy writes. Uses
-    /// the oldest version of the format that can encode the text.
+    /// Returns the bytes that precede the data in the file. They are identical to the bytes that
+    /// numpy writes. Uses the oldest version of the format that can encode the text.
     ///
     /// ```
     /// use binio::array::npy::Header;
@@ -215,7 +216,7 @@ impl<D: Data> Array<D> {
     }
 }
 
-/// Returns the bytes of the file before the data, given the values of the dictionary.
+/// Returns the bytes that precede the data in the file, given the values of the dictionary.
 fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
     let order = if fortran_order { "True" } else { "False" };
     let mut text =
@@ -272,7 +273,7 @@ fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
     let text = if version[0] == 3 {
         String::from_utf8(bytes.into()).map_err(|error| {
             let place = start + error.utf8_error().valid_up_to() as u64;
-            Error::invalid("the header of a .npy file of version 3.0 is not UTF-8").at(place)
+            Error::invalid("the header of a version 3.0 .npy file is not UTF-8").at(place)
         })?
     } else {
         bytes.iter().copied().map(char::from).collect()

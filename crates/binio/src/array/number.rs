@@ -77,8 +77,8 @@ fn exact_integer(value: f64) -> Option<i128> {
 impl ScalarType {
     /// Decodes the bytes of one element. The value is always exact, even for 64-bit integers.
     ///
-    /// Returns `None` for text, uninterpreted bytes and C's `long double`, including complex
-    /// numbers of it, and if the number of bytes differs from the size of the type.
+    /// Returns `None` for text, uninterpreted bytes, C's `long double` and complex numbers that
+    /// consist of two `long double`, or if the length of `bytes` differs from the size of the type.
     ///
     /// ```
     /// use binio::array::{Number, ScalarType};
@@ -172,8 +172,8 @@ impl ScalarType {
     }
 }
 
-/// Converts the bytes of a number to little-endian order. Returns `None` if their number is not
-/// `N`.
+/// Converts the bytes of a number to little-endian order. Returns `None` unless there are exactly
+/// `N` bytes.
 #[inline]
 fn little<const N: usize>(bytes: &[u8], endian: Endian) -> Option<[u8; N]> {
     let mut bytes: [u8; N] = bytes.try_into().ok()?;

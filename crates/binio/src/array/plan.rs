@@ -79,8 +79,8 @@ pub(crate) struct Piece<'p> {
     pub(crate) span: usize,
     /// Offset of the first element in the piece.
     pub(crate) below: usize,
-    /// The axes of its elements. If there are none, the piece is a single contiguous run of packed
-    /// elements.
+    /// The axes of the elements. If the slice is empty, the piece is a single contiguous run of
+    /// packed elements.
     pub(crate) axes: &'p [Axis],
     /// Offset of the first element in the packed bytes.
     pub(crate) packed: usize,

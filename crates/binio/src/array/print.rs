@@ -20,7 +20,7 @@ const MAX_EMPTY: u64 = 1 << 24;
 /// Maximum number of items without bytes to print per field of a record.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
-/// Maximum number of elements for which a summary shows every element.
+/// Maximum number of elements of an array that a summary shows in full.
 const SUMMARY: u64 = 1000;
 
 /// Number of elements shown at each end of an axis in a summary.
@@ -197,7 +197,7 @@ impl<D: Data> Array<D> {
     ///
     /// Fails with [`ElementsError::Output`] if `out` cannot be written, and with the error of the
     /// data if the elements cannot be read. Fails with [`ElementsError::Shape`] for more than 2^24
-    /// elements without bytes, or more than 2^16 of them in a field of a record. Fails with
+    /// elements without bytes, or more than 2^16 such elements in a field of a record. Fails with
     /// [`ElementsError::Limit`] for more than 2^24 elements that share bytes, or if such elements
     /// together exceed [`max_alloc`](crate::Limits::max_alloc).
     pub fn write_elements(
@@ -404,8 +404,8 @@ impl serde_json::ser::Formatter for Escaped {
     }
 }
 
-/// Writes all or part of a JSON text, and escapes the control characters from U+007F upwards. JSON
-/// text contains no unescaped ones below U+0020.
+/// Writes all or part of a JSON text, and escapes the control characters from U+007F upwards. The
+/// control characters below U+0020 are already escaped in any JSON text.
 ///
 /// # Errors
 ///

@@ -16,7 +16,8 @@ use crate::array::{Access, Data, ElementsError, Order, Strided};
 const SWAP_PIECE: usize = 1 << 20;
 
 /// Above this many bytes, elements are copied by several threads. Two threads take half the time
-/// from 2 MiB upwards; at 1 MiB, starting them costs as much as it saves (`--example array_speed`).
+/// from 2 MiB upwards; at 1 MiB, starting the threads takes as long as they save (`--example
+/// array_speed`).
 #[cfg(feature = "rayon")]
 const PARALLEL: usize = 1 << 20;
 

@@ -112,7 +112,7 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Ele
 
 impl Strided {
     /// Returns the part of the array that the slices select, given one slice per axis, outermost
-    /// first. Reads nothing.
+    /// first. Nothing is read.
     ///
     /// ```
     /// use binio::array::{Order, Slice, Strided};
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_slices_and_steps_of_0_are_rejected() {
+    fn a_step_of_0_and_more_slices_than_axes_are_rejected() {
         let error = resolve(&[Slice::ALL; 3], &[4, 3]).unwrap_err();
         assert_eq!(error.to_string(), "slice: too many slices: 3 slices for 2 dimensions");
         let error = resolve(&[range(None, None, 0)], &[4]).unwrap_err();

@@ -276,8 +276,8 @@ impl Strided {
         }
     }
 
-    /// Returns the layout of a field of the elements. The dimensions of the field follow those of
-    /// the array.
+    /// Returns the layout of a field of the elements. The dimensions of the field follow the
+    /// dimensions of the array.
     ///
     /// # Errors
     ///
@@ -403,7 +403,8 @@ impl Strided {
     }
 
     /// Divides the array into parts of at most `max` bytes, and calls `body` with each part in C
-    /// order. Elements larger than that are also split. Does nothing if the elements have no bytes.
+    /// order. Elements larger than `max` are also split. Does nothing if the elements have no
+    /// bytes.
     ///
     /// # Errors
     ///

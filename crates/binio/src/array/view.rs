@@ -131,7 +131,7 @@ impl<D> Array<D> {
     }
 
     /// Returns the number of values of type `T` in the whole array. Fails if the elements do not
-    /// consist of them.
+    /// consist of such values.
     fn count<T: Element>(&self) -> Result<usize, ElementsError> {
         let each = self.datatype.as_scalar().and_then(per_element::<T>);
         let each = each.ok_or_else(|| self.type_error(T::NAME))?;
@@ -149,7 +149,7 @@ impl<D: Clone> Array<D> {
         Self { layout, ..self.clone() }
     }
 
-    /// Returns part of the array. Reads nothing.
+    /// Returns part of the array, as a lazy view: nothing is read.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ impl<D: Clone> Array<D> {
         Ok(self.with_layout(self.layout.slice(slices)?))
     }
 
-    /// Returns a field of an array of records. The dimensions of the field follow those of the
-    /// array. Reads nothing.
+    /// Returns a field of an array of records. The dimensions of the field follow the dimensions of
+    /// the array. Nothing is read.
     ///
     /// # Errors
     ///
@@ -351,8 +351,8 @@ impl<D: Data> Array<D> {
         read::for_each_piece(&self.data, &self.layout.in_order(order), max, body)
     }
 
-    /// Checks the limits if elements share bytes, because they can then be far larger than the
-    /// data.
+    /// Checks the limits if elements share bytes, because such elements can together be far larger
+    /// than the data.
     pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {

@@ -24,9 +24,9 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
 
 /// Reverses [`bitshuffle`]. `out` and the work buffer `planes` are as long as `source`.
 ///
-/// If eight rows are unshuffled as if they were the bytes of 8-byte elements, each of these is a
-/// square of 8 × 8 bits. Transposing a square yields byte k of eight elements. The resulting planes
-/// form a byte shuffle.
+/// If eight rows are unshuffled as if they were the bytes of 8-byte elements, each of the resulting
+/// elements is a square of 8 × 8 bits. Transposing a square yields byte k of eight elements. The
+/// resulting planes form a byte shuffle.
 pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);

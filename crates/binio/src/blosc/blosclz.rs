@@ -121,8 +121,8 @@ fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Optio
     Some(len + MIN_MATCH)
 }
 
-/// Reads the length and the distance of a match. Returns `None` if the stream ends first. If the
-/// length exceeds `room`, it may not include all length bytes.
+/// Reads the length and the distance of a match. Returns `None` if the stream ends first. Stops
+/// adding length bytes once the length exceeds `room`.
 #[inline]
 fn read_match(control: u8, stream: &[u8], at: &mut usize, room: usize) -> Option<(usize, usize)> {
     let mut byte = || {

@@ -74,7 +74,7 @@ impl<'a> Buffer<'a> {
             let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
             if u64::from(blocksize) > stored * header.codec().max_expansion() {
                 let stored = diagnostic::count(stored, "compressed byte");
-                let message = format!("blocksize {blocksize} is more than {stored} can decode to");
+                let message = format!("blocksize {blocksize} is too large for {stored}");
                 return Err(Error::invalid(message).at(8));
             }
         }
@@ -577,7 +577,7 @@ mod tests {
         let error = Buffer::parse(&build.bytes()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "blocksize 2000000000 is more than 14 compressed bytes can decode to at offset 8"
+            "blocksize 2000000000 is too large for 14 compressed bytes at offset 8"
         );
     }
 

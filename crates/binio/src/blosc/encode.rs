@@ -110,7 +110,7 @@ impl CompressOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, from 1 to 255.
         typesize: u8;
-        /// Sets the block size in bytes. If it is 0, it is chosen according to the level and the
+        /// Sets the block size in bytes. For 0, a size is chosen according to the level and the
         /// compressor. Blocks consist of whole elements and have at least 128 bytes. Blocks that
         /// are split into one stream per byte of the type are `typesize` times as large, but from
         /// 64 KiB to 1 MiB.

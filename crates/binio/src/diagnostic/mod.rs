@@ -70,10 +70,10 @@ pub struct Place {
     /// JSON Pointer (RFC 6901) to the node, starting from the root.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub pointer: Option<String>,
-    /// Line number in the text, starting from 1.
+    /// Line number in the text; the first line is 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub line: Option<u32>,
-    /// Column in characters, starting from 1.
+    /// Column number in characters; the first column is 1.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub column: Option<u32>,
     /// Offset of the first byte from the start of the file.
@@ -96,7 +96,7 @@ impl Place {
         Self { offset: Some(range.start), len, ..Self::default() }
     }
 
-    /// Sets the line and the column, both starting from 1.
+    /// Sets the line and column numbers; the first line and the first column are 1.
     #[must_use]
     pub fn line_column(mut self, line: u32, column: u32) -> Self {
         (self.line, self.column) = (Some(line), Some(column));
@@ -104,7 +104,7 @@ impl Place {
     }
 
     crate::setters! {
-        /// Sets the line, starting from 1.
+        /// Sets the line number; the first line is 1.
         line: u32 => Some(line);
         /// Sets the JSON Pointer.
         pointer: impl Into<String> => Some(pointer.into());
@@ -160,7 +160,7 @@ pub struct Fix {
     /// The range of bytes to replace, given by its `offset` and `len`.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub place: Place,
-    /// The text that replaces these bytes.
+    /// The replacement text.
     pub replacement: String,
 }
 
@@ -193,7 +193,7 @@ pub struct Diagnostic<C> {
     pub code: C,
     /// The severity, which defaults to the severity of the code.
     pub severity: Severity,
-    /// The description for people, which is one line and does not contain the place.
+    /// A one-line, human-readable description, without the place.
     pub message: String,
     /// The place of the irregularity.
     #[cfg_attr(feature = "serde", serde(flatten))]
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_a_name_and_a_meaning_and_a_severity() {
+    fn every_code_has_a_name_a_meaning_and_a_severity() {
         assert_eq!(Code::ALL, [Code::Missing, Code::Long]);
         assert_eq!(Code::Missing.to_string(), "E001");
         assert_eq!(Code::Missing.meaning(), "Something is missing.");
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnostic_prints_its_severity_and_code_and_message_and_place() {
+    fn a_diagnostic_prints_its_severity_code_message_and_place() {
         let place = Place::span(3..7).path("a\nb").line(2);
         let diagnostic = Diagnostic::new(Code::Missing, place, "no size");
         assert_eq!(diagnostic.to_string(), "error[E001]: no size (a\\nb, line 2, offset 3)");

@@ -1,7 +1,7 @@
-//! Finding the name that was probably intended by a misspelt one.
+//! Suggesting the correct spelling of a misspelt name.
 
-/// Finds the name that is most similar to `text`. At most two characters may differ, and at most
-/// half of those in `text`; otherwise, returns `None`.
+/// Returns the name that is most similar to `text`. Returns `None` if every name differs from
+/// `text` in more than two characters, or in more than half of the characters of `text`.
 ///
 /// ```
 /// let names = ["exposure_time", "gain"];

@@ -8,7 +8,7 @@ const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\xfd7zXZ\0", "an xz file"),
 ];
 
-/// Signatures of other files that users often keep next to files of our formats.
+/// Signatures of other files that users often keep next to files in our formats.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive"),
     (b"SIMPLE  =", "a FITS file"),

@@ -48,7 +48,7 @@ pub enum ElementsError {
     BufferSize {
         /// Required length of the buffer, in elements of its type: bytes for a byte buffer.
         want: u64,
-        /// Actual length of the buffer, in the same unit.
+        /// Actual length of the buffer, in elements of its type.
         got: u64,
     },
     /// A slice is invalid, or it does not fit the shape.
@@ -68,7 +68,7 @@ pub enum ElementsError {
         what: &'static str,
         /// The limit, in the unit of the quantity.
         limit: u64,
-        /// The requested amount, in the same unit.
+        /// The requested amount, in the unit of the quantity.
         requested: u64,
     },
     /// There is not enough memory for the elements.

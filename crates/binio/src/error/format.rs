@@ -6,13 +6,13 @@ use crate::Error;
 
 /// The error kinds of a format, for use with [`error_type!`](crate::error_type).
 pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
-    /// Converts an error of this crate. It has no offset, because the format's error stores the
-    /// offset itself. If the format has its own kinds for limits and system errors, map them to
-    /// these.
+    /// Converts an error of this crate. The error has no offset, because the format's error stores
+    /// the offset itself. If the format has its own kinds for limits and system errors, return them
+    /// for such errors.
     fn from_binio(error: Error) -> Self;
 
-    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. The
-    /// command line then exits with status 1 instead of 2.
+    /// Returns `true` if the file is at fault, rather than the machine, the caller or a limit. In
+    /// this case, the command line exits with status 1 instead of 2.
     fn is_bad_data(&self) -> bool;
 
     /// Returns the system error, or `None` for any other kind of error.

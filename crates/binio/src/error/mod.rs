@@ -43,8 +43,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error: its kind, its absolute offset, and a path of contexts.
 ///
-/// An error is as large as a pointer, so it is cheap to return. It can be cloned by readers that
-/// remember a failure.
+/// An error is as large as a pointer, so it is cheap to return. Readers that remember a failure can
+/// clone it.
 ///
 /// ```
 /// use binio::{Error, ErrorKind};
@@ -88,7 +88,7 @@ pub enum ErrorKind {
     Truncated {
         /// Number of bytes needed.
         needed: u64,
-        /// Number of bytes available at the same offset.
+        /// Number of bytes available at the offset of the error.
         available: u64,
     },
     /// A marker was expected, but other bytes were found.
@@ -112,7 +112,7 @@ pub enum ErrorKind {
         what: &'static str,
         /// The limit, in the unit of the quantity.
         limit: u64,
-        /// The requested amount, in the same unit.
+        /// The requested amount, in the unit of the quantity.
         requested: u64,
     },
     /// There is not enough memory for a buffer that the limits allow.
@@ -165,8 +165,8 @@ impl Error {
         self
     }
 
-    /// Adds `start` to the offset. Use it for errors of code that was given only the part of the
-    /// source from `start` onwards.
+    /// Adds `start` to the offset. Use this method if the code that failed was given only the part
+    /// of the source from `start` onwards.
     #[must_use]
     pub fn within(mut self, start: u64) -> Self {
         self.0.offset = self.0.offset.map(|offset| start.saturating_add(offset));
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_in_a_part_is_converted_to_an_offset_in_the_whole() {
+    fn an_offset_in_a_part_of_a_source_becomes_an_offset_in_the_whole_source() {
         assert_eq!(Error::invalid("odd").at(7).within(100).offset(), Some(107));
         assert_eq!(Error::invalid("odd").at(7).within(u64::MAX).offset(), Some(u64::MAX));
         assert_eq!(Error::invalid("odd").within(100).offset(), None);

@@ -203,8 +203,8 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
 /// # Errors
 ///
 /// Fails with [`Unsupported`](crate::ErrorKind::Unsupported) for any other width, and with
-/// [`Invalid`](crate::ErrorKind::Invalid) if the length is not a multiple of the width. The bytes
-/// are then unchanged.
+/// [`Invalid`](crate::ErrorKind::Invalid) if the length is not a multiple of the width. After an
+/// error, the bytes are unchanged.
 pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     if !matches!(width, 1 | 2 | 4 | 8 | 16) {
         return Err(Error::unsupported(format!("changing the byte order of {width}-byte numbers")));
@@ -220,8 +220,8 @@ pub fn swap_in_place(bytes: &mut [u8], width: usize) -> Result<()> {
     Ok(())
 }
 
-/// Swaps each number with `swap`. It works on fixed-size arrays, so that the compiler can use
-/// vector shuffles.
+/// Replaces each number with the result of `swap`. The numbers are fixed-size arrays, so that the
+/// compiler can use vector shuffles.
 fn swap_each<const N: usize>(bytes: &mut [u8], swap: impl Fn([u8; N]) -> [u8; N])
 where
     [u8; N]: bytemuck::Pod,

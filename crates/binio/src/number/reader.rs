@@ -99,8 +99,8 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// Fails with [`Magic`](ErrorKind::Magic) if the next bytes are not the marker, or if there are
-    /// too few of them.
+    /// Fails with [`Magic`](ErrorKind::Magic) if the next bytes are not the marker, or if too few
+    /// bytes are left.
     pub fn magic(&mut self, expected: &[u8]) -> Result<()> {
         if let Some(rest) = self.rest.strip_prefix(expected) {
             self.move_to(rest);

@@ -7,9 +7,9 @@ use crate::array::{ElementsError, npy};
 use crate::picture::{Plane, Reducer, Values};
 
 impl Plane {
-    /// Draws a two-dimensional array with at most `max_side` pixels per side. `write` must write it
-    /// as a `.npy` file: first the whole header in one piece, then the elements. Elements for which
-    /// the mask is `true` are ignored.
+    /// Draws a two-dimensional array with at most `max_side` pixels per side. `write` must write
+    /// the array as a `.npy` file: first the whole header in one piece, then the elements. Elements
+    /// for which the mask is `true` are ignored.
     ///
     /// ```
     /// use binio::array::{ByteOrder, Datatype, Order, npy};
@@ -45,8 +45,9 @@ impl Plane {
 }
 
 impl Values {
-    /// Returns the values of an array. `write` must write it as a `.npy` file: first the whole
-    /// header in one piece, then the elements. Elements for which the mask is `true` become NaN.
+    /// Returns the values of an array. `write` must write the array as a `.npy` file: first the
+    /// whole header in one piece, then the elements. Elements for which the mask is `true` become
+    /// NaN.
     ///
     /// # Errors
     ///

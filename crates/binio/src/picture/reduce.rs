@@ -24,7 +24,7 @@ impl Plane {
     }
 
     /// Returns the number of elements along each side of the square block that a pixel represents.
-    /// It is 1 if the picture is not reduced.
+    /// The number is 1 if the picture is not reduced.
     pub fn step(&self) -> u64 {
         self.step
     }
@@ -34,7 +34,8 @@ impl Plane {
         &self.values
     }
 
-    /// Reverses the order of the rows, so that row 0 is at the bottom, as is the convention for FITS images.
+    /// Reverses the order of the rows, so that row 0 is at the bottom, as is the convention for
+    /// FITS images.
     pub fn flip(&mut self) {
         let rows = self.values.chunks_exact(self.width).rev().flatten().copied().collect();
         self.values = rows;

@@ -3,7 +3,7 @@
 use crate::array::{Datatype, ElementsError, Number, ScalarKind, ScalarType};
 use crate::error::elements::datatype as invalid;
 
-/// Converts the bytes of consecutive elements to floats. They can be passed in pieces of any
+/// Converts the bytes of consecutive elements to floats. The bytes can be passed in pieces of any
 /// length.
 #[derive(Clone, Debug)]
 pub struct Values {
@@ -22,9 +22,9 @@ impl Values {
     /// or time spans, or if they are C's `long double`.
     pub fn new(datatype: &Datatype) -> Result<Self, ElementsError> {
         let reason = match datatype.as_scalar() {
-            None => "an array of records has no picture: select a field",
+            None => "an array of records cannot be drawn: select a field",
             Some(scalar) if scalar.kind() == ScalarKind::Complex => {
-                "complex numbers have no picture"
+                "complex numbers cannot be drawn"
             }
             Some(scalar) => {
                 let zero = [0; 16];
@@ -32,7 +32,7 @@ impl Values {
                 if zero.get(..size).is_some_and(|zero| scalar.decode(zero).is_some()) {
                     return Ok(Self { scalar, rest: Vec::new() });
                 }
-                "only numbers, booleans, dates and time spans have a picture"
+                "only numbers, booleans, dates and time spans can be drawn"
             }
         };
         Err(invalid(format!("{reason}; the type is {datatype}")))
@@ -97,12 +97,9 @@ mod tests {
     #[test]
     fn unsupported_types_are_rejected_with_their_name() {
         for (datatype, reason) in [
-            ("<c16", "complex numbers have no picture; the type is <c16"),
-            ("|S5", "only numbers, booleans, dates and time spans have a picture; the type is |S5"),
-            (
-                "<f16",
-                "only numbers, booleans, dates and time spans have a picture; the type is <f16",
-            ),
+            ("<c16", "complex numbers cannot be drawn; the type is <c16"),
+            ("|S5", "only numbers, booleans, dates and time spans can be drawn; the type is |S5"),
+            ("<f16", "only numbers, booleans, dates and time spans can be drawn; the type is <f16"),
         ] {
             let error = Values::new(&Datatype::parse(datatype).unwrap()).unwrap_err();
             assert!(error.to_string().contains(reason), "{error}");

@@ -35,8 +35,8 @@ impl<S: ReadAt> Concat<S> {
         Self { parts: sources.into_iter().map(with_end).collect() }
     }
 
-    /// Returns the parts that overlap a range. Each comes with the overlapping range, relative to
-    /// the start of the part.
+    /// Returns the parts that overlap a range, each with the overlapping range relative to the
+    /// start of the part.
     fn split(&self, range: Range<u64>) -> impl Iterator<Item = (&S, Range<u64>)> {
         let first = self.parts.partition_point(|(end, _)| *end <= range.start);
         let parts = self.parts.get(first..).unwrap_or_default();

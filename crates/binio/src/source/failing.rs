@@ -1,12 +1,12 @@
-//! Failing to read, to test how readers treat it.
+//! Simulating failed reads, for tests of error handling.
 
 use std::io;
 
 use crate::source::check_range;
 use crate::{Error, ReadAt, Result};
 
-/// A source that fails with an IO error wherever a read reaches bytes after the first `available`
-/// ones, like a disk with a defect or a connection that is lost.
+/// A source whose reads fail with an I/O error if they extend past the first `available` bytes,
+/// like reads from a defective disk or a lost connection.
 ///
 /// ```
 /// use binio::ReadAt;
@@ -24,7 +24,7 @@ pub struct FailingSource<S> {
 }
 
 impl<S> FailingSource<S> {
-    /// Wraps a source of which only the first `available` bytes can be read.
+    /// Wraps a source, so that only its first `available` bytes can be read.
     pub fn new(source: S, available: u64) -> Self {
         Self { source, available }
     }

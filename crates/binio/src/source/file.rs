@@ -36,7 +36,7 @@ pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 pub struct FileSource {
     pub(crate) file: File,
     pub(crate) len: u64,
-    /// The whole content of a file that reports a size of 0. It is empty for any other file.
+    /// The whole content of a file that reports a size of 0. Empty for any other file.
     content: Bytes,
 }
 

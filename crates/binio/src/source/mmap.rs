@@ -24,7 +24,8 @@ use crate::{Context, ReadAt, Result};
 ///   affected, and it keeps the old file alive.
 ///
 /// Therefore, only map files that nobody writes to in place. For all other files use
-/// [`FileSource`](crate::FileSource), for which a read past the new end is an ordinary error.
+/// [`FileSource`](crate::FileSource), for which a read past the end of a truncated file is an
+/// ordinary error.
 #[derive(Clone, Debug)]
 pub struct Mmap {
     data: Bytes,

@@ -8,8 +8,8 @@
 //! | [`Bytes`] | shares the memory | none |
 //! | `[u8]`, `Vec<u8>` | copies | none |
 //! | [`Mmap`] | shares the map | a signal (see [`Mmap`]) |
-//! | [`FileSource`] | reads with `pread` | errors of the system |
-//! | [`Stream`] | seeks and reads under a lock | errors of the reader |
+//! | [`FileSource`] | reads with `pread` | I/O errors |
+//! | [`Stream`] | seeks and reads under a lock | errors from the reader |
 //! | [`Span`] | like the underlying source | like the underlying source |
 //! | [`Concat`] | copies | like the underlying sources |
 //!

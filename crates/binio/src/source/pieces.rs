@@ -16,7 +16,8 @@ use crate::Result;
 /// previous piece if the caller has dropped that piece.
 ///
 /// A range that ends before it starts has no pieces. If the range extends past the end of the
-/// source, the first piece that does so is an error instead. An error is always the last item.
+/// source, the first piece that does so is replaced with an error. An error is always the last
+/// item.
 pub struct Pieces<'a> {
     /// The part of the range that has not been read yet.
     rest: Range<u64>,

@@ -93,8 +93,9 @@ pub trait ReadAt: Send + Sync {
         })
     }
 
-    /// Returns the length in bytes of the largest gap between two ranges that is worth reading too,
-    /// because another read would cost as much. The default of 4 KiB suits files.
+    /// Returns the length in bytes of the largest gap between two ranges that is worth reading
+    /// along with them, because a separate read would cost as much. The default of 4 KiB suits
+    /// files.
     fn gap_worth_reading(&self) -> u64 {
         FILE_GAP
     }
@@ -110,8 +111,8 @@ pub trait ReadAt: Send + Sync {
     ///
     /// # Errors
     ///
-    /// No source in this crate fails. A source that starts to fetch the ranges here may return the
-    /// error from fetching, but it must accept any ranges, including those past its end.
+    /// The sources in this crate never fail here. A source that starts to fetch the ranges here may
+    /// return the error from fetching, but it must accept any ranges, including those past its end.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let _ = ranges;
         Ok(())

@@ -3,16 +3,16 @@
 //! ```text
 //! create   an unnamed file in the directory of the target, with its mode and owner
 //! write    to the unnamed file
-//! commit   by syncing the file, giving it its name, and syncing the directory
+//! commit   by syncing the file, linking or renaming it, and syncing the directory
 //! ```
 //!
 //! A crash before the file gets its name leaves only the old file. A later crash leaves the new
 //! file. If a file with that name already exists, the new file first gets a temporary name,
 //! `.atomic-01234567-0.tmp`, and is then renamed.
 //!
-//! Systems other than Linux, and some Linux file systems, have no unnamed files. There the file has
+//! Systems other than Linux, and some Linux file systems, have no unnamed files. The file then has
 //! its temporary name from the start, and a crash leaves it behind. The next writer to the same
-//! target removes it. A program that is ended by a signal can [remove it
+//! target removes the file. A program that is ended by a signal can [remove its temporary files
 //! itself](super::remove_temporaries).
 //!
 //! An interrupted in-place change of the old file is rolled back before the file is replaced, so
@@ -55,7 +55,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Creates a file that will get the name `target`. Its directory must exist.
+    /// Creates a temporary file that will be renamed to `target`, whose directory must exist.
     ///
     /// # Errors
     ///
@@ -89,8 +89,9 @@ impl AtomicFile {
         &self.target
     }
 
-    /// Flushes the buffer and returns the file, which contains all bytes written so far. Use it to
-    /// read them back or to copy into the file. Its cursor is at the position of the next write.
+    /// Flushes the buffer and returns the file, which contains all bytes written so far. Use the
+    /// file to read these bytes back, or to copy more bytes into it. Its cursor is at the position
+    /// of the next write.
     ///
     /// ```
     /// use std::io::{Read, Seek, SeekFrom, Write};
@@ -115,7 +116,8 @@ impl AtomicFile {
         Ok(writer.get_ref().file())
     }
 
-    /// Moves the file into place. When this method returns, the file is on disk under its name.
+    /// Moves the file into place. When this method returns, the file is on disk under its final
+    /// name.
     ///
     /// # Errors
     ///
@@ -283,7 +285,7 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(directory_of(path))?.sync_all() {
-        // Some network file systems cannot sync a directory. Nothing more can be done there.
+        // Some network file systems cannot sync a directory. Nothing more can be done on them.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }

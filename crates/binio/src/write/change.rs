@@ -39,7 +39,7 @@ impl ChangePlan {
 
     /// Adds bytes that identify the file even though the change overwrites them, such as its
     /// header. At any time during the change, each of these bytes must be either the old byte or
-    /// the one in `after`. The maximum length is 4096 bytes.
+    /// the corresponding byte of `after`. The maximum length is 4096 bytes.
     #[must_use]
     pub fn marker(mut self, offset: u64, after: impl Into<Vec<u8>>) -> Self {
         self.marker_after = after.into();
@@ -178,8 +178,8 @@ impl<'a> Change<'a> {
     ///
     /// # Errors
     ///
-    /// Same as [`journal::undo`]. If this fails, the change is undone when the file is next opened
-    /// for writing.
+    /// Same as [`journal::undo`]. If undoing fails, the change is undone when the file is next
+    /// opened for writing.
     pub fn roll_back(mut self) -> Result<()> {
         self.finished = true;
         journal::undo(self.storage).map(drop)

@@ -88,8 +88,8 @@ impl WriteAt for FileTarget {
 ///
 /// # Errors
 ///
-/// Fails with [`Io`](crate::ErrorKind::Io) if the system cannot write all the bytes. Some of them
-/// may then have been written.
+/// Fails with [`Io`](crate::ErrorKind::Io) if the system cannot write all the bytes. Some of the
+/// bytes may have been written before the failure.
 pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> Result<()> {
     system::write_all_at(file, data, offset).map_err(|error| Error::from(error).at(offset))
 }

@@ -557,7 +557,7 @@ impl Journal {
 }
 
 /// Reads all complete records from offset `at` onwards. Bytes of an incomplete record, or of any
-/// after it, were never written to the file.
+/// record after it, were never written to the file.
 fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u64>, u64)>> {
     let mut records = Vec::new();
     while source.len() - at >= (RECORD + CRC) as u64 {

@@ -6,7 +6,7 @@ use super::fault::{Fault, Faults, Outcome, injected};
 use super::{Storage, WriteAt};
 use crate::{ReadAt, Result};
 
-/// One of the two files in a storage.
+/// Identifies one of the two files of a [`Storage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageFile {
     /// The file being changed.
@@ -200,8 +200,8 @@ impl MemoryStorage {
 }
 
 impl Files {
-    /// Returns the content of a file, or `None` if there is no journal. If the creation of the
-    /// journal was lost, writes to it are lost as well.
+    /// Returns the content of the file or of its journal, or `None` for a journal that does not
+    /// exist. If the creation of the journal was lost, writes to the journal are lost as well.
     fn get(&mut self, place: StorageFile) -> Option<&mut Vec<u8>> {
         match place {
             StorageFile::File => Some(&mut self.file),

@@ -1,4 +1,4 @@
-//! Writing and changing files in such a way that a crash leaves either the old or the new content.
+//! Writing and changing files so that a crash leaves either the old or the new content.
 //!
 //! | task | type |
 //! |---|---|
@@ -71,7 +71,7 @@ pub trait WriteAt: ReadAt {
     /// # Errors
     ///
     /// Fails with [`Io`](crate::ErrorKind::Io) if the target cannot be written, for example because
-    /// the disk is full. Some of the bytes may then have been written. Fails with
+    /// the disk is full. Some of the bytes may have been written before the failure. Fails with
     /// [`Invalid`](crate::ErrorKind::Invalid) if the target, such as a [`Change`], does not allow
     /// these bytes to be changed.
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()>;

@@ -29,8 +29,8 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// The temporary name, which is removed before the file is closed, because the lock on the file
-    /// protects it.
+    /// The temporary name. It is removed before the file is closed, because the lock on the open
+    /// file shows other writers that the name is in use.
     name: Option<(PathBuf, TemporaryFile)>,
     file: File,
 }

@@ -1,4 +1,4 @@
-//! Copying the mode, owner and extended attributes of a file to the one that replaces it.
+//! Copying the mode, owner and extended attributes of a file to its replacement.
 
 use std::fs::{self, File};
 use std::io;

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::write::WriteAt;
 use crate::write::journal::Identity;
 
-/// A file that is changed in place, and its journal.
+/// A file being modified in place, and its journal.
 ///
 /// This is a trait so that tests can interrupt a change between any two operations. After a power
 /// cut, any subset of the operations that were not synced may have taken effect.
@@ -15,13 +15,13 @@ pub trait Storage: Send + Sync {
     /// Returns a mutable reference to the file.
     fn file_mut(&mut self) -> &mut dyn WriteAt;
 
-    /// Returns the journal, or `None` if there is none.
+    /// Returns the journal, or `None` if the storage has no journal.
     fn journal(&self) -> Option<&dyn WriteAt>;
 
-    /// Returns a mutable reference to the journal, or `None` if there is none.
+    /// Returns a mutable reference to the journal, or `None` if the storage has no journal.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
 
-    /// Returns the inode and modification time of the file, or `None` if it is not on disk.
+    /// Returns the inode and modification time of the file, or `None` if the file is not on disk.
     fn identity(&self) -> Option<Identity> {
         None
     }

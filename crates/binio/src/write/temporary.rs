@@ -36,7 +36,7 @@ pub struct TemporaryFile(u64);
 
 impl TemporaryFile {
     /// Registers a function that removes the file. Call this before creating the file, because the
-    /// process may be interrupted in between.
+    /// process may be interrupted between the two steps.
     pub fn new(remove: impl Fn() + Send + 'static) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
 
