@@ -1,4 +1,4 @@
-//! Irregularities of a file that do not stop the reader.
+//! Non-fatal irregularities in a file.
 //!
 //! A [`Diagnostic`] is a value, not a log line: the reader collects diagnostics and continues, and the caller decides
 //! what they mean. An irregularity that stops the reader is an [`Error`].
@@ -10,8 +10,8 @@ use crate::Error;
 
 pub use binio::diagnostic::Severity;
 
-/// An irregularity that did not stop the reader. If it is about a chunk, its pointer identifies the
-/// chunk: `/chunks/3` is the fourth one.
+/// An irregularity that did not stop the reader. The pointer of a diagnostic about a chunk
+/// identifies the chunk: `/chunks/3` is the fourth chunk.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {
@@ -20,17 +20,18 @@ binio::codes! {
         // Header
         /// The numbers in the header are wrong. Recovery does not need them.
         Header = "Header": Error;
-        /// Undefined option bits are set in a file of version 2.
+        /// Undefined option bits are set in a version 2 file.
         UnknownOptions = "UnknownOptions": Error;
-        /// The typesize in the header is 0. It is only advisory.
+        /// The typesize in the header, which is only advisory, is 0.
         TypesizeZero = "TypesizeZero": Note;
-        /// The reserved bytes of a header of version 2 are not 0.
+        /// The reserved bytes of a version 2 header are not 0.
         ReservedNotZero = "ReservedNotZero": Error;
         /// The header states 0 chunks.
         NoChunks = "NoChunks": Note;
-        /// The header announces spare offsets, but there is no table of offsets. They are ignored.
+        /// The header announces spare offsets, which are ignored because there is no table of
+        /// offsets.
         RoomWithoutOffsets = "RoomWithoutOffsets": Error;
-        /// The sizes in the header differ from those of the chunks.
+        /// The sizes in the header differ from the sizes of the chunks.
         SizeMismatch = "SizeMismatch": Error;
         /// The header does not state the number of chunks, which was found by reading to the end.
         UnknownCount = "UnknownCount": Note;
@@ -43,7 +44,7 @@ binio::codes! {
         SpareOffset = "SpareOffset": Error;
         /// The file is truncated.
         Truncated = "Truncated": Error;
-        /// There are bytes after the last chunk, which appending may have left.
+        /// There are bytes after the last chunk, possibly left behind by appending.
         StaleTail = "StaleTail": Note;
         // Metadata
         /// The metadata cannot be read.
@@ -52,7 +53,7 @@ binio::codes! {
         MetadataReserved = "MetadataReserved": Note;
         /// The signature of the metadata is padded with spaces.
         MagicPadding = "MagicPadding": Note;
-        /// A key occurs twice in the metadata. The last one applies.
+        /// A key occurs twice in the metadata. Its last value applies.
         DuplicateKey = "DuplicateKey": Note;
         /// An integer in the metadata does not fit into 64 bits. Its value is rounded, but its text is exact.
         BigInteger = "BigInteger": Note;
@@ -61,7 +62,7 @@ binio::codes! {
         // Chunks
         /// A chunk does not decode, or its digest is wrong.
         BadChunk = "BadChunk": Error;
-        /// A change in place is not complete: its journal is next to the file.
+        /// An in-place change is incomplete: its journal is next to the file.
         Journal = "Journal": Error;
     }
 }

@@ -44,7 +44,7 @@ pub enum ErrorKind {
     /// The version is unknown.
     #[error("version {0} of the format is unknown: expected 1, 2 or 3")]
     UnsupportedVersion(u8),
-    /// Option bits are set that are not defined. They may announce another section before the chunks.
+    /// Undefined option bits are set. They may announce another section before the chunks.
     #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
     UnknownOptions(u8),
     /// The number of the checksum is greater than 8.
@@ -85,7 +85,7 @@ pub enum ErrorKind {
         /// The index of the chunk.
         chunk: u64,
     },
-    /// The sizes in the header differ from those of the chunks.
+    /// The sizes in the header differ from the sizes of the chunks.
     #[error("{message}")]
     SizeMismatch {
         /// A description of the difference.
@@ -175,7 +175,7 @@ pub enum ErrorKind {
         /// The number of chunks.
         len: u64,
     },
-    /// The file is being changed by another process, or by another part of this one.
+    /// The file is being changed by another process, or by another part of this process.
     #[error("another process is changing this file")]
     Locked,
     /// The journal next to the file belongs to another file.
@@ -272,8 +272,8 @@ impl Error {
         self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
     }
 
-    /// Converts an I/O error to one about the output, so that a failed write is not mistaken for a
-    /// failed read.
+    /// Converts an I/O error to an error about the output, so that a failed write is not mistaken
+    /// for a failed read.
     pub(crate) fn of_output(error: impl Into<Self>) -> Self {
         let error = error.into();
         match error.kind() {

@@ -1,9 +1,9 @@
 //! Interrupted changes in place.
 //!
 //! While a file is changed in place, its journal is next to it as `NAME.undo-journal`;
-//! [`binio::write::journal`] describes the form. The journal contains the bytes that the change
-//! overwrites. Readers therefore see the old content, and an interrupted change is rolled back when
-//! the file is next opened for writing.
+//! [`binio::write::journal`] describes the format of the journal. The journal contains the bytes
+//! that the change overwrites. Readers therefore see the old content, and an interrupted change is
+//! rolled back when the file is next opened for writing.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ pub use binio::write::journal::Pending;
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it rolls the change back";
 
-/// Returns the state of the journal next to a file, if there is one. A journal means that a change
-/// in place was interrupted or is still in progress.
+/// Returns the state of the journal next to a file, or `None` if there is no journal. A journal
+/// means that an in-place change was interrupted or is still in progress.
 ///
 /// # Errors
 ///
-/// Fails if the journal cannot be read, for example because its form is unknown.
+/// Fails if the journal cannot be read, for example because its version is unknown.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
     Ok(journal::pending(path)?)
 }

@@ -20,7 +20,7 @@ pub enum Verify {
     /// The first time that the chunk is read.
     #[default]
     OnRead,
-    /// Never while reading. [`verify`](crate::verify()) checks it anyway.
+    /// Never while reading. [`verify`](crate::verify()) checks the digest anyway.
     Never,
 }
 
@@ -96,9 +96,9 @@ impl OpenOptions {
         limits: Limits;
         /// Sets the maximum length of the text of the metadata in bytes. Default: 16 MiB.
         max_metadata: u64;
-        /// Sets whether a file with a wrong digest of the metadata can be opened. The digest is then a diagnostic, and
-        /// only [`Reader::metadata`](crate::Reader::metadata) fails. Lenient reading treats all other errors in
-        /// metadata in this way.
+        /// Sets whether a file with a wrong digest of the metadata can be opened. The wrong digest is then reported as
+        /// a diagnostic, and only [`Reader::metadata`](crate::Reader::metadata) fails. Lenient reading treats all other
+        /// errors in metadata in this way.
         ignore_metadata: bool;
     }
 }

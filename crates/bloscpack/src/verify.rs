@@ -21,7 +21,7 @@ use crate::parallel::{self, for_each};
 use crate::read::chunk::{self, Scratch};
 use crate::read::unpack::Progress;
 
-/// The maximum number of diagnostics about chunks. Any further ones are only counted.
+/// The maximum number of diagnostics about chunks. Further diagnostics are only counted.
 const MAX_DIAGNOSTICS: usize = 10_000;
 
 /// Options for checking a file.
@@ -68,20 +68,20 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// All irregularities: first those of the file as a whole, then those of the chunks in order.
+    /// All irregularities: first irregularities of the file as a whole, then irregularities of the chunks in order.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of checked chunks.
     pub chunks: u64,
 }
 
 impl VerifyReport {
-    /// Turns the error from opening a file into a report, so that damage found on opening is reported like any other.
+    /// Turns the error from opening a file into a report, so that damage found on opening is reported like any other
+    /// damage.
     ///
     /// # Errors
     ///
-    /// Returns the error itself if it is about the header, because the source may then not be a
-    /// Bloscpack file at all. Does the same if reading the source failed, or if a limit was
-    /// exceeded.
+    /// Returns the error itself if it is about the header, because the source may not be a Bloscpack file, if reading
+    /// the source failed, or if a limit was exceeded.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })

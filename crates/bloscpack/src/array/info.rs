@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// |---|---|
 /// | `dtype` | type of an element, see [`Datatype`] |
 /// | `shape` | list of lengths, outermost first; `[]` for a single element |
-/// | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
+/// | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first index |
 /// | `container` | `"numpy"` |
 ///
 /// ```
@@ -128,7 +128,7 @@ impl ArrayInfo {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if it has more or fewer.
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the data has more or fewer bytes.
     pub fn check_size(&self, len: u64) -> Result<()> {
         let (dtype, shape, byte_size) = (self.datatype(), self.shape(), self.byte_size());
         if byte_size == len {
@@ -138,7 +138,8 @@ impl ArrayInfo {
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size}, but the data has {len}")))
     }
 
-    /// Checks that the data of another array can be appended to the data of this one, as further rows.
+    /// Checks that the data of the array `rows` can be appended to the data of this array, as
+    /// further rows.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};
@@ -152,9 +153,9 @@ impl ArrayInfo {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first differs, or if
-    /// the rows of the other array are not contiguous: it is a single element, or has several dimensions in Fortran
-    /// order.
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first
+    /// differs, if `rows` is a single element, or if `rows` has several dimensions in Fortran
+    /// order, because its rows are then not contiguous.
     pub fn check_rows(&self, rows: &Self) -> Result<()> {
         let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
         // With a single dimension, both orders are the same.

@@ -96,7 +96,7 @@ pub fn pack_array<W: Write + Seek>(
 }
 
 /// Like [`pack_slice`], but packs the elements of a slice as an array, without copying them. The elements must be in C
-/// order. The array has their type, in the byte order of this machine.
+/// order. The array has the type of the elements, in the byte order of this machine.
 ///
 /// ```
 /// use std::io::Cursor;

@@ -15,9 +15,9 @@ const PIECE: u64 = 1 << 20;
 
 /// An array in a file, or a part of one.
 ///
-/// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field) read nothing, and a
-/// part of a part is a part of the whole array. Reading decodes each chunk and Blosc block with elements of the view
-/// once, and long ranges on several threads.
+/// An array is a view: creating it, [slicing](Self::slice) it and selecting a [field](Self::field) read nothing, and
+/// the results can be sliced again. Reading decodes each chunk and Blosc block that contains elements of the view once.
+/// Long ranges are decoded on several threads.
 ///
 /// ```
 /// use bloscpack::array::{ArrayInfo, Datatype, Order, Slice, pack_array};
@@ -101,8 +101,8 @@ impl<'r> Array<'r> {
         self.part(self.view.slice(slices)?)
     }
 
-    /// Returns a range of rows, that is, of indices in the first dimension. The range must lie
-    /// within the array; unlike [`slice`](Self::slice), it is not clipped.
+    /// Returns a range of rows, that is, of indices in the first dimension. The range must be within the array; unlike
+    /// [`slice`](Self::slice), it is not clipped.
     ///
     /// ```
     /// # use std::io::Cursor;
@@ -131,8 +131,8 @@ impl<'r> Array<'r> {
         self.slice(&[Slice::Range { start, stop, step: 1 }])
     }
 
-    /// Returns a field of an array of records. The dimensions of the field follow those of the array. No element is
-    /// read.
+    /// Returns a field of an array of records. The dimensions of the field follow the dimensions of the array. No
+    /// element is read.
     ///
     /// ```
     /// use std::io::Cursor;
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn the_axes_of_a_field_follow_those_of_the_array() {
+    fn the_axes_of_a_field_follow_the_axes_of_the_array() {
         let dtype = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('d', '<u2')])]";
         let info = info(dtype, &[2], Order::F);
         let reader = open(&file(&info, &(0..16).collect::<Vec<_>>(), 7));

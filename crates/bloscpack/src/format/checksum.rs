@@ -63,7 +63,7 @@ impl Checksum {
         Self::ALL.get(usize::from(id)).copied()
     }
 
-    /// Returns the algorithm, if there is one.
+    /// Returns the algorithm, or `None` for [`Checksum::None`].
     pub fn algorithm(self) -> Option<Algorithm> {
         match self {
             Self::None => None,

@@ -132,7 +132,7 @@ fn parse_size(text: &str) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Chunking {
-    /// The number of chunks, at least 1, because empty data is an empty chunk.
+    /// The number of chunks, at least 1, because empty data is stored as one empty chunk.
     pub nchunks: u64,
     /// The length of each chunk but the last one before compression, in bytes.
     pub chunk_size: u32,

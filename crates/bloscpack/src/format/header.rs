@@ -40,9 +40,9 @@ const MAGIC: &[u8; 4] = b"blpk";
 /// The maximum length of the data in a Blosc buffer, in bytes.
 pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
 
-/// Length of a header of version 1 in bytes.
+/// Length of a version 1 header in bytes.
 const V1_LEN: usize = 16;
-/// Length of a header of versions 2 and 3 in bytes.
+/// Length of a version 2 or 3 header in bytes.
 const LEN: usize = 32;
 
 const OPTION_OFFSETS: u8 = 1;
@@ -102,7 +102,7 @@ pub struct Header {
     pub metadata: bool,
     /// The checksum of each chunk.
     pub checksum: Checksum,
-    /// The size of an element in bytes. It is advisory, because each chunk states its own.
+    /// The size of an element in bytes. It is advisory, because each chunk states its own typesize.
     pub typesize: u8,
     /// The length of each chunk but the last one before compression, in bytes; `None` if unknown or
     /// not uniform.
@@ -142,10 +142,11 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::NotBloscpack`] if the signature is missing, with [`ErrorKind::UnsupportedVersion`],
-    /// [`ErrorKind::UnknownOptions`] or [`ErrorKind::UnknownChecksum`] for an unknown value, with
-    /// [`ErrorKind::InvalidHeader`] for an impossible number, and with [`ErrorKind::Truncated`] if the header is not
-    /// complete. In strict reading every irregularity is an error.
+    /// Fails with [`ErrorKind::NotBloscpack`] if the signature is missing, with
+    /// [`ErrorKind::UnsupportedVersion`], [`ErrorKind::UnknownOptions`] or
+    /// [`ErrorKind::UnknownChecksum`] for an unknown value, with [`ErrorKind::InvalidHeader`] for
+    /// an impossible number, and with [`ErrorKind::Truncated`] if the header is not complete. In
+    /// strict reading, every irregularity is an error.
     pub fn parse(
         bytes: &[u8],
         strictness: Strictness,
@@ -194,8 +195,8 @@ impl Header {
             _ => OPTION_OFFSETS,
         };
         if options & !known != 0 {
-            // In version 3, an unknown bit may announce a section. Version 2 is final, and some of its files have bits
-            // without a meaning.
+            // In version 3, an unknown bit may announce a section. Version 2 is final, and some
+            // version 2 files set meaningless bits, so only strict reading rejects them.
             if version == Version::V3 || strict {
                 return Err(Error::new(ErrorKind::UnknownOptions(options)).at(5));
             }
@@ -266,7 +267,7 @@ impl Header {
                 if nchunks.checked_add(room).is_none_or(|sum| i64::try_from(sum).is_err()) =>
             {
                 let chunks = binio::diagnostic::count(nchunks, "chunk");
-                let message = format!("{room}, but the sum of it and {chunks} exceeds 2^63 - 1");
+                let message = format!("{room}, but together with {chunks} this exceeds 2^63 - 1");
                 return Err(Error::header("max_app_chunks", 24, message));
             }
             None if room != 0 => {
@@ -320,7 +321,7 @@ impl Header {
         Self { checksum, ..Self::default() }
     }
 
-    /// Returns the bytes of a header of version 2 or 3.
+    /// Returns the bytes of a version 2 or 3 header.
     ///
     /// # Errors
     ///

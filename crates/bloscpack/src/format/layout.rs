@@ -29,7 +29,7 @@ impl ChunkEntry {
         self.plain_offset
     }
 
-    /// Returns the range of uncompressed data that the chunk holds.
+    /// Returns the range of uncompressed data that the chunk contains.
     pub fn plain_range(&self) -> Range<u64> {
         self.plain_offset..self.plain_offset.saturating_add(u64::from(self.nbytes))
     }
@@ -108,7 +108,8 @@ impl Layout {
         &self.chunks
     }
 
-    /// Returns the index of the chunk with the data at `position`, if there is one.
+    /// Returns the index of the chunk with the data at `position`, or `None` after the end of the
+    /// data.
     pub fn chunk_at(&self, position: u64) -> Option<usize> {
         if position >= self.plain_len {
             return None;

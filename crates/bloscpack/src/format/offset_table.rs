@@ -64,11 +64,11 @@ impl Table {
         Ok(entries)
     }
 
-    /// Reads a table, which must be within the source: `nchunks` entries of chunks that can begin in `data`, followed
-    /// by spare entries.
+    /// Reads a table, which must be within the source. The first `nchunks` entries are chunk offsets, which are
+    /// possible only if they are in `data`; the remaining entries are spare.
     ///
-    /// Entries are kept only while they are possible, so that memory depends on the bytes of real tables, not on the
-    /// number of entries that a header claims.
+    /// If an offset is impossible, no offsets are kept, so that only real tables use memory, not the number of entries
+    /// that a header claims.
     pub(crate) fn read(
         source: &dyn ReadAt,
         range: &Range<u64>,

@@ -93,8 +93,8 @@ impl ChunkSource<'_> {
             room.shared = self.source.bytes_at(chunk.offset, len)?;
             &room.shared[..]
         } else {
-            // The chunk is within the source, so its length is not an empty claim. Later chunks may
-            // be longer.
+            // The chunk is within the source, so its length can be trusted. Allocate a little more,
+            // because later chunks may be longer.
             if room.read.len() < len {
                 room.read = Vec::new();
                 room.read = zeroed("chunk", (len + len / 4) as u64)?;

@@ -1,9 +1,8 @@
 //! Finding the chunks, each of which begins where the previous one ends.
 //!
-//! If the table of offsets describes the chunks in the order of the file, or is unset, they are
-//! read in this order. Otherwise either the table is wrong, or the chunks are in another order;
-//! tools then disagree about the content of the file, and it is impossible to tell which of them is
-//! right.
+//! If the table of offsets describes the chunks in the order of the file, or is unset, the chunks are read in this
+//! order. Otherwise, either the table is wrong, or the chunks are in another order; tools then disagree about the
+//! content of the file, and it is impossible to tell which of them is right.
 
 use std::fmt;
 use std::ops::Range;
@@ -119,7 +118,7 @@ impl Chain<'_> {
         }
     }
 
-    /// Returns chunks whose order contradicts that of the offsets, in the order that the caller chose.
+    /// Returns chunks whose order contradicts the order of the offsets, in the order that the caller chose.
     fn ordered(
         &self,
         mut chunks: Vec<ChunkEntry>,
@@ -184,7 +183,7 @@ impl Chain<'_> {
                 Ok(chunks)
             }
             Err(error) => {
-                // The offsets of a truncated file point after its end.
+                // The offsets of a truncated file point past its end.
                 let kept = matches!(
                     error.kind(),
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }

@@ -130,7 +130,8 @@ pub(crate) fn sections(
     Ok((Sections { metadata, offsets, data_start: end }, meta))
 }
 
-/// Returns the range of a part that begins at `start`, if it is within the file. A length of `None` exceeds any file.
+/// Returns the range of a part that begins at `start`. Fails if the part extends past the end of the file, which is
+/// always the case for a length of `None`.
 pub(crate) fn within(
     source: &dyn ReadAt,
     what: &'static str,
@@ -147,7 +148,7 @@ pub(crate) fn within(
     }
 }
 
-/// Compares the sizes in the header with those of the chunks, which take precedence.
+/// Compares the sizes in the header with the sizes of the chunks, which take precedence.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],

@@ -172,7 +172,7 @@ impl Reader {
         self.len() == 0
     }
 
-    /// Returns the header of the metadata section, if there is one.
+    /// Returns the header of the metadata section, or `None` if the file has no metadata section.
     pub fn meta_header(&self) -> Option<&MetaHeader> {
         self.meta.as_ref()
     }
@@ -202,7 +202,7 @@ impl Reader {
         }
     }
 
-    /// Reads the metadata section as stored in the file. It is empty if there is none.
+    /// Reads the metadata section as stored in the file. Returns no bytes if the file has no metadata section.
     pub(crate) fn section(&self) -> Result<Bytes> {
         let section = self.layout.metadata().unwrap_or_default();
         let len = usize::try_from(section.end - section.start).unwrap_or(usize::MAX);
@@ -292,7 +292,8 @@ impl Reader {
         }
     }
 
-    /// Decodes the data of a chunk. Memory is allocated as data is decoded, not by the size in the header.
+    /// Decodes the data of a chunk. Memory is allocated as the data is decoded, not according to the size in the
+    /// header.
     ///
     /// ```
     /// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
@@ -397,8 +398,8 @@ impl Reader {
         decode(&buffer, blosc).map_err(|error| chunk::corrupt(number, chunk.offset, bytes, error))
     }
 
-    /// Fills `out` with the data at `offset`. The stored bytes of each chunk that overlaps the range are read, and
-    /// the Blosc blocks that overlap it are decoded.
+    /// Fills `out` with the data at `offset`. Reads the stored bytes of each chunk that overlaps the range, but decodes
+    /// only the Blosc blocks that overlap the range.
     ///
     /// ```
     /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
@@ -412,8 +413,9 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// Fails with [`ErrorKind::OutOfRange`] if the range ends after the data, with [`ErrorKind::ChecksumMismatch`] or
-    /// [`ErrorKind::CorruptChunk`] if one of the chunks is damaged, and if reading fails.
+    /// Fails with [`ErrorKind::OutOfRange`] if the range extends past the end of the data, with
+    /// [`ErrorKind::ChecksumMismatch`] or [`ErrorKind::CorruptChunk`] if one of the chunks is damaged, and if reading
+    /// fails.
     pub fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
@@ -491,7 +493,7 @@ impl OpenOptions {
     /// Opens a file. The file is read by position, so memory does not grow with its size. A memory map has no
     /// advantage here; to use one, pass it to [`from_source`](Self::from_source).
     ///
-    /// If a change in place was interrupted or is still in progress (see [`journal`]), the reader sees the file as it
+    /// If an in-place change was interrupted or is still in progress (see [`journal`]), the reader sees the file as it
     /// was before the change and reports this as a diagnostic.
     ///
     /// # Errors
@@ -507,13 +509,13 @@ impl OpenOptions {
         };
         let (source, message): (Arc<dyn ReadAt>, _) = match pending {
             Pending::Unchanged => {
-                (Arc::new(file), "a change in place was interrupted before it began")
+                (Arc::new(file), "an in-place change was interrupted before it modified the file")
             }
             Pending::Changed => {
                 match Journaled::open(path)? {
                     Some(journaled) => (
                         Arc::new(journaled),
-                        "a change in place is incomplete: the file is read as it was before",
+                        "an in-place change is incomplete: the file is read as it was before the change",
                     ),
                     // The change has been completed in the meantime.
                     None => return self.open(path),
@@ -554,8 +556,8 @@ impl OpenOptions {
     /// [`ErrorKind::ChecksumMismatch`] if the digest of the metadata is wrong and
     /// [`ignore_metadata`](Self::ignore_metadata) is unset. Also fails if reading fails or a limit is exceeded.
     ///
-    /// Other irregularities are diagnostics, but [`Strictness::Strict`] makes an error of those that violate the
-    /// format. A damaged chunk is an error only when it is read.
+    /// Other irregularities are diagnostics, but with [`Strictness::Strict`], irregularities that violate the format
+    /// are errors. A damaged chunk is an error only when it is read.
     #[allow(
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"

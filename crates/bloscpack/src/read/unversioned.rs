@@ -42,7 +42,7 @@ pub(crate) fn find(
     Ok(reaches_end.then_some(chunks))
 }
 
-/// Returns the number of chunks that the header states, if a Blosc header follows.
+/// Returns the number of chunks that the header states, or `None` if no Blosc header follows.
 pub(crate) fn claimed(head: &[u8]) -> Option<u64> {
     let mut reader = ByteReader::new(head);
     reader.magic(b"blpk").ok()?;

@@ -6,7 +6,7 @@
 //! | a truncated download | the complete chunks |
 //! | an append that was killed before it wrote the header | all chunks, including the appended ones |
 //! | an overwritten table or header | the chunks that a search finds |
-//! | a bad chunk in the middle | the chunks before it; with `skip_bad`, also those after it |
+//! | a bad chunk in the middle | the chunks before it; with `skip_bad`, also the chunks after it |
 //!
 //! Chunks and their digests are copied unchanged. A chunk is kept if its structure and its digest are valid; without
 //! checksums, it must decode.
@@ -52,7 +52,7 @@ impl RecoverOptions {
         skip_bad: bool;
         /// Sets whether to continue after bad chunks and replace each of them with as many zeros as
         /// the chunk size in the header. The number of bad chunks is derived from the table; if
-        /// that is impossible, a single one is assumed.
+        /// that is impossible, a single bad chunk is assumed.
         fill_zeros: bool;
     }
 
@@ -223,7 +223,7 @@ fn write<W: Write + Seek>(
     let nchunks: u64 = pieces.iter().map(Piece::count).sum();
     let (chunk_size, last_chunk) = sizes_of(pieces.iter().map(Piece::size));
     let typesize = match (old.typesize, pieces.iter().find_map(kept)) {
-        // Old versions have no typesize: use that of the chunks.
+        // Old versions have no typesize: use the typesize of the chunks.
         (0, Some(chunk)) => reader.header(0, chunk.offset)?.typesize().max(1),
         (typesize, _) => typesize.max(1),
     };

@@ -92,7 +92,7 @@ fn parts(
     }
 }
 
-/// Returns the header, and whether it is valid. If its numbers are wrong, it has only a version, a
+/// Returns the header, and `true` if it is valid. A header with wrong numbers has only a version, a
 /// checksum and a typesize.
 fn header(source: &dyn ReadAt, diagnostics: &mut Vec<Diagnostic>) -> Result<(Header, bool)> {
     let head = source.bytes_at(0, usize::try_from(source.len().min(32)).unwrap_or_default())?;
@@ -283,7 +283,7 @@ impl Search<'_> {
             }
         }
         let found = self.scan(index + 1, position + 1..self.file_len())?;
-        // The number of missing chunks is then unknown: it is at least one.
+        // A scan cannot tell how many chunks were skipped, so assume that only the bad one was.
         Ok(found.map(|position| (index + 1, position)))
     }
 

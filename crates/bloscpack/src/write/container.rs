@@ -40,8 +40,8 @@ impl<W: Write> ContainerWriter<W> {
     /// Writes everything before the chunks. The metadata section is complete, including its space for growth and its
     /// digest, or empty.
     ///
-    /// The numbers in the header can be corrected at the end, but the table of offsets keeps the length that they imply
-    /// here.
+    /// The numbers in the header can be corrected at the end, but the length of the table of offsets, which depends on
+    /// them, cannot change.
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;
@@ -51,7 +51,10 @@ impl<W: Write> ContainerWriter<W> {
         let position = header.offsets_len().checked_mul(8).and_then(|len| table.checked_add(len));
         let position = position.ok_or_else(|| ErrorKind::InvalidOption {
             option: "max_app_chunks",
-            message: format!("{}, but no file can be that long", header.max_app_chunks),
+            message: format!(
+                "a table of offsets with space for {} more chunks is too large for any file",
+                header.max_app_chunks
+            ),
         })?;
         let unset = UNSET.repeat(8192);
         let mut missing = position - table;

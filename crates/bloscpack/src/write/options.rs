@@ -11,7 +11,8 @@ use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize};
 
-/// The default compressor: that of the original program, if this build has it, or else lz4.
+/// The default compressor: the default of the original program if this build has that compressor,
+/// otherwise lz4.
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
@@ -92,8 +93,7 @@ impl WriteOptions {
         shuffle: Shuffle;
         /// Sets the size of an element in bytes, 1 to 255.
         typesize: u32;
-        /// Sets the chunk size. If there is less data than that, the file has a single chunk with
-        /// all of it.
+        /// Sets the chunk size. If the data is shorter, the file has a single chunk.
         chunk_size: ChunkSize;
         /// Sets the checksum of the chunks.
         checksum: Checksum;
@@ -102,7 +102,7 @@ impl WriteOptions {
         /// Sets the number of spare offsets, and thus of chunks that can be appended. Larger values
         /// are reduced to the maximum of the format.
         max_app_chunks: u64 => Some(max_app_chunks);
-        /// Sets the metadata, any JSON value.
+        /// Sets the metadata, which can be any JSON value.
         metadata: &Value => Some(to_text(metadata).into());
         /// Sets how the metadata is stored.
         metadata_options: MetadataOptions;

@@ -5,8 +5,9 @@
 //! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
 //! ```
 //!
-//! Chunks are contiguous, so the last one is rewritten with more data, and the new ones need entries in the table of
-//! offsets. The resulting header and offsets match those of the original program.
+//! Chunks are contiguous, so the last chunk is rewritten with more data, and the new chunks need
+//! entries in the table of offsets. The resulting header and offsets match those of the original
+//! program.
 //!
 //! There are two ways to append. In both, killing the process does not damage the file. The
 //! *atomic* way writes a new file, to which the kernel copies the unchanged chunks, and renames it.
@@ -91,7 +92,7 @@ impl AppendOptions {
         /// Sets whether to append to a file whose header does not state the number or the size of
         /// its chunks (-1). The header then states the values that were found.
         scan: bool;
-        /// Sets the limits for reading the file. Default: those of [`OpenOptions`].
+        /// Sets the limits for reading the file. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 }
@@ -132,13 +133,13 @@ pub struct Appended {
     pub shuffle: Shuffle,
     /// The typesize of the written chunks.
     pub typesize: u8,
-    /// Whether the file was changed in place, not replaced.
+    /// Whether the file was changed in place instead of being replaced.
     pub in_place: bool,
     /// Whether an interrupted change was rolled back first.
     pub rolled_back: bool,
 }
 
-/// Appends the data of a source to a file. New chunks have the size of the existing ones. If the
+/// Appends the data of a source to a file. New chunks have the size of the existing chunks. If the
 /// file has a single chunk because its data was shorter than the chunk size, this small size is
 /// used for all new chunks.
 ///
@@ -158,7 +159,7 @@ pub struct Appended {
 ///
 /// # Errors
 ///
-/// Same as [`Appender::open`] and [`Appender::append`].
+/// Fails like [`Appender::open`] or [`Appender::append`].
 pub fn append(
     path: impl AsRef<Path>,
     source: &dyn ReadAt,
@@ -227,8 +228,9 @@ impl Appender {
     }
 
     binio::setters! {
-        /// Sets new metadata, any JSON value, which is written in the same change as the data. It must fit into the
-        /// metadata section, unless the file may [grow](AppendOptions::grow).
+        /// Sets new metadata, which can be any JSON value and is written in the same change as the
+        /// data. The metadata must fit into its section, unless the file may
+        /// [grow](AppendOptions::grow).
         metadata: &Value => Some(metadata.clone());
     }
 

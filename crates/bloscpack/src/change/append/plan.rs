@@ -51,7 +51,7 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
     Ok(())
 }
 
-/// Returns the parameters for storing chunks: those of the last chunk that is not empty, unless
+/// Returns the parameters for storing chunks: the parameters of the last nonempty chunk, unless
 /// options override them.
 pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
     let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
@@ -164,8 +164,8 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
     Ok(size)
 }
 
-/// Returns the metadata section of an array with more rows, and whether it is longer than the old one, or `None` if
-/// there is no array.
+/// Returns the metadata section of an array with more rows, and `true` if the section is longer
+/// than the old one. Returns `None` if the file contains no array.
 fn section_of_array(
     reader: &Reader,
     len: u64,
@@ -205,8 +205,8 @@ fn section_of_array(
     }
 }
 
-/// Returns a section with new metadata, and whether it is longer than the old one. If the metadata
-/// describes an array, it must be the array of the changed file.
+/// Returns a section with new metadata, and `true` if the section is longer than the old one. If
+/// the metadata describes an array, it must be the array of the changed file.
 fn other_section(
     reader: &Reader,
     len: u64,
@@ -244,7 +244,7 @@ fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
         return refuse("a single element has no first axis to append to".to_owned());
     };
     if info.order() == Order::F && !others.is_empty() {
-        return refuse("rows of an array in order F are not contiguous".to_owned());
+        return refuse("the rows of an array in Fortran order are not contiguous".to_owned());
     }
     let row = others.iter().try_fold(info.datatype().itemsize(), |size, &n| size.checked_mul(n));
     if let Some(row) = row.filter(|&row| row > 0 && len % row == 0) {

@@ -333,7 +333,7 @@ fn new_metadata_is_written_in_the_same_change_as_the_data() {
 }
 
 #[test]
-fn new_metadata_too_long_for_its_section_is_rejected_unless_it_may_grow() {
+fn new_metadata_too_long_for_its_section_is_rejected_unless_the_section_may_grow() {
     let long = json!("x".repeat(100));
     for options in both() {
         for packing in [packing(), packing().metadata(&json!(1))] {

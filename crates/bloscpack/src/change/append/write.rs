@@ -115,7 +115,7 @@ impl Job<'_> {
     /// Passes the chunk that is filled up and the new chunks to `put`, in order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
-        // The data of the chunk that is filled up precedes that of the source.
+        // The data of the chunk that is filled up precedes the data of the source.
         let head = plan.head.len() as u64;
         let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
             let from = range.start.saturating_sub(head)..range.end - head;

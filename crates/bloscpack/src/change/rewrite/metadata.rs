@@ -36,7 +36,7 @@ impl MetadataEdit {
         checksum: Checksum => Some(checksum);
         /// Sets whether the whole file is rewritten if the new metadata does not fit into the section.
         grow: bool;
-        /// Sets the limits for reading the file. Default: those of [`OpenOptions`].
+        /// Sets the limits for reading the file. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 }

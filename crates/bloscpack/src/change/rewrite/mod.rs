@@ -30,7 +30,8 @@ pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
 /// Options for rewriting a file. Everything that they do not change is kept.
 ///
-/// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none unless one is set.
+/// Files of versions 0 and 1 become version 3, with offsets. Such files have no checksums, and none are added unless a
+/// checksum is set.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -94,8 +95,7 @@ impl RewriteOptions {
     binio::setters! {
         /// Sets how the metadata is stored, including its space for growth.
         metadata_options: MetadataOptions => Some(metadata_options);
-        /// Sets the limits for reading the old file in [`rewrite_file`]. Default: those of
-        /// [`OpenOptions`].
+        /// Sets the limits for reading the old file in [`rewrite_file`]. Default: the limits of [`OpenOptions`].
         limits: Limits => Some(limits);
     }
 

@@ -1,7 +1,8 @@
 //! Encoding the metadata section.
 //!
-//! The text is equal to that of the original program: JSON without spaces, with the keys in their original order and
-//! everything but ASCII escaped. Its compressed bytes depend on the version of zlib.
+//! The text is the same as the text that the original program writes: JSON without spaces, with the
+//! keys in their original order and everything but ASCII escaped. Its compressed bytes depend on
+//! the version of zlib.
 
 use std::io::{self, Write};
 
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_metadata_text_matches_that_of_python() {
+    fn the_metadata_text_matches_the_output_of_python() {
         // The expected text was printed by json.dumps(value, separators=(",", ":")).
         assert_eq!(
             text(
