@@ -9,8 +9,9 @@ pub use binio::diagnostic::{Place, Severity};
 
 /// A deviation of an archive from RFC 37.
 ///
-/// Its `place` contains the path of the entry as written, and a JSON Pointer (RFC 6901) from the
-/// root of the document. Consecutive objects are counted from 0, as if they were in an array.
+/// The `place` of a diagnostic contains the path of the entry as written, and a JSON Pointer (RFC
+/// 6901) from the root of the document. Consecutive objects are counted from 0, as if they were in
+/// an array.
 pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
 binio::codes! {

@@ -80,9 +80,9 @@ pub enum ErrorKind {
         target: String,
     },
     /// The caller does not allow this hash algorithm for blobs.
-    #[error("the blobs are named by {found}, which is not allowed")]
+    #[error("the blobrefs use {found}, but this hash algorithm is not allowed")]
     HashRefused {
-        /// The hash that is not allowed.
+        /// The hash algorithm that is not allowed.
         found: HashType,
     },
     /// A limit was exceeded.

@@ -306,8 +306,8 @@ impl Dir {
     }
 }
 
-/// A file or link that does not have its final name yet. A file has no name at all if the system
-/// supports this, or else a temporary name. The file or link is removed on drop.
+/// A file or link that does not have its final name yet. A link has a temporary name, and so does a
+/// file unless the system supports unnamed files. The file or link is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: Option<File>,

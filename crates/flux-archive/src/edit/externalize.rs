@@ -44,7 +44,7 @@ impl<'s> Externalizer<'s> {
         /// Sets which files are stored as blobs, and how they are divided.
         chunking: Chunking;
 
-        /// Reports progress as a number of bytes stored.
+        /// Sets a function that is called with the number of bytes stored since the last call.
         progress: Progress<'s> => Some(progress);
     }
 

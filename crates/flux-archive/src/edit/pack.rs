@@ -58,8 +58,8 @@ pub fn pack<W: Write>(
             writer.entry(&with_content(entry, Content::Empty))?;
             return Ok(Outcome::Moved);
         }
-        // Read all blobs of the file before writing anything, because a file that is partly written
-        // cannot be undone.
+        // Read all blobs of the file before writing anything, because a partly written file cannot be removed from the
+        // output.
         let encoding = match encoding_of(entry, store, progress) {
             Ok(encoding) => encoding,
             Err(error) => return Ok(Outcome::Failed(error)),

@@ -8,8 +8,9 @@ use crate::model::{ArchivePath, FileType, Form, Mode};
 use crate::parse::{OpenOptions, RawEntry};
 
 impl OpenOptions {
-    /// Returns the indices of the entries that are replaced by a later entry with the same key or path. A file or link
-    /// with the same path replaces a file or link, and a directory replaces a directory.
+    /// Returns the indices of the entries that are replaced by a later entry with the same key or
+    /// path. A file or link replaces an earlier file or link, and a directory replaces an earlier
+    /// directory.
     ///
     /// ```
     /// use flux_archive::OpenOptions;

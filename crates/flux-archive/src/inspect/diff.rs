@@ -13,7 +13,7 @@ use crate::store::BlobStore;
 /// The maximum number of zeros to append to data in order to compare it with a blob.
 const MAX_ZEROS: u64 = 1 << 20;
 
-/// A path at which two archives differ, and how they differ.
+/// A path at which two archives differ, and the differences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
@@ -205,7 +205,7 @@ fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
     }
 }
 
-/// Returns the regions sorted by offset, without empty ones, or `None` if they overlap.
+/// Returns the regions sorted by offset, without empty regions, or `None` if regions overlap.
 fn sorted(regions: &[Region]) -> Option<Vec<Region>> {
     let mut regions: Vec<_> = regions.iter().copied().filter(|region| region.size > 0).collect();
     regions.sort_by_key(|region| region.offset);

@@ -53,8 +53,8 @@ impl<'a> LongLine<'a> {
 }
 
 impl<'a> From<&'a Entry<'_>> for LongLine<'a> {
-    /// Creates a line from a parsed entry. The size is the value of the `size` member, or 0 if
-    /// there is none, as in entries with JSON content.
+    /// Creates a line from a parsed entry. The size is the value of the `size` member, or 0 if the entry has no such
+    /// member, as is the case for JSON content.
     fn from(entry: &'a Entry<'_>) -> Self {
         Self {
             letter: entry.file_type().letter(),

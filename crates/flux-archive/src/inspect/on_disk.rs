@@ -55,8 +55,8 @@ impl VerifyOptions<'_> {
         self
     }
 
-    /// Sets whether the modification times of files on disk are compared with the archive, if it has them. Call
-    /// this after [`directory`](Self::directory). Default: yes.
+    /// Sets whether the modification times of files on disk are compared with the archive. Entries without a
+    /// modification time are not compared. Call this after [`directory`](Self::directory). Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.disk.iter_mut().for_each(|disk| disk.times = times);

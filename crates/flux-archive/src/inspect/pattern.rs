@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `*` | any characters, including `/` and a leading dot |
 //! | `?` | any single character, including `/` and a leading dot |
-//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | a single character that is in a set, or is not in the set |
+//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | a single character in the set, or with `!` or `^`, a single character that is not in the set |
 //! | `\x` | the character `x` |
 //!
 //! A `[` that is not followed by a complete set is an ordinary character. `?` and sets match Unicode characters, but
@@ -25,8 +25,8 @@ use crate::model::ArchivePath;
 /// ```
 pub fn fnmatch(pattern: &str, path: &str) -> bool {
     let (mut pattern, mut path) = (pattern, path);
-    // The pattern after the last star, and the path from which to match it. If the match fails, it is tried again one
-    // character later in the path.
+    // The pattern after the last star, and the rest of the path to match with it. If the match fails, it is tried again
+    // from the next character of the path.
     let mut retry: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('*') {
@@ -74,7 +74,7 @@ pub fn selects(pattern: &str, path: &str) -> bool {
     fnmatch(pattern, path.as_str()) || path.ancestors().any(|above| fnmatch(pattern, above))
 }
 
-/// Returns the pattern after its first element, if that element matches the character.
+/// Returns the pattern after its first element, or `None` if this element does not match the character.
 fn one(pattern: &str, character: char) -> Option<&str> {
     let mut rest = pattern.chars();
     let matches = match rest.next()? {
@@ -89,8 +89,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Returns whether the set after a `[` matches a character, and the pattern after its `]`. Returns `None` if there is
-/// no `]`.
+/// Returns `true` if the set after a `[` matches a character, and the pattern after the `]` of the set. Returns `None`
+/// if there is no `]`.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);

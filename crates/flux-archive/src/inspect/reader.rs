@@ -1,7 +1,8 @@
 //! Reading a file in an archive at any position, without extracting it.
 //!
-//! Only the necessary blobs are fetched, and each is verified. Overlapping regions are treated as
-//! if they were written in order, so the last one wins. Bytes outside all regions are zero.
+//! Only the necessary blobs are fetched, and each blob is verified. Overlapping regions are treated
+//! as if they were written in order, so the last region takes precedence. Bytes outside all regions
+//! are zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -203,8 +204,8 @@ impl ContentReader<'_> {
         Ok(len)
     }
 
-    /// Reads a range in pieces, up to the end of the file. Calls `take` with the offset and the bytes of each piece,
-    /// until it returns `false`.
+    /// Reads a range in pieces, up to the end of the file. Calls `take` with the offset and the
+    /// bytes of each piece, until `take` returns `false`.
     ///
     /// # Errors
     ///

@@ -58,7 +58,8 @@ impl<'o> VerifyOptions<'o> {
         /// Sets the only hash that blobs may use. Reports files with blobs that use another hash.
         require_hash: Option<HashType>;
 
-        /// Reports progress as a number of bytes read from blobs and from files on disk.
+        /// Sets a function that is called with the number of bytes read, from blobs and from files on disk, since the
+        /// last call.
         progress: Progress<'o> => Some(progress);
     }
 }
@@ -175,7 +176,7 @@ impl Archive<'_> {
         report
     }
 
-    /// Returns a diagnostic for each file with a blob that uses another hash.
+    /// Returns a diagnostic for each file with a blob that uses a hash other than `required`.
     fn refused_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
         let Some(required) = required else { return Vec::new() };
         let mut diagnostics = Vec::new();

@@ -122,7 +122,7 @@ impl<'a> Text<'a> {
         Cow::Owned(self.decode().into_owned())
     }
 
-    /// Returns the text with its own copy of the escaped form.
+    /// Copies the escaped text, so that the result does not borrow from the archive.
     pub fn into_owned(self) -> Text<'static> {
         Text { escaped: Cow::Owned(self.escaped.into_owned()), len: self.len, nul: self.nul }
     }

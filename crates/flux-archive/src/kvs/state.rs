@@ -17,8 +17,8 @@ use crate::store::{BlobStore, DirStore, get_verified};
 /// Flux have six levels.
 const MAX_STEPS: usize = 256;
 
-/// The maximum number of keys to read when searching for jobs. Many directories can refer to the
-/// same one, so a few blobs can represent any number of keys.
+/// The maximum number of keys to read when searching for jobs. Many directories can refer to the same directory, so a
+/// few blobs can represent any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
 /// The number of groups of digits in the key of a job, each of which is a level.
@@ -56,8 +56,8 @@ impl StateDir {
     /// # Errors
     ///
     /// Fails with [`KvsError::NoState`] if there is neither a `content.sqlite` nor a `content.files`, with
-    /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if it cannot be
-    /// opened.
+    /// [`KvsError::NoCheckpoint`] if the store has no valid checkpoint, and with [`KvsError::Store`] if the store
+    /// cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
@@ -104,7 +104,7 @@ impl StateDir {
         &self.checkpoints
     }
 
-    /// Returns the same state at another checkpoint.
+    /// Returns the keys in the same store, as they were at another checkpoint.
     #[must_use]
     pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
         self.root = checkpoint.root;
@@ -211,8 +211,8 @@ impl StateDir {
     ///
     /// # Errors
     ///
-    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if it is a directory or leads
-    /// through a value, with [`KvsError::Blob`] if a blob on the path is missing or damaged, and with
+    /// Fails with [`KvsError::NotFound`] if there is no such key, with [`KvsError::Type`] if the key is a directory or
+    /// leads through a value, with [`KvsError::Blob`] if a blob on the path is missing or damaged, and with
     /// [`KvsError::Invalid`] if an object on the path is malformed or links form a cycle.
     pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
         let invalid = |message: &str| invalid(key, message);

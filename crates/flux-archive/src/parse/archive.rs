@@ -239,7 +239,7 @@ fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// The properties of an entry that may conflict with those of other entries.
+/// The properties of an entry that may conflict with other entries.
 struct Item<'e> {
     index: u64,
     key: Option<&'e Json<'e>>,

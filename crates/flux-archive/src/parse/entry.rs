@@ -27,7 +27,7 @@ use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile}
 use binio::diagnostic::count;
 use binio::{check_limit, pointer};
 
-/// The members of the dialect before RFC 37 that RFC 37 does not define.
+/// The members that occur only in the dialect from before RFC 37.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
 /// Interprets an entry. Returns `None` for an invalid entry, whose errors are reported. The profile

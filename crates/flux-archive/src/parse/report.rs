@@ -1,4 +1,4 @@
-//! Collecting diagnostics up to a limit. Each contains its place in the document.
+//! Collecting diagnostics up to a limit. Each diagnostic contains its place in the document.
 
 use super::raw::RawEntry;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
@@ -25,7 +25,7 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Creates an empty report on the archive at a pointer. Deviations that the profile accepts
-    /// silently are not added to it.
+    /// silently are not added to the report.
     pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
             profile,

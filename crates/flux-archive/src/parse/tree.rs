@@ -1,7 +1,7 @@
 //! The paths of an archive as a tree.
 //!
-//! A node is looked up by its parent and its name, so finding a path takes time proportional to its
-//! length, however deep it is.
+//! A node is looked up by its parent and its name, so finding a path takes time proportional to the
+//! length of the path, even in a deep tree.
 
 use std::collections::HashMap;
 
@@ -46,8 +46,8 @@ impl<'p> Tree<'p> {
         before
     }
 
-    /// Returns the path and type of the outermost file or link above a path, or `None` if all are
-    /// directories.
+    /// Returns the path and type of the outermost file or link above a path, or `None` if there are
+    /// only directories above it.
     pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);

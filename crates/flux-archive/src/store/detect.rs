@@ -41,7 +41,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
 }
 
 /// Opens a store for writing, and creates it if it does not exist. The store is a `content.sqlite` if the existing file
-/// is a database, or if the file does not exist and its name ends in `.sqlite`. Otherwise it is a directory of blobs.
+/// is a database, or if the file does not exist and its name ends in `.sqlite`. Otherwise, it is a directory of blobs.
 ///
 /// # Errors
 ///

@@ -71,13 +71,13 @@ impl DirStore {
         sharded: bool;
     }
 
-    /// Returns `true` if the directory contains a checkpoint. It is then the store of a broker,
-    /// which also stores its keys as blobs.
+    /// Returns `true` if the directory contains a checkpoint. Such a directory is the store of a
+    /// broker, which also stores its keys as blobs.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
 
-    /// Returns the text of the checkpoint, if there is one.
+    /// Returns the text of the checkpoint, or `None` if there is no checkpoint.
     pub(crate) fn checkpoint(&self) -> io::Result<Option<String>> {
         let file = match open_regular(&self.root.join(CHECKPOINT)) {
             Ok(Some((file, _))) => file,

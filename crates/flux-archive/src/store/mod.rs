@@ -76,13 +76,13 @@ pub trait BlobStore: Send + Sync {
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
     /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that knows the length
-    /// of the blob compares it before reading, so that a small archive cannot cause a large blob to
-    /// be read in vain.
+    /// of the blob checks the length before reading, so that a small archive cannot cause a large
+    /// blob to be read in vain.
     ///
     /// # Errors
     ///
-    /// Same as [`get`](Self::get). May also fail with [`StoreError::Length`] if the blob has a different
-    /// length.
+    /// Same as [`get`](Self::get). Can also fail with [`StoreError::Length`] if the blob has a
+    /// different length.
     fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let _ = size;
         self.get(blobref, out)

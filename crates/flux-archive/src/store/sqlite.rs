@@ -399,7 +399,7 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::OperationInterrupted) => {
-                Self::Damaged("a row takes too many steps".to_owned())
+                Self::Damaged("SQLite needed too many steps to read a row".to_owned())
             }
             // An error without a code means that a value has an unexpected type.
             Some(

@@ -123,7 +123,8 @@ impl<W: Write> Write for Body<'_, '_, W> {
             return Ok(0);
         }
         if self.len == 0 {
-            // Write the encoding with the first data, because a file without data has no encoding.
+            // Write the member `encoding` only once there is data, because a file without data has
+            // none.
             self.writer.string(
                 "encoding",
                 match self.encoding {
@@ -150,7 +151,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
     }
 }
 
-/// Returns all complete characters at the beginning. Fails if the bytes are not UTF-8.
+/// Returns all complete characters at the beginning of `bytes`. Fails if the bytes are not UTF-8.
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),

@@ -10,7 +10,7 @@ pub enum Encoding {
     Base64,
 }
 
-/// An incremental check whether data is text, that is, UTF-8 without NUL.
+/// Checks piece by piece whether data is text, that is, UTF-8 without NUL.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
     /// The bytes of an incomplete character at the end of the previous piece.
