@@ -1,8 +1,12 @@
 """Arrays in one or many files as Dask arrays.
 
 A task contains paths and slices, never data or open files, so it can run on any machine that can
-read the files. It reads about 64 MiB, which are whole rows of raw data, whole chunks of compressed
-data, or several small files.
+read the files. It reads about 64 MiB, either from a single file or from several small files.
+
+The tiles of `open` consist of whole rows, except that raw rows of more than 128 MiB are divided.
+For ``lz4`` or ``blsc`` data, the number of rows is chosen by the size of a chunk; if a row does not
+divide a chunk evenly, neighbouring tiles both decode the chunk at their boundary. An array
+compressed by ``zlib`` or ``bzp2`` is a single tile.
 
 >>> import scibin.asdf, scibin.dask
 >>> for i in range(3):
@@ -59,8 +63,8 @@ def open(
         The JSON Pointer of the array, such as ``"/image/data"``.
     chunks
         The shapes of the tiles in any form that Dask accepts. ``"auto"`` divides the first axis
-        into tiles of about 64 MiB that can be decoded independently. An array whose data is
-        compressed as a single stream is one tile.
+        into tiles of about 64 MiB, each of which can be read without the others. An array whose
+        data is compressed as a single stream is one tile.
 
     Raises
     ------
@@ -92,7 +96,7 @@ def open(
 
 
 def _chunks(template: Template) -> tuple[tuple[int, ...], ...]:
-    """Return the lengths of tiles that can be decoded independently, for each axis."""
+    """Return the lengths of the tiles along each axis, such that each tile can be read alone."""
     if not template.shape:
         return ()
     rows = rows_per_tile(template, TARGET)

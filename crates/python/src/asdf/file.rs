@@ -141,8 +141,8 @@ impl AsdfFile {
         report::diagnostics(py, &found)
     }
 
-    /// Checks the whole file. Returns `True` if it is valid, followed by the checked blocks and the
-    /// diagnostics.
+    /// Checks the whole file. Returns a tuple: whether the file is valid, the checked blocks, and
+    /// the diagnostics.
     fn verify<'py>(
         &self,
         py: Python<'py>,
