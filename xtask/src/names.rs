@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn exceeding_the_limit_of_names_fails_with_a_list_of_the_names() {
+    fn a_crate_root_with_too_many_names_is_rejected_with_a_list_of_them() {
         let error = check("x", 1, "pub mod a;\npub use b::C;").unwrap_err();
         assert_eq!(
             error,
