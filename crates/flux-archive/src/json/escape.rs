@@ -22,32 +22,90 @@ pub(crate) const ROOM: usize = 4;
 const BLOCK: usize = 64;
 
 /// Escapes text like the C writer of Flux: only `"`, `\` and characters below U+0020, with
-/// upper-case hexadecimal digits.
-pub(crate) fn encode(plain: &str, out: &mut String) {
+/// upper-case hexadecimal digits. Other bytes are copied, so a piece of text may end within a
+/// character.
+pub(crate) fn encode(plain: &[u8], out: &mut Vec<u8>) {
     out.reserve(plain.len());
-    let mut rest = plain;
-    while let Some(at) = position_special(rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        let byte = rest.as_bytes()[at];
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            0x08 => out.push_str("\\b"),
-            0x0c => out.push_str("\\f"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            _ => {
-                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                out.push_str("\\u00");
-                out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                out.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
+    let used = encode_blocks(plain, out);
+    encode_bytes(&plain[used..], out);
 }
+
+/// Escapes text byte by byte.
+fn encode_bytes(plain: &[u8], out: &mut Vec<u8>) {
+    for &byte in plain {
+        match &ESCAPES[usize::from(byte)] {
+            (0, _) => out.push(byte),
+            (len, escape) => out.extend_from_slice(&escape[..usize::from(*len)]),
+        }
+    }
+}
+
+/// Escapes whole blocks while there is text after them, and returns the number of bytes read. Finds
+/// all special characters of a block in one go, and copies up to a whole block after each of them.
+/// The next copy overwrites any excess. Creating an archive of text takes 0.65 times as long as with
+/// [`encode_bytes`] alone (`cargo xtask bench flux-archive`, "text: create, all inside").
+fn encode_blocks(plain: &[u8], out: &mut Vec<u8>) -> usize {
+    let mut escaped = [0; 6 * BLOCK + BLOCK];
+    let mut at = 0;
+    while let Some(block) = plain.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * BLOCK }>) {
+        let mut specials = specials(block);
+        let (mut from, mut len) = (0, 0);
+        while specials != 0 {
+            let special = specials.trailing_zeros() as usize;
+            escaped[len..len + 16].copy_from_slice(&block[from..from + 16]);
+            if special - from > 16 {
+                escaped[len + 16..len + BLOCK].copy_from_slice(&block[from + 16..from + BLOCK]);
+            }
+            len += special - from;
+            let (used, escape) = &ESCAPES[usize::from(block[special])];
+            escaped[len..len + escape.len()].copy_from_slice(escape);
+            len += usize::from(*used);
+            from = special + 1;
+            specials &= specials - 1;
+        }
+        out.extend_from_slice(&escaped[..len]);
+        out.extend_from_slice(&block[from..BLOCK]);
+        at += BLOCK;
+    }
+    at
+}
+
+/// Returns a bit for each of the first [`BLOCK`] bytes, set for a byte that must be escaped.
+fn specials(block: &[u8; 2 * BLOCK]) -> u64 {
+    bits(&block[..BLOCK], |part| {
+        let control = part.max(u8x16::splat(0x1f)).cmp_eq(u8x16::splat(0x1f));
+        control | part.cmp_eq(u8x16::splat(b'"')) | part.cmp_eq(u8x16::splat(b'\\'))
+    })
+}
+
+/// Returns a bit for each byte of a block, set if `find` sets all bits of the byte.
+fn bits(block: &[u8], find: impl Fn(u8x16) -> u8x16) -> u64 {
+    let mut bits = 0;
+    for part in block.chunks_exact(16).rev() {
+        let part = part.first_chunk().copied().unwrap_or_default();
+        let found = find(u8x16::new(part)).move_mask();
+        bits = bits << 16 | u64::from(found.unsigned_abs());
+    }
+    bits
+}
+
+/// The length of the escape of each byte, or 0 if it is not escaped, and the escape.
+static ESCAPES: [(u8, [u8; 6]); 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut escapes = [(0, [0; 6]); 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        escapes[byte] = (6, [b'\\', b'u', b'0', b'0', DIGITS[byte >> 4], DIGITS[byte & 15]]);
+        byte += 1;
+    }
+    let mut short = 0;
+    while short < 7 {
+        let (byte, letter) = (b"\x08\x0c\n\r\t\"\\"[short], b"bfnrt\"\\"[short]);
+        escapes[byte as usize] = (2, [b'\\', letter, 0, 0, 0, 0]);
+        short += 1;
+    }
+    escapes
+};
 
 /// Returns `true` if no character of the text needs to be escaped.
 pub(crate) fn is_plain(text: &str) -> bool {
@@ -209,13 +267,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
 
 /// Returns a bit for each of the first [`BLOCK`] bytes, which is set if the byte is a backslash.
 fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
-    let mut bits = 0;
-    for part in block[..BLOCK].chunks_exact(16).rev() {
-        let part = part.first_chunk().copied().unwrap_or_default();
-        let found = u8x16::new(part).cmp_eq(u8x16::splat(b'\\')).move_mask();
-        bits = bits << 16 | u64::from(found.unsigned_abs());
-    }
-    bits
+    bits(&block[..BLOCK], |part| part.cmp_eq(u8x16::splat(b'\\')))
 }
 
 /// The byte that a two-character escape represents, indexed by the character after the backslash; 0
@@ -270,6 +322,12 @@ mod tests {
         Measure { len: plain.len() as u64, nul: plain.contains('\0'), lone_surrogate: false }
     }
 
+    fn encoded(plain: &str) -> String {
+        let mut escaped = Vec::new();
+        encode(plain.as_bytes(), &mut escaped);
+        String::from_utf8(escaped).unwrap()
+    }
+
     fn decoded(escaped: &str, room: usize) -> String {
         let (mut rest, mut plain) = (escaped.as_bytes(), Vec::new());
         let mut buffer = vec![0; room];
@@ -287,8 +345,7 @@ mod tests {
         for special in ["\n", "\\", "\u{1}", "\0", "é\t", "\\\n", "\n\\\\\""] {
             for gap in 0..140 {
                 let plain = ("y".repeat(gap) + special).repeat(5);
-                let mut escaped = String::new();
-                encode(&plain, &mut escaped);
+                let escaped = encoded(&plain);
                 assert_eq!(measured(&escaped), Some(expected(&plain)), "{special:?} after {gap}");
             }
         }
@@ -300,8 +357,7 @@ mod tests {
             for before in 0..20 {
                 for after in 0..20 {
                     let plain = "x".repeat(before) + special + &"y".repeat(after) + special;
-                    let mut escaped = String::new();
-                    encode(&plain, &mut escaped);
+                    let escaped = encoded(&plain);
                     assert_eq!(measured(&escaped), Some(expected(&plain)));
                     for room in [ROOM, 9, 11, 64, 200, 1000] {
                         assert_eq!(decoded(&escaped, room), plain);
@@ -333,6 +389,26 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn escaping_by_blocks_equals_escaping_by_bytes_and_serde_json(
+            parts in proptest::collection::vec("[a-z é😀]{0,90}|[\0-\x1f\"\\\\]{1,70}", 0..8),
+            at in 0_usize..300,
+        ) {
+            let plain = parts.concat();
+            let mut simple = Vec::new();
+            encode_bytes(plain.as_bytes(), &mut simple);
+            let escaped = encoded(&plain);
+            prop_assert_eq!(escaped.as_bytes(), &simple);
+            let json = format!("\"{escaped}\"");
+            prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), &*plain);
+
+            let (head, tail) = plain.as_bytes().split_at(at.min(plain.len()));
+            let mut pieces = Vec::new();
+            encode(head, &mut pieces);
+            encode(tail, &mut pieces);
+            prop_assert_eq!(pieces, simple);
+        }
+
         #[test]
         fn strings_are_accepted_if_and_only_if_serde_json_accepts_them(
             text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,

@@ -51,12 +51,14 @@ pub enum TextError {
 impl<'a> Text<'a> {
     /// Creates text from decoded characters.
     pub fn new(plain: &'a str) -> Self {
-        let mut escaped = String::new();
-        let borrowed = escape::is_plain(plain);
-        if !borrowed {
-            escape::encode(plain, &mut escaped);
-        }
-        let escaped = if borrowed { Cow::Borrowed(plain) } else { Cow::Owned(escaped) };
+        let escaped = if escape::is_plain(plain) {
+            Cow::Borrowed(plain)
+        } else {
+            let mut escaped = Vec::new();
+            escape::encode(plain.as_bytes(), &mut escaped);
+            // Escaped text is text.
+            Cow::Owned(String::from_utf8(escaped).unwrap_or_default())
+        };
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
     }
 
@@ -77,6 +79,11 @@ impl<'a> Text<'a> {
     /// Returns the escaped text, without the quotes of the JSON string.
     pub fn escaped(&self) -> &str {
         &self.escaped
+    }
+
+    /// Returns the escaped text, borrowed if nothing is escaped.
+    pub(crate) fn into_escaped(self) -> Cow<'a, str> {
+        self.escaped
     }
 
     /// Returns the length of the decoded text in bytes.

@@ -83,11 +83,27 @@ impl<W: Write> Body<'_, '_, W> {
             }
         }
         if self.len > 0 {
-            self.writer.line.push('"');
+            self.writer.line.push(b'"');
         }
         self.writer.end(self.entry, Some(self.len))?;
         self.writer.open = false;
         Ok(self.len)
+    }
+
+    /// Writes what precedes the data, if this is its beginning. A file without data has no encoding.
+    fn begin_data(&mut self) {
+        if self.len > 0 {
+            return;
+        }
+        self.writer.string(
+            "encoding",
+            match self.encoding {
+                Encoding::Text => "utf-8",
+                Encoding::Base64 => "base64",
+            },
+        );
+        self.writer.key("data");
+        self.writer.line.push(b'"');
     }
 
     /// Encodes bytes, but keeps an incomplete character or base64 group at the end for the next
@@ -97,10 +113,10 @@ impl<W: Write> Body<'_, '_, W> {
         let taken = match self.encoding {
             Encoding::Text => {
                 let text = complete(bytes)?;
-                if text.contains('\0') {
+                if memchr::memchr(0, text.as_bytes()).is_some() {
                     return Err(not_text("a NUL"));
                 }
-                escape(text, line);
+                escape(text.as_bytes(), line);
                 text.len()
             }
             Encoding::Base64 => {
@@ -110,7 +126,7 @@ impl<W: Write> Body<'_, '_, W> {
             }
         };
         self.carry.extend_from_slice(&bytes[taken..]);
-        self.writer.out.write_all(line.as_bytes())?;
+        self.writer.out.write_all(line)?;
         line.clear();
         Ok(())
     }
@@ -122,19 +138,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
         if bytes.is_empty() {
             return Ok(0);
         }
-        if self.len == 0 {
-            // Write the member `encoding` only once there is data, because a file without data has
-            // none.
-            self.writer.string(
-                "encoding",
-                match self.encoding {
-                    Encoding::Text => "utf-8",
-                    Encoding::Base64 => "base64",
-                },
-            );
-            self.writer.key("data");
-            self.writer.line.push('"');
-        }
+        self.begin_data();
         self.len += bytes.len() as u64;
         if self.carry.is_empty() {
             self.take(bytes)?;
@@ -153,7 +157,7 @@ impl<W: Write> Write for Body<'_, '_, W> {
 
 /// Returns all complete characters at the beginning of `bytes`. Fails if the bytes are not UTF-8.
 fn complete(bytes: &[u8]) -> io::Result<&str> {
-    match std::str::from_utf8(bytes) {
+    match simdutf8::compat::from_utf8(bytes) {
         Ok(text) => Ok(text),
         Err(error) if error.error_len().is_some() => Err(not_text("not UTF-8")),
         Err(error) => Ok(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),

@@ -37,7 +37,7 @@ impl Detector {
                 return false;
             }
         }
-        match std::str::from_utf8(piece) {
+        match simdutf8::compat::from_utf8(piece) {
             Ok(_) => {}
             Err(error) if error.error_len().is_none() => {
                 self.carry.extend_from_slice(&piece[error.valid_up_to()..]);

@@ -6,7 +6,7 @@ use binio::diagnostic::count;
 
 use crate::diagnostic::Code;
 use crate::error::{ErrorKind, Result};
-use crate::json::{Base64, escape};
+use crate::json::{Base64, Text};
 use crate::model::{Content, Entry, Region};
 
 /// The members to write between the path and the times of an entry.
@@ -59,11 +59,7 @@ impl<'e> Plan<'e> {
                     "the target is empty or contains a NUL".to_owned(),
                 );
             }
-            Content::Symlink(target) => {
-                let mut escaped = String::new();
-                escape(target, &mut escaped);
-                (None, string(Cow::Owned(escaped)))
-            }
+            Content::Symlink(target) => (None, string(Text::new(target).into_escaped())),
             Content::Json(json) => (None, Some(Data::Json(json.get()))),
             Content::Text(_) | Content::Base64(_) if data_len == 0 => (None, None),
             Content::Text(text) if text.has_nul() => {

@@ -1,7 +1,6 @@
 //! Writing complete entries.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::Write;
 
 use super::plan::{Data, Plan};
@@ -42,13 +41,13 @@ pub struct Writer<W> {
     /// The keys written so far, if the archive is a dict.
     paths: HashSet<String>,
     /// The text of the current entry that has not been written to `out` yet.
-    pub(super) line: String,
+    pub(super) line: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
     /// Creates a writer that writes the archive on a single line.
     pub fn new(out: W, form: Form) -> Self {
-        let (paths, line) = (HashSet::new(), String::new());
+        let (paths, line) = (HashSet::new(), Vec::new());
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
     }
 
@@ -86,20 +85,20 @@ impl<W: Write> Writer<W> {
             }
             Some(Data::String(text)) => {
                 self.key("data");
-                self.line.push('"');
+                self.line.push(b'"');
                 self.flush()?;
                 self.out.write_all(text.as_bytes())?;
-                self.line.push('"');
+                self.line.push(b'"');
             }
             Some(Data::Regions(regions)) => {
                 self.key("data");
                 for (index, region) in regions.iter().enumerate() {
-                    self.line.push(if index == 0 { '[' } else { ',' });
+                    self.line.push(if index == 0 { b'[' } else { b',' });
                     let (offset, size, blobref) = (region.offset, region.size, region.blobref);
                     let _ = write!(self.line, "[{offset},{size},\"{blobref}\"]");
                     self.flush_if_long()?;
                 }
-                self.line.push(']');
+                self.line.push(b']');
             }
         }
         self.end(entry, plan.size)
@@ -143,7 +142,7 @@ impl<W: Write> Writer<W> {
         let dict = self.form == Form::Dict;
         for member in members.iter().filter(|member| !dict || !member.is("path")) {
             self.separate();
-            self.line.push_str(member.key.get());
+            self.push(member.key.get());
             self.colon();
             self.flush()?;
             self.out.write_all(member.value.get().as_bytes())?;
@@ -164,13 +163,13 @@ impl<W: Write> Writer<W> {
             Form::Objects => ("", ""),
         };
         if !self.begun {
-            self.line.push_str(open);
+            self.push(open);
         } else if self.pretty && !close.is_empty() {
-            self.line.push('\n');
+            self.line.push(b'\n');
         }
-        self.line.push_str(close);
+        self.push(close);
         if self.pretty {
-            self.line.push('\n');
+            self.line.push(b'\n');
         }
         self.flush()?;
         self.out.flush()?;
@@ -201,21 +200,21 @@ impl<W: Write> Writer<W> {
             Form::Objects => "",
         };
         match (self.begun, self.form) {
-            (false, _) => self.line.push_str(opening),
+            (false, _) => self.push(opening),
             (true, Form::Objects) => {}
-            (true, Form::Array | Form::Dict) => self.line.push(','),
+            (true, Form::Array | Form::Dict) => self.line.push(b','),
         }
         if self.pretty && (self.begun || !opening.is_empty()) {
-            self.line.push('\n');
+            self.line.push(b'\n');
         }
         if self.pretty && self.form != Form::Objects {
-            self.line.push_str("  ");
+            self.push("  ");
         }
         if self.form == Form::Dict {
             let _ = write!(self.line, "\"{}\"", path.escaped());
             self.colon();
         }
-        self.line.push('{');
+        self.line.push(b'{');
         self.begun = true;
         Ok(())
     }
@@ -234,25 +233,25 @@ impl<W: Write> Writer<W> {
         self.number("mode", entry.mode.as_u32());
         for (key, value) in &entry.extra {
             self.key(key.escaped());
-            self.line.push_str(value.get());
+            self.push(value.get());
         }
         self.close()
     }
 
     fn close(&mut self) -> Result<()> {
-        if self.pretty && !self.line.ends_with('{') {
-            self.line.push('\n');
-            self.line.push_str(if self.form == Form::Objects { "" } else { "  " });
+        if self.pretty && !self.line.ends_with(b"{") {
+            self.line.push(b'\n');
+            self.push(if self.form == Form::Objects { "" } else { "  " });
         }
-        self.line.push('}');
+        self.line.push(b'}');
         self.flush()
     }
 
     pub(super) fn string(&mut self, key: &str, plain: &str) {
         self.key(key);
-        self.line.push('"');
-        escape(plain, &mut self.line);
-        self.line.push('"');
+        self.line.push(b'"');
+        escape(plain.as_bytes(), &mut self.line);
+        self.line.push(b'"');
     }
 
     fn number(&mut self, key: &str, number: impl std::fmt::Display) {
@@ -268,21 +267,25 @@ impl<W: Write> Writer<W> {
 
     /// Writes the comma and whitespace before a member.
     fn separate(&mut self) {
-        if !self.line.ends_with('{') {
-            self.line.push(',');
+        if !self.line.ends_with(b"{") {
+            self.line.push(b',');
         }
         if self.pretty {
-            self.line.push('\n');
-            self.line.push_str(if self.form == Form::Objects { "  " } else { "    " });
+            self.line.push(b'\n');
+            self.push(if self.form == Form::Objects { "  " } else { "    " });
         }
     }
 
     fn colon(&mut self) {
-        self.line.push_str(if self.pretty { ": " } else { ":" });
+        self.push(if self.pretty { ": " } else { ":" });
     }
 
-    fn flush(&mut self) -> Result<()> {
-        self.out.write_all(self.line.as_bytes())?;
+    fn push(&mut self, text: &str) {
+        self.line.extend_from_slice(text.as_bytes());
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.out.write_all(&self.line)?;
         self.line.clear();
         Ok(())
     }
