@@ -50,3 +50,91 @@ pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
         items.iter().map(|item| each(&mut state, item)).collect()
     }
 }
+
+/// Fills batches, processes them, and takes the results in order. `fill` and `take` are called on
+/// the calling thread: while the pool processes some batches, they take the batches before these
+/// and fill the batches after them. `fill` returns `false` if nothing is left. Batches are reused,
+/// so memory in them is allocated once.
+///
+/// With one thread, the three functions are called in turn, always with the same batch.
+#[cfg(unix)]
+pub(crate) fn pipeline<C, B: Default + Send, E>(
+    context: &mut C,
+    mut fill: impl FnMut(&mut C, &mut B) -> bool,
+    process: impl Fn(&mut B) + Sync,
+    mut take: impl FnMut(&mut C, &mut B) -> Result<(), E>,
+) -> Result<(), E> {
+    #[cfg(feature = "rayon")]
+    if threads() > 1 {
+        /// The number of batches that a thread processes at a time.
+        const BATCHES: usize = 2;
+        /// The number of threads that are provided with batches. More of them would only wait for
+        /// the calling thread, and need more memory.
+        const THREADS: usize = 8;
+
+        let process = &process;
+        let len = BATCHES * threads().min(THREADS);
+        let window = || -> Vec<B> { (0..len).map(|_| B::default()).collect() };
+        let (mut next, mut ready) = (window(), window());
+        let mut fill_all = |context: &mut C, batches: &mut [B]| {
+            batches.iter_mut().map_while(|batch| fill(context, batch).then_some(())).count()
+        };
+        let (mut filled, mut processed) = (fill_all(context, &mut next), 0);
+        while filled + processed > 0 {
+            processed = rayon::in_place_scope(|scope| {
+                for batch in &mut next[..filled] {
+                    scope.spawn(move |_| process(batch));
+                }
+                for batch in &mut ready[..processed] {
+                    take(context, batch)?;
+                }
+                Ok(fill_all(context, &mut ready))
+            })?;
+            std::mem::swap(&mut next, &mut ready);
+            std::mem::swap(&mut filled, &mut processed);
+        }
+        return Ok(());
+    }
+    let mut batch = B::default();
+    while fill(context, &mut batch) {
+        process(&mut batch);
+        take(context, &mut batch)?;
+    }
+    Ok(())
+}
+
+#[cfg(all(test, feature = "rayon", unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipeline_takes_all_batches_in_order_on_any_number_of_threads() {
+        for threads in 1..4 {
+            for most in [0, 1, 5, 100] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let run = || {
+                    let mut context = (0, Vec::new());
+                    let filled = pipeline(
+                        &mut context,
+                        |(next, _), batch: &mut u32| {
+                            *next += 1;
+                            *batch = *next;
+                            *next <= most
+                        },
+                        |batch| *batch *= 10,
+                        |(_, taken), batch| {
+                            taken.push(*batch);
+                            if *batch == 700 { Err(()) } else { Ok(()) }
+                        },
+                    );
+                    (filled, context.1)
+                };
+                let (result, taken) = pool.install(run);
+                assert_eq!(run().1, taken);
+                assert_eq!(result.is_err(), most >= 70);
+                let expected: Vec<_> = (1..=most.min(70)).map(|batch| batch * 10).collect();
+                assert_eq!(taken, expected, "{threads} threads, {most} batches");
+            }
+        }
+    }
+}

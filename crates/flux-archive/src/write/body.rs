@@ -65,6 +65,22 @@ impl<W: Write> Writer<W> {
     }
 }
 
+#[cfg(unix)]
+impl<W: Write> Body<'_, '_, W> {
+    /// Writes data of `len` bytes that is already encoded: whole characters or groups, after whole
+    /// characters or groups.
+    pub(crate) fn write_encoded(&mut self, encoded: &[u8], len: u64) -> Result<()> {
+        debug_assert!(self.carry.is_empty(), "the data before ends within a character or group");
+        if len > 0 {
+            self.begin_data();
+            self.len += len;
+            self.writer.flush()?;
+            self.writer.out.write_all(encoded)?;
+        }
+        Ok(())
+    }
+}
+
 impl<W: Write> Body<'_, '_, W> {
     /// Ends the file, and returns its size in bytes.
     ///

@@ -190,6 +190,56 @@ fn large_files_without_a_store_are_streamed() {
 }
 
 #[test]
+fn archives_created_on_one_thread_and_on_several_are_equal() {
+    let source = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..3_000_001_u32).map(|n| n.to_le_bytes()[1]).collect();
+    for n in 0..200 {
+        let folder = source.path().join(format!("{}", n % 7));
+        fs::create_dir_all(&folder).unwrap();
+        let content = if n % 2 == 0 { &bytes[..n * n] } else { &[b'\n'; 5000][..n * 20] };
+        fs::write(folder.join(format!("{n}")), content).unwrap();
+    }
+    for (name, len) in [("a", 3_000_001), ("b", 1 << 20), ("c", (1 << 20) + 1), ("d", 393_216 * 5)]
+    {
+        fs::write(source.path().join(name), &bytes[..len]).unwrap();
+    }
+    fs::write(source.path().join("text"), "line \"é\"\n".repeat(200_000)).unwrap();
+    let archives = [1, 2, 5].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (json, report) = pool.install(|| create(&Creator::new(source.path()).unwrap()));
+        assert_eq!((report.entries, report.failures.len(), report.changed.len()), (212, 0, 0));
+        json
+    });
+    assert!(archives.iter().all(|json| *json == archives[0]));
+    let target = tempfile::tempdir().unwrap();
+    extract(&archives[0], &MemoryStore::new(), target.path());
+    assert!(tree(source.path(), u64::MAX) == tree(target.path(), u64::MAX));
+}
+
+#[test]
+fn bytes_that_change_while_being_streamed_are_reported_and_the_archive_is_valid() {
+    for (threads, len) in [(1, 3 << 20), (3, 3 << 20), (1, 9 << 20), (3, 9 << 20), (3, 5)] {
+        let source = tempfile::tempdir().unwrap();
+        fs::write(source.path().join("log"), vec![0xff; 6 << 20]).unwrap();
+        let once = std::sync::Once::new();
+        let progress = |_| {
+            once.call_once(|| {
+                let log = source.path().join("log");
+                fs::File::options().write(true).open(log).unwrap().set_len(len).unwrap();
+            });
+        };
+        let creator = Creator::new(source.path()).unwrap().progress(&progress);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (json, report) = pool.install(|| create(&creator));
+        assert_eq!((report.entries, report.failures.len()), (1, 0));
+        assert_eq!(report.changed, ["log"]);
+        let archive = Archive::parse(&json, Profile::Strict).unwrap();
+        assert_eq!(archive.entries()[0].content().encoding(), Some("base64"));
+        assert!(archive.entries()[0].len() >= 48 << 10);
+    }
+}
+
+#[test]
 fn large_files_in_blobs_are_extracted_in_parallel() {
     let source = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..9_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0x5a).collect();

@@ -7,11 +7,11 @@ use std::os::unix::fs::FileExt;
 use crate::diagnostic::Code;
 use crate::disk::dir::{next_data, stat};
 use crate::error::{ErrorKind, Result, StoreError};
-use crate::json::Base64;
 use crate::model::{Content, FileType, Region};
 use crate::parallel::try_map;
 use crate::write::{Detector, Encoding};
 
+use super::encode::{Buffers, Encoded};
 use super::options::{Creator, Holes};
 use super::walk::Item;
 
@@ -19,7 +19,7 @@ use super::walk::Item;
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
 /// The number of bytes to read at a time: a multiple of 3, for base64, and of [`BLOCK`].
-const PIECE: usize = 48 << 10;
+pub(super) const PIECE: usize = 48 << 10;
 
 /// The size in bytes of a block that is treated as a hole if all its bytes are zero.
 const BLOCK: usize = 4096;
@@ -37,13 +37,19 @@ pub(super) struct Prepared {
 
 pub(super) enum Body {
     Content(Content<'static>),
-    Text(String),
+    /// A small file, whose data is in the buffers.
+    Encoded(Encoded),
     /// A file too large for memory, its encoding, and the maximum number of bytes to write.
     Stream(File, Encoding, u64),
 }
 
-/// Reads the content of an item. Stores the blobs if the content is divided into blobs.
-pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
+/// Reads the content of an item. Encodes a small file into the buffers, and stores the blobs if the
+/// content is divided into blobs.
+pub(super) fn prepare(
+    creator: &Creator<'_>,
+    item: &Item,
+    buffers: &mut Buffers,
+) -> Result<Prepared> {
     let name = std::ffi::OsStr::from_bytes(&item.name);
     match item.file_type {
         FileType::Directory => Ok(plain(Content::Directory)),
@@ -58,7 +64,7 @@ pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
         }
         FileType::Regular => {
             let file = item.parent.open_file(name)?;
-            let mut prepared = read(creator, &file)?;
+            let mut prepared = read(creator, item, &file, buffers)?;
             prepared.changed |= has_changed(&file, item)?;
             Ok(prepared)
         }
@@ -73,24 +79,30 @@ fn plain(content: Content<'static>) -> Prepared {
     prepared(Body::Content(content))
 }
 
-fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
+fn read(
+    creator: &Creator<'_>,
+    item: &Item,
+    file: &File,
+    buffers: &mut Buffers,
+) -> Result<Prepared> {
+    let is_blobs = |size| creator.store.is_some() && size > creator.chunking.threshold;
+    // Read even files of size 0, because files in /proc have content despite their size.
+    let found = item.found.size();
+    if found <= IN_MEMORY && !is_blobs(found) {
+        if let Some(encoded) = buffers.encode(file)? {
+            creator.count(encoded.len);
+            return inline(file, creator.holes, encoded);
+        }
+    }
     let size = stat(file)?.size();
-    let blobs = creator.store.is_some() && size > creator.chunking.threshold;
+    let blobs = is_blobs(size);
     let data = extents(file, size, creator.holes, blobs)?;
     if size > 0 && data.is_empty() {
         creator.count(size);
-        let empty = plain(Content::Empty);
-        return Ok(Prepared { size: Some(size), ..empty });
+        return Ok(hole(size));
     }
     if blobs {
         return read_blobs(creator, file, size, &data);
-    }
-    // Read even files of size 0, because files in /proc have content despite their size.
-    if size <= IN_MEMORY {
-        if let Some(bytes) = read_small(file)? {
-            creator.count(bytes.len() as u64);
-            return Ok(inline(bytes));
-        }
     }
     let (encoding, len) = encoding_of(file)?;
     let holes = bytes_of_holes(file, size)?;
@@ -98,15 +110,16 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
 }
 
 /// Prepares a file whose content is stored in the archive itself.
-fn inline(bytes: Vec<u8>) -> Prepared {
-    if bytes.is_empty() {
-        return Prepared { size: Some(0), ..plain(Content::Empty) };
-    }
-    prepared(match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Body::Text(text),
-        Ok(text) => Body::Content(Content::Base64(Base64::encode(text.as_bytes()))),
-        Err(error) => Body::Content(Content::Base64(Base64::encode(error.as_bytes()))),
-    })
+fn inline(file: &File, holes: Holes, encoded: Encoded) -> Result<Prepared> {
+    // Only a file of zeros can be a single hole.
+    let is_hole =
+        encoded.len > 0 && encoded.zeros && extents(file, encoded.len, holes, false)?.is_empty();
+    Ok(if is_hole { hole(encoded.len) } else { prepared(Body::Encoded(encoded)) })
+}
+
+/// Prepares a file that is a single hole.
+fn hole(size: u64) -> Prepared {
+    Prepared { size: Some(size), ..plain(Content::Empty) }
 }
 
 /// Returns the number of bytes in the holes of a file.
@@ -169,7 +182,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
                 position = end;
             }
         }
-        Holes::Zeros => for_each_piece(file, |offset, piece| {
+        Holes::Zeros => for_each_piece(file, 0, |offset, piece| {
             let mut position = offset;
             for block in piece.chunks(BLOCK) {
                 let end = position + block.len() as u64;
@@ -192,23 +205,11 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
     Ok(data)
 }
 
-/// Returns all bytes of a file, if there are at most [`IN_MEMORY`].
-fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    let mut small = true;
-    for_each_piece(file, |_, piece| {
-        bytes.extend_from_slice(piece);
-        small = bytes.len() as u64 <= IN_MEMORY;
-        Ok(small)
-    })?;
-    Ok(small.then_some(bytes))
-}
-
 /// Reads a file too large for memory to determine its encoding. Also returns the number of bytes to
 /// write: the length of the text, or no limit for base64.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
-    for_each_piece(file, |_, piece| {
+    for_each_piece(file, 0, |_, piece| {
         len += piece.len() as u64;
         Ok(detector.take(piece))
     })?;
@@ -218,16 +219,18 @@ fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     })
 }
 
-/// Writes a file too large for memory, and returns `true` if it has changed since its encoding was
-/// determined. Bytes of a text file that are no longer valid text become `?`.
+/// Writes a file too large for memory from `offset` to its end, but at most `len` bytes. Returns
+/// `true` if it has changed since its encoding was determined. Bytes of a text file that are no
+/// longer valid text become `?`.
 pub(super) fn stream(
     file: &File,
     encoding: Encoding,
+    offset: u64,
     len: u64,
     mut write: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<bool> {
     let (mut rest, mut text) = (len, Repair::default());
-    for_each_piece(file, |_, piece| {
+    for_each_piece(file, offset, |_, piece| {
         let piece =
             &piece[..usize::try_from(rest).map_or(piece.len(), |rest| rest.min(piece.len()))];
         rest -= piece.len() as u64;
@@ -259,7 +262,7 @@ impl Repair {
         }
         let mut carry = Vec::new();
         while !bytes.is_empty() {
-            let (text, wrong) = match std::str::from_utf8(bytes) {
+            let (text, wrong) = match simdutf8::compat::from_utf8(bytes) {
                 Ok(text) => (text, 0),
                 Err(error) => {
                     let text = &bytes[..error.valid_up_to()];
@@ -270,7 +273,7 @@ impl Repair {
                     (std::str::from_utf8(text).unwrap_or_default(), wrong)
                 }
             };
-            if text.contains('\0') {
+            if memchr::memchr(0, text.as_bytes()).is_some() {
                 self.changed = true;
                 write(text.replace('\0', "?").as_bytes())?;
             } else {
@@ -294,10 +297,14 @@ impl Repair {
     }
 }
 
-/// Calls `take` with the offset and the bytes of each piece of a file, until it returns `false`.
-fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>) -> Result<()> {
+/// Calls `take` with the offset and the bytes of each piece of a file from `offset` on, until it
+/// returns `false`.
+fn for_each_piece(
+    file: &File,
+    mut offset: u64,
+    mut take: impl FnMut(u64, &[u8]) -> Result<bool>,
+) -> Result<()> {
     let mut buffer = vec![0; PIECE];
-    let mut offset = 0;
     loop {
         let read = read_full(file, &mut buffer, offset)?;
         if read == 0 || !take(offset, &buffer[..read])? {
@@ -309,7 +316,7 @@ fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>)
 
 /// Fills a buffer with the bytes at `offset`, and returns their number, which is smaller than the
 /// length of the buffer only at the end of the file.
-fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], offset + filled as u64) {

@@ -16,7 +16,9 @@
 //! Flux also writes text with a NUL as `utf-8`, but cannot read such an archive.
 
 mod content;
+mod encode;
 mod options;
+mod pieces;
 mod report;
 mod run;
 mod walk;

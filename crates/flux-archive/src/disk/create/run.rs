@@ -1,26 +1,64 @@
 //! Preparing several files of a walk at a time, and writing them in order.
 
 use std::collections::{HashMap, HashSet};
-use std::convert::Infallible;
 use std::io::Write;
 use std::path::Path;
 
 use super::content::{self, Prepared};
+use super::encode::Buffers;
 use super::options::{Creator, Times};
+use super::pieces;
 use super::report::CreateReport;
 use super::walk::{Item, Walker};
 use crate::diagnostic::Code;
-use crate::disk::dir::FileId;
+use crate::disk::dir::{FileId, stat};
 use crate::error::{ErrorKind, Result, StoreError};
-use crate::json::Text;
 use crate::model::{Content, Entry, FileType};
-use crate::parallel::try_map;
-use crate::write::Writer;
+use crate::parallel::{pipeline, threads};
+use crate::write::{Encoding, Writer};
 
-/// The maximum number of files prepared at a time. Their total size is limited to about
-/// [`WINDOW_BYTES`].
-const WINDOW: usize = 128;
-const WINDOW_BYTES: u64 = 8 << 20;
+/// The maximum number of files in a [`Batch`].
+const BATCH: usize = 32;
+
+/// The number of bytes at which a [`Batch`] is full.
+const BATCH_BYTES: u64 = 256 << 10;
+
+/// Files that a thread prepares, one after another, and the memory for their content.
+#[derive(Default)]
+struct Batch {
+    items: Vec<Item>,
+    prepared: Vec<Result<Prepared>>,
+    buffers: Buffers,
+}
+
+impl Batch {
+    /// Adds the next files of a walk. Returns `false` if there are none.
+    fn fill(
+        &mut self,
+        walker: &mut Walker<'_>,
+        mut taken: Option<&mut Taken>,
+        report: &mut CreateReport,
+    ) -> bool {
+        let mut bytes = 0;
+        while self.items.len() < BATCH && bytes < BATCH_BYTES {
+            let Some(item) = walker.next_item(report) else { break };
+            match taken.as_mut().map_or(Ok(true), |taken| taken.take(&item)) {
+                Ok(true) => {
+                    bytes += item.found.size().min(content::IN_MEMORY);
+                    self.items.push(item);
+                }
+                Ok(false) => {}
+                Err(error) => report.fail(item.path.as_str(), error),
+            }
+        }
+        !self.items.is_empty()
+    }
+
+    fn prepare(&mut self, creator: &Creator<'_>) {
+        let Self { items, prepared, buffers } = self;
+        prepared.extend(items.iter().map(|item| content::prepare(creator, item, buffers)));
+    }
+}
 
 impl Creator<'_> {
     /// Writes files, and directories with all files below them, to an archive.
@@ -42,41 +80,35 @@ impl Creator<'_> {
         let mut taken = (paths.len() > 1).then(Taken::default);
         for path in paths {
             let mut walker = Walker::new(self, path.as_ref(), &mut report);
-            loop {
-                let (mut window, mut bytes) = (Vec::new(), 0);
-                while window.len() < WINDOW && bytes < WINDOW_BYTES {
-                    let Some(item) = walker.next_item(&mut report) else { break };
-                    match taken.as_mut().map_or(Ok(true), |taken| taken.take(&item)) {
-                        Ok(true) => {}
-                        Ok(false) => continue,
-                        Err(error) => {
-                            report.fail(item.path.as_str(), error);
-                            continue;
-                        }
-                    }
-                    bytes += item.found.size().min(content::IN_MEMORY);
-                    window.push(item);
-                }
-                if window.is_empty() {
-                    break;
-                }
-                let Ok(prepared) = try_map(
-                    &window,
-                    || (),
-                    |(), item| Ok::<_, Infallible>(content::prepare(self, item)),
-                );
-                for (item, prepared) in window.iter().zip(prepared) {
-                    self.write_item(item, prepared, writer, &mut report)?;
-                }
-            }
+            pipeline(
+                &mut (&mut *writer, &mut report),
+                |(_, report), batch: &mut Batch| batch.fill(&mut walker, taken.as_mut(), report),
+                |batch| batch.prepare(self),
+                |(writer, report), batch| self.write_batch(batch, writer, report),
+            )?;
         }
         Ok(report)
+    }
+
+    /// Writes the files of a batch, and empties it.
+    fn write_batch<W: Write>(
+        &self,
+        batch: &mut Batch,
+        writer: &mut Writer<W>,
+        report: &mut CreateReport,
+    ) -> Result<()> {
+        for (item, prepared) in batch.items.drain(..).zip(batch.prepared.drain(..)) {
+            self.write_item(&item, prepared, &batch.buffers, writer, report)?;
+        }
+        batch.buffers.clear();
+        Ok(())
     }
 
     fn write_item<W: Write>(
         &self,
         item: &Item,
         prepared: Result<Prepared>,
+        buffers: &Buffers,
         writer: &mut Writer<W>,
         report: &mut CreateReport,
     ) -> Result<()> {
@@ -101,13 +133,20 @@ impl Creator<'_> {
         let size = prepared.size;
         match prepared.body {
             content::Body::Content(content) => writer.entry(&self.entry(item, content, size))?,
-            content::Body::Text(text) => {
-                writer.entry(&self.entry(item, Content::Text(Text::new(&text)), None))?;
+            content::Body::Encoded(encoded) => {
+                let entry = self.entry(item, Content::Empty, None);
+                let mut body = writer.body(&entry, encoded.encoding)?;
+                body.write_encoded(buffers.data(&encoded), encoded.len)?;
+                body.finish()?;
             }
             content::Body::Stream(file, encoding, len) => {
                 let entry = self.entry(item, Content::Empty, None);
                 let mut body = writer.body(&entry, encoding)?;
-                changed |= content::stream(&file, encoding, len, |piece| {
+                let mut offset = 0;
+                if encoding == Encoding::Base64 && threads() > 1 {
+                    offset = pieces::write_base64(self, &file, stat(&file)?.size(), &mut body)?;
+                }
+                changed |= content::stream(&file, encoding, offset, len, |piece| {
                     self.count(piece.len() as u64);
                     Ok(body.write_all(piece)?)
                 })?;
