@@ -21,6 +21,7 @@ requires root, only memory other than mapped files is compared with the floor.
 
 import base64
 import hashlib
+import io
 import json
 import math
 import os
@@ -30,6 +31,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -99,6 +101,21 @@ def make_large(path, size):
             file.write(part[8:])
 
 
+def make_many(archive, tar, number):
+    """Creates an archive with many short text files, and a tar file with the same files."""
+    with open(archive, "w") as file, tarfile.open(tar, "w", format=tarfile.GNU_FORMAT) as out:
+        separator = "["
+        for n in range(int(number)):
+            path, text = f"run{n // 100:04}/file{n:06}.txt", f"line {n}\nvalue {n * n}\n"
+            entry = {"path": path, "encoding": "utf-8", "data": text, "size": len(text), "mtime": n, "ctime": n, "mode": 0o100644}
+            file.write(separator + json.dumps(entry, separators=(",", ":")))
+            separator = ","
+            info = tarfile.TarInfo(path)
+            info.size, info.mtime = len(text), n
+            out.addfile(info, io.BytesIO(text.encode()))
+        file.write("]")
+
+
 # The reference: the same work as flux does in C, written in Python.
 
 
@@ -128,6 +145,11 @@ def python_create(source, target, store):
         entries.append(entry)
     with open(target, "w") as file:
         json.dump(entries, file, ensure_ascii=False, separators=(",", ":"))
+
+
+def python_parse(source):
+    with open(source) as file:
+        json.load(file)
 
 
 def python_extract(source, target, store):
@@ -297,6 +319,25 @@ class Bench:
             for path in (archive, tar):
                 path.unlink()
 
+    def metadata(self):
+        """Compares listing an archive of many small files with listing a tar file, and checking the archive with
+        loading it in Python."""
+        number = 1000 if self.quick else 100_000
+        archive, tar = self.targets / "many.json", self.targets / "many.tar"
+        measure(task("make_many", archive, tar, number))
+        self.heading(f"metadata: {number} files of 30 bytes")
+        for what in ("list", "parse"):
+            sides = {
+                "tar": lambda: (["tar", "-tf", tar, "--index-file=/dev/null"],),
+                "python": lambda: (task("parse", archive),),
+                "one": lambda: ([self.ours, what, archive, "-", "-"], 1),
+                "two": lambda: ([self.ours, what, archive, "-", "-"],),
+            }
+            if what == "parse":
+                del sides["tar"]
+            self.row(what, self.turns(sides, 7))
+        archive.unlink(), tar.unlink()
+
     def hashing(self):
         """Compares creating an archive without storing blobs to only hashing the same bytes, in memory and in files.
         The floor applies to hashing files, because creating an archive has to read the files as well."""
@@ -375,6 +416,7 @@ def main(directory, ours, quick):
     bench = Bench(directory, ours, quick)
     try:
         bench.trees()
+        bench.metadata()
         bench.hashing()
         bench.memory()
     finally:
@@ -385,7 +427,14 @@ def main(directory, ours, quick):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--task":
-        tasks = {"make": make, "make_large": make_large, "create": python_create, "extract": python_extract}
+        tasks = {
+            "make": make,
+            "make_large": make_large,
+            "make_many": make_many,
+            "create": python_create,
+            "extract": python_extract,
+            "parse": python_parse,
+        }
         tasks[sys.argv[2]](*sys.argv[3:])
     else:
         main(sys.argv[1], sys.argv[2], "--quick" in sys.argv[3:])

@@ -5,6 +5,8 @@
 //! ```text
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, or "-" for no store
 //! flux_tasks extract ARCHIVE DIRECTORY STORE
+//! flux_tasks list ARCHIVE - -                   list the entries as `scibin flux list -l` does
+//! flux_tasks parse ARCHIVE - -                  check the whole archive
 //! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
 //! flux_tasks sha1 DIRECTORY - -                 compute only the hash, of the same bytes in memory
 //! flux_tasks read_sha1 DIRECTORY - -            like sha1, but read the files into one buffer
@@ -12,13 +14,14 @@
 
 use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use binio::checksum::Algorithm;
 use flux_archive::disk::{Creator, Extractor};
+use flux_archive::inspect::LongLine;
 use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore, StoreError};
 use flux_archive::{BlobRef, Form, HashType, OpenOptions, Writer};
 
@@ -86,6 +89,12 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             let store = DirStore::create(store)?;
             timed(|| create(source, target, Some(&store)))
         }
+        "list" => timed(|| list(source)),
+        "parse" => timed(|| {
+            let document = OpenOptions::new().read(source)?;
+            black_box(OpenOptions::new().parse(&document)?);
+            Ok(())
+        }),
         "hash" => timed(|| create(source, "/dev/null", Some(&Forget))),
         "extract" if store == "-" => timed(|| extract(source, target, &MemoryStore::new())),
         "extract" => {
@@ -141,6 +150,21 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
     let report = creator.write(["."], &mut writer)?;
     writer.finish()?;
     if report.failures.is_empty() { Ok(()) } else { Err("not all bytes were read".into()) }
+}
+
+fn list(source: &str) -> Outcome {
+    let options = OpenOptions::new();
+    let document = options.read(source)?;
+    let superseded = options.superseded(&document)?;
+    let mut out = BufWriter::new(File::create("/dev/null")?);
+    for raw in options.entries(&document)? {
+        let raw = raw?;
+        if !superseded.contains(&raw.index()) {
+            let line = LongLine::of(&raw).ok_or("invalid fileref")?;
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(out.flush()?)
 }
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {

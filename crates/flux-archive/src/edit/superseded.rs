@@ -1,11 +1,15 @@
 //! Finding entries that are replaced by later ones.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::json::{Text, integer};
 use crate::model::{ArchivePath, FileType, Form, Mode};
 use crate::parse::{OpenOptions, RawEntry};
+
+/// A key or path, and whether it is the path of a directory.
+type Name<'a> = (Cow<'a, str>, bool);
 
 impl OpenOptions {
     /// Returns the indices of the entries that are replaced by a later entry with the same key or
@@ -31,37 +35,42 @@ impl OpenOptions {
 
 /// Like [`OpenOptions::superseded`], but only an entry for which `sound` returns `true` replaces an
 /// earlier one with the same path.
-pub(super) fn superseded(
-    document: &[u8],
+pub(super) fn superseded<'a>(
+    document: &'a [u8],
     options: &OpenOptions,
     sound: &mut dyn FnMut(&RawEntry<'_>) -> bool,
 ) -> Result<HashSet<u64>> {
     let mut replaced = HashSet::new();
-    let mut by = |name: &mut dyn FnMut(&RawEntry<'_>) -> Option<String>| -> Result<()> {
-        let mut last = HashMap::new();
-        for raw in options.entries(document)? {
+    let entries = options.entries(document)?;
+    let mut by = |name: &mut dyn FnMut(&RawEntry<'a>) -> Option<Name<'a>>| {
+        // Files and directories, by name.
+        let mut last = [HashMap::new(), HashMap::new()];
+        for raw in entries.clone() {
             let raw = raw?;
             if replaced.contains(&raw.index()) {
                 continue;
             }
-            if let Some(before) = name(&raw).and_then(|name| last.insert(name, raw.index())) {
+            let Some((name, is_directory)) = name(&raw) else { continue };
+            if let Some(before) = last[usize::from(is_directory)].insert(name, raw.index()) {
                 replaced.insert(before);
             }
         }
-        Ok(())
+        Ok::<_, Error>(())
     };
-    if options.entries(document)?.form() == Some(Form::Dict) {
-        by(&mut |raw| Text::from_json(&raw.key()?).map(|key| key.to_string()).ok())?;
+    if entries.form() == Some(Form::Dict) {
+        by(&mut |raw| Some((Text::from_json(&raw.key()?).ok()?.into_decoded(), false)))?;
     }
     by(&mut |raw| place(raw).filter(|_| sound(raw)))?;
     Ok(replaced)
 }
 
-/// Returns the normalised path, followed by `/` for a directory, or `None` if the path or mode is
-/// invalid.
-fn place(raw: &RawEntry<'_>) -> Option<String> {
+/// Returns the normalised path, and whether the entry is a directory, or `None` if the path or mode
+/// is invalid.
+fn place<'a>(raw: &RawEntry<'a>) -> Option<Name<'a>> {
     let mode = u32::try_from(integer(&raw.get("mode")?)?).ok()?;
-    let (path, _) = ArchivePath::normalise(&raw.path()?.decode()).ok()?;
-    let is_directory = Mode::from_u32(mode)?.file_type() == FileType::Directory;
-    Some(format!("{path}{}", if is_directory { "/" } else { "" }))
+    let mut path = raw.path()?.into_decoded();
+    if !ArchivePath::is_normal(&path) {
+        path = Cow::Owned(ArchivePath::normalise(&path).ok()?.0.to_string());
+    }
+    Some((path, Mode::from_u32(mode)?.file_type() == FileType::Directory))
 }

@@ -37,6 +37,14 @@ impl<'a> Json<'a> {
         Ok(value)
     }
 
+    /// Creates a value from its text, which is a string without escapes or an integer.
+    #[inline]
+    pub(crate) fn short(text: &'a str) -> Self {
+        let len = (text.len() as u64).saturating_sub(2);
+        let string = Measure { len, nul: false, lone_surrogate: false };
+        Self { text: Cow::Borrowed(text), string: Some(string).filter(|_| text.starts_with('"')) }
+    }
+
     /// Returns the text of the value.
     pub fn get(&self) -> &str {
         &self.text
@@ -52,6 +60,13 @@ impl<'a> Json<'a> {
             Cow::Owned(text) => Cow::Owned(text[inner].to_owned()),
         };
         Some((text, measure))
+    }
+
+    /// Returns the text of a string without escapes, or `None` for other values.
+    pub(crate) fn plain_string(&self) -> Option<&str> {
+        let len = self.string?.len;
+        let inner = &self.text[1..self.text.len() - 1];
+        (len == inner.len() as u64).then_some(inner)
     }
 
     /// Returns the value with its own copy of the text.
@@ -95,20 +110,27 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips whitespace, and returns the next byte without consuming it.
+    #[inline]
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let rest = self.rest().as_bytes();
+        // Archives have no whitespace between their tokens unless they are printed for people.
+        if let Some(&byte) = rest.first().filter(|&&byte| byte > b' ') {
+            return Some(byte);
+        }
         let blanks = rest.iter().take_while(|byte| b" \t\n\r".contains(byte)).count();
         self.position += blanks;
         rest.get(blanks).copied()
     }
 
     /// Consumes `byte` and returns `true` if it is the next byte after any whitespace.
+    #[inline]
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.position += usize::from(found);
         found
     }
 
+    #[inline]
     pub(crate) fn expect(&mut self, byte: u8) -> Result<()> {
         if self.take(byte) {
             Ok(())
@@ -127,6 +149,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the next item of an array or object, or consumes the closing bracket `end` and
     /// returns `false`. `first` must be `true` for the first item.
+    #[inline]
     pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
         if first {
             return Ok(!self.take(end));
@@ -139,6 +162,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a key and the colon after it.
+    #[inline]
     pub(crate) fn key(&mut self) -> Result<Json<'a>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a key in double quotes"));
@@ -150,21 +174,68 @@ impl<'a> Cursor<'a> {
 
     /// Reads a value of any kind, nested to any depth.
     pub(crate) fn value(&mut self) -> Result<Json<'a>> {
-        let first = self.peek();
-        let rest = self.rest();
-        if first == Some(b'"') {
+        match self.short_value() {
+            Some(text) => Ok(Json::short(text)),
+            None => self.other_value(),
+        }
+    }
+
+    /// Reads a string without escapes or an integer, if one of them is next and not long. Without
+    /// this, listing an archive of 100,000 small files takes 1.7 times as long (`cargo xtask bench
+    /// flux-archive`, "list").
+    pub(crate) fn short_value(&mut self) -> Option<&'a str> {
+        let rest = self.peek_rest();
+        let len = match rest {
+            [b'"', rest @ ..] => escape::plain_end(rest)? + 2,
+            _ => integer_len(rest)?,
+        };
+        Some(self.advance(len))
+    }
+
+    /// Reads a key and the colon after it, if the key has no escapes and is not long.
+    pub(crate) fn short_key(&mut self) -> Option<&'a str> {
+        let start = self.position;
+        let key = self.short_value().filter(|key| key.starts_with('"') && self.take(b':'));
+        if key.is_none() {
+            self.position = start;
+        }
+        key
+    }
+
+    /// Reads a value other than a short string without escapes or an integer.
+    fn other_value(&mut self) -> Result<Json<'a>> {
+        if let [b'"', rest @ ..] = self.peek_rest() {
             // Let `serde_json` read a malformed string, because it reports the error.
-            if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
-                self.position += end + 2;
-                let text = Cow::Borrowed(&rest[..end + 2]);
+            if let Some((end, measure)) = escape::scan(rest) {
+                let text = Cow::Borrowed(self.advance(end + 2));
                 return Ok(Json { text, string: Some(measure) });
             }
         }
+        self.value_by_serde()
+    }
+
+    /// Moves by a number of bytes, and returns their text.
+    fn advance(&mut self, len: usize) -> &'a str {
+        let start = self.position;
+        self.position += len;
+        self.since(start)
+    }
+
+    /// Skips whitespace, and returns the bytes after it.
+    fn peek_rest(&mut self) -> &'a [u8] {
+        self.peek();
+        self.rest().as_bytes()
+    }
+
+    /// Reads a value with `serde_json`.
+    #[cold]
+    fn value_by_serde(&mut self) -> Result<Json<'a>> {
+        let first = self.peek();
+        let rest = self.rest();
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
         // Truncate the text after a number or literal, because `serde_json` requires whitespace
         // between the values of a stream.
-        let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
-        let len = if delimited { None } else { rest.bytes().position(end) };
+        let len = if delimited { None } else { rest.bytes().position(ends_number) };
         let text = &rest[..len.unwrap_or(rest.len())];
         let mut values = Deserializer::from_str(text).into_iter::<&RawValue>();
         match values.next() {
@@ -181,6 +252,7 @@ impl<'a> Cursor<'a> {
         &self.text[self.position..]
     }
 
+    #[cold]
     fn unexpected(&mut self, expected: &str) -> JsonError {
         self.peek();
         let found = match self.rest().chars().next() {
@@ -203,6 +275,21 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Returns `true` if a byte cannot be part of a number or literal, which ends before it.
+fn ends_number(byte: u8) -> bool {
+    b" \t\n\r,:[]{}\"".contains(&byte)
+}
+
+/// Returns the length of the integer at the start of the text. Returns `None` for any other value,
+/// and for malformed numbers.
+fn integer_len(text: &[u8]) -> Option<usize> {
+    let start = usize::from(text.first() == Some(&b'-'));
+    let digits = text[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_valid = digits > 0 && (digits == 1 || text[start] != b'0');
+    let is_whole = text.get(start + digits).is_none_or(|&byte| ends_number(byte));
+    (is_valid && is_whole).then_some(start + digits)
+}
+
 /// Returns the value of a JSON number without fraction or exponent, or `None` if it does not fit
 /// into 64 bits.
 pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
@@ -211,12 +298,27 @@ pub(crate) fn integer(value: &Json<'_>) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn error(text: &str) -> (String, u64) {
         let mut cursor = Cursor::new(text);
         let error = cursor.value().and_then(|_| cursor.finish()).unwrap_err();
         (error.to_string(), error.offset)
+    }
+
+    proptest! {
+        #[test]
+        fn values_end_and_fail_as_in_serde_json(
+            text in r#"[ \n]?(-?[0-9]{1,3}[-+0-9.eE]{0,3}|[-+0-9.eE]{0,4}|true|nul|"[a-z\\]{0,20}"?|[\[{][1,:"a]{0,3})[ ,\]}:"x1]{0,2}"#,
+        ) {
+            let (mut fast, mut simple) = (Cursor::new(&text), Cursor::new(&text));
+            let [fast_value, simple_value] = [fast.value(), simple.value_by_serde()]
+                .map(|value| value.map(|value| value.get().to_owned()));
+            prop_assert_eq!(fast_value, simple_value);
+            prop_assert_eq!(fast.position, simple.position);
+        }
     }
 
     #[test]

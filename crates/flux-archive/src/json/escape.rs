@@ -72,10 +72,13 @@ fn encode_blocks(plain: &[u8], out: &mut Vec<u8>) -> usize {
 
 /// Returns a bit for each of the first [`BLOCK`] bytes, set for a byte that must be escaped.
 fn specials(block: &[u8; 2 * BLOCK]) -> u64 {
-    bits(&block[..BLOCK], |part| {
-        let control = part.max(u8x16::splat(0x1f)).cmp_eq(u8x16::splat(0x1f));
-        control | part.cmp_eq(u8x16::splat(b'"')) | part.cmp_eq(u8x16::splat(b'\\'))
-    })
+    bits(&block[..BLOCK], is_special)
+}
+
+/// Sets all bits of each byte that must be escaped, and clears those of other bytes.
+fn is_special(part: u8x16) -> u8x16 {
+    let control = part.max(u8x16::splat(0x1f)).cmp_eq(u8x16::splat(0x1f));
+    control | part.cmp_eq(u8x16::splat(b'"')) | part.cmp_eq(u8x16::splat(b'\\'))
 }
 
 /// Returns a bit for each byte of a block, set if `find` sets all bits of the byte.
@@ -126,6 +129,19 @@ pub(crate) struct Measure {
     pub(crate) nul: bool,
     /// Whether the string contains an unpaired surrogate, and is therefore not text.
     pub(crate) lone_surrogate: bool,
+}
+
+/// Finds the end of a short string without escapes, which most strings of an archive are. Returns
+/// `None` for any other string, which [`scan`] reads.
+pub(crate) fn plain_end(bytes: &[u8]) -> Option<usize> {
+    for (index, part) in bytes.chunks_exact(16).take(BLOCK / 16).enumerate() {
+        let specials = bits(part, is_special);
+        if specials != 0 {
+            let at = index * 16 + specials.trailing_zeros() as usize;
+            return (bytes[at] == b'"').then_some(at);
+        }
+    }
+    None
 }
 
 /// Finds the end of a JSON string whose opening quote directly precedes `bytes`. Returns the position of the closing
@@ -417,6 +433,9 @@ mod tests {
             let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
             let known = values.next().and_then(Result::ok).map(|value| value.get().len());
             let found = scan(&text.as_bytes()[1..]);
+            if let Some(end) = plain_end(&text.as_bytes()[1..]) {
+                prop_assert_eq!(found, Some((end, expected(&text[1..=end]))));
+            }
             prop_assert_eq!(found.map(|(end, _)| end + 2), known);
             if let (Some((end, measure)), Some(len)) = (found, known) {
                 let plain = serde_json::from_str::<String>(&text[..len]).ok();

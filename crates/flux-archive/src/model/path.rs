@@ -74,6 +74,9 @@ impl ArchivePath {
     ///
     /// Fails if the path contains a NUL or a `..` component, or if it is empty after normalising.
     pub fn normalise(text: &str) -> Result<(Self, Vec<PathError>), PathError> {
+        if Self::is_normal(text) {
+            return Ok((Self(text.into()), Vec::new()));
+        }
         if text.contains('\0') {
             return Err(PathError::Nul);
         }
@@ -88,15 +91,18 @@ impl ArchivePath {
         if relative.split('/').any(|component| matches!(component, "" | ".")) {
             dropped.push(PathError::Untidy);
         }
-        if dropped.is_empty() {
-            return Ok((Self(text.into()), dropped));
-        }
         let kept = relative.split('/').filter(|component| !matches!(*component, "" | "."));
         let path = kept.collect::<Vec<_>>().join("/");
         if path.is_empty() {
             return Err(PathError::Empty);
         }
         Ok((Self(path.into()), dropped))
+    }
+
+    /// Returns `true` if [`normalise`](Self::normalise) accepts the path and does not change it.
+    pub(crate) fn is_normal(text: &str) -> bool {
+        let mut components = text.as_bytes().split(|&byte| byte == b'/');
+        components.all(|name| !matches!(name, b"" | b"." | b"..") && !name.contains(&0))
     }
 
     /// Returns the path as a string.

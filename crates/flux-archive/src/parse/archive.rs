@@ -37,26 +37,33 @@ impl OpenOptions {
         let raw_entries = self.entries(document)?;
         let form = raw_entries.form().unwrap_or(Form::Array);
         let mut report = self.report(&raw_entries);
-        let (mut entries, mut written) = (Vec::new(), Vec::new());
-        self.each_entry(document, raw_entries, &mut report, |raw, entry, _| {
+        let (mut entries, mut keys) = (Vec::new(), Vec::new());
+        self.each_entry(document, raw_entries.clone(), &mut report, |raw, entry, _| {
             if let Some(entry) = entry {
-                written.push((raw.key(), raw.path()));
+                keys.extend(raw.key());
                 entries.push(entry);
             }
             Ok(())
         })?;
-        let items = entries.iter().zip(&written);
-        let items = items.map(|(entry, (key, _))| Item {
+        let items = entries.iter().enumerate();
+        let items = items.map(|(at, entry)| Item {
             index: entry.index,
-            key: key.as_ref(),
+            key: keys.get(at),
             path: &entry.path,
             file_type: entry.file_type(),
         });
-        let Relations { superseded, conflicts } = Relations::of(&items.collect::<Vec<_>>());
-        for Conflict { item, code, message } in conflicts {
-            let (key, path) = &written[item];
-            report.enter_at(entries[item].index, key.clone(), path.clone());
-            report.entry(code, "", || message);
+        let Relations { superseded, mut conflicts } = Relations::of(&items.collect::<Vec<_>>());
+        if !conflicts.is_empty() {
+            conflicts.sort_by_key(|conflict| entries[conflict.item].index);
+            let mut conflicts = conflicts.into_iter().peekable();
+            for raw in raw_entries {
+                let raw = raw?;
+                let is_here = |conflict: &Conflict| entries[conflict.item].index == raw.index;
+                while let Some(Conflict { code, message, .. }) = conflicts.next_if(is_here) {
+                    report.enter(&raw);
+                    report.entry(code, "", || message);
+                }
+            }
         }
         let mut superseded = superseded.into_iter();
         entries.retain(|_| !superseded.next().unwrap_or_default());

@@ -15,9 +15,9 @@ pub struct Member<'a> {
 impl Member<'_> {
     /// Returns `true` if the member has this key, compared after decoding its escapes.
     pub fn is(&self, name: &str) -> bool {
-        let key = self.key.get();
-        key.len() == name.len() + 2 && &key[1..=name.len()] == name
-            || key.contains('\\')
-                && Text::from_json(&self.key).is_ok_and(|key| key.decode() == name)
+        match self.key.plain_string() {
+            Some(key) => key == name,
+            None => Text::from_json(&self.key).is_ok_and(|key| key.decode() == name),
+        }
     }
 }

@@ -153,9 +153,17 @@ impl<'a> RawEntries<'a> {
         }
         let mut members = Vec::with_capacity(8);
         while self.cursor.item(members.is_empty(), b'}')? {
-            check_limit("members of an entry", self.max_members, members.len() as u64 + 1)?;
-            let (key, value) = (self.cursor.key()?, self.cursor.value()?);
-            members.push(Member { key, value });
+            if members.len() as u64 >= self.max_members {
+                check_limit("members of an entry", self.max_members, members.len() as u64 + 1)?;
+            }
+            let short = self.cursor.short_key();
+            if let (Some(key), Some(value)) = (short, short.and_then(|_| self.cursor.short_value()))
+            {
+                members.push(Member { key: Json::short(key), value: Json::short(value) });
+                continue;
+            }
+            let key = short.map_or_else(|| self.cursor.key(), |key| Ok(Json::short(key)))?;
+            members.push(Member { key, value: self.cursor.value()? });
         }
         Ok(Some(members))
     }

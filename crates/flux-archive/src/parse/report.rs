@@ -43,14 +43,9 @@ impl<'a> Report<'a> {
 
     /// Sets the entry to which the next diagnostics refer.
     pub(crate) fn enter(&mut self, raw: &RawEntry<'a>) {
-        self.enter_at(raw.index, raw.key(), raw.path());
-    }
-
-    /// Like [`enter`](Self::enter), but takes the index, key and path of the entry.
-    pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
         // Omit an overlong path, because each diagnostic copies it.
-        let path = path.filter(|path| path.len() <= self.max_path_len);
-        (self.index, self.key, self.path) = (index, key, path);
+        let path = raw.path().filter(|path| path.len() <= self.max_path_len);
+        (self.index, self.key, self.path) = (raw.index, raw.key(), path);
     }
 
     /// Reports a deviation of the archive as a whole.

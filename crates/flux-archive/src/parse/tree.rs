@@ -15,11 +15,19 @@ pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
     /// The type and position of the entry at each node, or `None` for a directory without an entry.
     entries: Vec<Option<(FileType, usize)>>,
+    /// Whether there are paths below each node.
+    inner: Vec<bool>,
+    /// Whether there are paths below a file or link.
+    any_blocked: bool,
+    /// The directory of the last path and its node. Most paths are in the directory of the path
+    /// before them.
+    last: (&'p str, usize),
 }
 
 impl<'p> Tree<'p> {
     pub(crate) fn new() -> Self {
-        Self { numbers: HashMap::new(), entries: vec![None] }
+        let (entries, inner) = (vec![None], vec![false]);
+        Self { numbers: HashMap::new(), entries, inner, any_blocked: false, last: ("", ROOT) }
     }
 
     /// Adds an entry, which has position `at` in the caller's list. Returns the type and position
@@ -31,24 +39,40 @@ impl<'p> Tree<'p> {
         kind: FileType,
         at: usize,
     ) -> Option<(FileType, usize)> {
-        let mut node = ROOT;
-        for name in path.components() {
-            node = *self.numbers.entry((node, name)).or_insert_with(|| {
-                self.entries.push(None);
-                self.entries.len() - 1
-            });
+        let (directory, name) = path.as_str().rsplit_once('/').unwrap_or(("", path.as_str()));
+        if directory != self.last.0 {
+            let mut node = ROOT;
+            for name in directory.split('/').filter(|name| !name.is_empty()) {
+                node = self.child(node, name);
+            }
+            self.last = (directory, node);
         }
+        let node = self.child(self.last.1, name);
         let before = self.entries[node];
-        let is_file = |(before, _)| before != FileType::Directory;
         if kind != FileType::Directory || !before.is_some_and(is_file) {
             self.entries[node] = Some((kind, at));
+            self.any_blocked |= kind != FileType::Directory && self.inner[node];
         }
         before
+    }
+
+    /// Returns the node with a name below another node, and adds it if necessary.
+    fn child(&mut self, node: usize, name: &'p str) -> usize {
+        self.inner[node] = true;
+        self.any_blocked |= self.entries[node].is_some_and(is_file);
+        *self.numbers.entry((node, name)).or_insert_with(|| {
+            self.entries.push(None);
+            self.inner.push(false);
+            self.entries.len() - 1
+        })
     }
 
     /// Returns the path and type of the outermost file or link above a path, or `None` if there are
     /// only directories above it.
     pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
+        if !self.any_blocked {
+            return None;
+        }
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);
         for name in path.components() {
@@ -67,9 +91,43 @@ impl<'p> Tree<'p> {
     }
 }
 
+fn is_file((kind, _): (FileType, usize)) -> bool {
+    kind != FileType::Directory
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn paths_are_blocked_as_the_list_of_all_entries_says(
+            entries in proptest::collection::vec(("[ab](/[ab]){0,3}", any::<bool>()), 0..12),
+        ) {
+            let kind = |file| if file { FileType::Regular } else { FileType::Directory };
+            let entries: Vec<_> = entries
+                .iter()
+                .map(|(path, file)| (ArchivePath::parse(path).unwrap(), kind(*file)))
+                .collect();
+            let mut tree = Tree::new();
+            for (at, (path, kind)) in entries.iter().enumerate() {
+                let before = tree.insert(path, *kind, at);
+                let mut earlier = entries[..at].iter().filter(|(other, _)| other == path);
+                prop_assert_eq!(before.is_some(), earlier.next().is_some());
+            }
+            for (path, _) in &entries {
+                let is_file = |above: &&str| {
+                    entries
+                        .iter()
+                        .any(|(path, kind)| path.as_str() == *above && *kind == FileType::Regular)
+                };
+                let expected = path.ancestors().filter(is_file).last();
+                prop_assert_eq!(tree.blocked(path).map(|(above, _)| above), expected);
+            }
+        }
+    }
 
     #[test]
     fn a_path_is_blocked_by_the_outermost_file_or_link_above_it() {
