@@ -19,8 +19,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use binio::FileSource;
 use binio::checksum::Algorithm;
-use flux_archive::disk::{Creator, Extractor};
+use flux_archive::disk::{Creator, ExtractReport, Extractor};
 use flux_archive::inspect::LongLine;
 use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore, StoreError};
 use flux_archive::{BlobRef, Form, HashType, OpenOptions, Writer};
@@ -168,13 +169,21 @@ fn list(source: &str) -> Outcome {
 }
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
-    // Map the archive, as the command line does for large archives.
     let options = OpenOptions::new();
+    let extractor = Extractor::new(target)?.store(store);
+    let file = FileSource::open(source)?;
+    if let Some(located) = options.locate(&file)? {
+        return check(&extractor.run_located(&located)?);
+    }
+    // Map an archive that cannot be read in pieces, as the command line does with a large archive.
     #[cfg(feature = "mmap")]
     let options = options.mmap(true);
     let document = options.read(source)?;
     let archive = options.parse(&document)?;
-    let report = Extractor::new(target)?.store(store).run(&archive)?;
+    check(&extractor.run(&archive)?)
+}
+
+fn check(report: &ExtractReport) -> Outcome {
     if report.failures.is_empty() { Ok(()) } else { Err("not all entries were extracted".into()) }
 }
 

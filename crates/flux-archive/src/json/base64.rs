@@ -65,6 +65,12 @@ impl<'a> Base64<'a> {
         &self.text
     }
 
+    /// Returns the text of all groups but the last one, and the bytes of the last group.
+    #[cfg(unix)]
+    pub(crate) fn groups(&self) -> (&str, &[u8]) {
+        (&self.text[..self.body], &self.tail[..self.tail_len])
+    }
+
     /// Returns the length of the decoded data in bytes.
     pub fn len(&self) -> u64 {
         (self.body / 4 * 3 + self.tail_len) as u64
@@ -175,7 +181,8 @@ impl PartialEq for Base64<'_> {
 
 impl Eq for Base64<'_> {}
 
-fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
+/// Decodes whole groups into a buffer, and returns the decoded bytes.
+pub(crate) fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let decoded = STANDARD_NO_PAD.decode(groups, Out::from_slice(buffer));
     let decoded = decoded.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not base64"))?;
     Ok(decoded)

@@ -8,8 +8,12 @@ mod repair;
 mod text;
 
 pub use base64::Base64;
+#[cfg(unix)]
+pub(crate) use base64::decode_groups;
 pub(crate) use cursor::{Cursor, integer};
 pub use cursor::{Json, JsonError};
 pub(crate) use escape::encode as escape;
+#[cfg(unix)]
+pub(crate) use escape::{ROOM as UNESCAPE_ROOM, decode as unescape};
 pub use repair::repair_commas;
 pub use text::{Text, TextError};

@@ -45,14 +45,7 @@ impl OpenOptions {
             }
             Ok(())
         })?;
-        let items = entries.iter().enumerate();
-        let items = items.map(|(at, entry)| Item {
-            index: entry.index,
-            key: keys.get(at),
-            path: &entry.path,
-            file_type: entry.file_type(),
-        });
-        let Relations { superseded, mut conflicts } = Relations::of(&items.collect::<Vec<_>>());
+        let Relations { superseded, mut conflicts } = Relations::of(&items(&entries, &keys));
         if !conflicts.is_empty() {
             conflicts.sort_by_key(|conflict| entries[conflict.item].index);
             let mut conflicts = conflicts.into_iter().peekable();
@@ -252,6 +245,24 @@ struct Item<'e> {
     key: Option<&'e Json<'e>>,
     path: &'e ArchivePath,
     file_type: FileType,
+}
+
+/// Returns the items of entries, which have keys if the archive is a dict.
+fn items<'e>(entries: &'e [Entry<'_>], keys: &'e [Json<'e>]) -> Vec<Item<'e>> {
+    let item = |(at, entry): (usize, &'e Entry<'_>)| Item {
+        index: entry.index,
+        key: keys.get(at),
+        path: &entry.path,
+        file_type: entry.file_type(),
+    };
+    entries.iter().enumerate().map(item).collect()
+}
+
+/// Returns `true` if several entries of an array have the same path, or if an entry is below a file
+/// or link.
+#[cfg(unix)]
+pub(super) fn has_conflicts(entries: &[Entry<'_>]) -> bool {
+    !Relations::of(&items(entries, &[])).conflicts.is_empty()
 }
 
 /// A diagnostic about a conflict between two items.

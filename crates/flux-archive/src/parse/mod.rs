@@ -4,6 +4,8 @@
 mod archive;
 mod entry;
 mod locate;
+#[cfg(unix)]
+mod located;
 mod member;
 pub(crate) mod options;
 mod raw;
@@ -13,6 +15,10 @@ mod tree;
 
 pub(crate) use entry::decode;
 pub use locate::{JOBSPEC_FILES, value_at};
+#[cfg(unix)]
+pub use located::Located;
+#[cfg(unix)]
+pub(crate) use located::{Buffers, Data};
 pub use member::Member;
 pub(crate) use options::OpenOptions;
 pub use raw::{RawEntries, RawEntry};

@@ -1,6 +1,6 @@
 //! Reading entries without interpreting them. Their keys and values are kept as written.
 
-use super::locate::{locate, text_of};
+use super::locate::{Place, locate, text_of};
 use super::member::Member;
 use super::options::OpenOptions;
 use crate::error::Result;
@@ -95,8 +95,11 @@ impl OpenOptions {
 
 impl<'a> RawEntries<'a> {
     pub(super) fn new(text: &'a str, options: &OpenOptions) -> Result<Self> {
-        let place = locate(text, options.pointer.as_deref())?;
-        Ok(Self {
+        Ok(Self::at(locate(text, options.pointer.as_deref())?, options))
+    }
+
+    fn at(place: Place<'a>, options: &OpenOptions) -> Self {
+        Self {
             cursor: place.cursor,
             form: place.form,
             pointer: place.pointer,
@@ -106,7 +109,23 @@ impl<'a> RawEntries<'a> {
             max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),
-        })
+        }
+    }
+
+    /// Continues an array in a text that begins with an entry, or with the array if `index` is 0.
+    /// Returns `None` if there is no array.
+    #[cfg(unix)]
+    pub(super) fn continued(text: &'a str, options: &OpenOptions, index: u64) -> Option<Self> {
+        let mut cursor = Cursor::new(text);
+        let is_array = index > 0 || cursor.take(b'[');
+        let place = Place { cursor, form: Some(Form::Array), pointer: String::new() };
+        is_array.then(|| Self { index, ..Self::at(place, options) })
+    }
+
+    /// Returns the offset of the next byte in the text.
+    #[cfg(unix)]
+    pub(super) fn position(&self) -> usize {
+        self.cursor.position()
     }
 
     /// Returns the kind of container that contains the entries in the document, or `None` if the
@@ -120,7 +139,8 @@ impl<'a> RawEntries<'a> {
         &self.pointer
     }
 
-    fn advance(&mut self) -> Result<Option<RawEntry<'a>>> {
+    /// Returns the next entry, or `None` at the end of the archive.
+    pub(super) fn advance(&mut self) -> Result<Option<RawEntry<'a>>> {
         let first = self.index == 0;
         let more = match self.form {
             None => false,

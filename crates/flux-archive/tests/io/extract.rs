@@ -8,7 +8,7 @@ use std::thread;
 use flux_archive::disk::{Existing, Extractor, LinkPolicy};
 use flux_archive::inspect::{Change, VerifyOptions};
 use flux_archive::store::{BlobStoreMut, MemoryStore};
-use flux_archive::{Archive, HashType, Profile};
+use flux_archive::{Archive, HashType, Limits, OpenOptions, Profile};
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
@@ -35,6 +35,66 @@ fn directory_modes_are_set_after_their_content_is_written() {
         assert_eq!(mode, if json.contains("16704") { 0o500 } else { 0 });
         fs::set_permissions(sandbox.out().join("d"), fs::Permissions::from_mode(0o700)).unwrap();
         assert_eq!(fs::metadata(sandbox.out().join("d/f")).unwrap().mode() & 0o7777, 0o444);
+    }
+}
+
+#[test]
+fn an_archive_extracted_from_its_source_equals_one_extracted_from_memory() {
+    let _umask = Umask::set(0o022);
+    let zeros = "A".repeat(200_000);
+    let json = format!(
+        r#"[{{"path":"d","mode":16749,"mtime":5}},
+            {{"path":"d/text","mode":33188,"encoding":"utf-8","data":"\u00e9\n","size":3,"mtime":7}},
+            {{"path":"d/bytes","mode":33261,"encoding":"base64","data":"AAEC+w==","size":4}},
+            {{"path":"zeros","mode":33188,"encoding":"base64","data":"{zeros}","size":150000}},
+            {{"path":"json","mode":33188,"data":[1.50]}},
+            {{"path":"hole","mode":33188,"size":70000}},
+            {{"path":"blob","mode":33188,"encoding":"blobvec","size":3,
+              "data":[[0,3,"sha1-a9993e364706816aba3e25717850c26c9cd0d89d"]]}},
+            {{"path":"exists","mode":33188,"encoding":"utf-8","data":"new","size":3}},
+            {{"path":"l","mode":41471,"data":"d/text"}},
+            {{"path":"out","mode":41471,"data":"/etc"}}]"#
+    );
+    let store = MemoryStore::new();
+    store.put(HashType::Sha1, b"abc").unwrap();
+    let archive = parse(&json);
+    let bytes = json.as_bytes();
+    let located = OpenOptions::new().locate(&bytes).unwrap().unwrap();
+    let mut results = Vec::new();
+    for from_source in [false, true] {
+        for existing in [Existing::Error, Existing::Overwrite, Existing::Skip] {
+            let sandbox = Sandbox::new();
+            fs::write(sandbox.out().join("exists"), "old").unwrap();
+            let progress = AtomicU64::new(0);
+            let add = |bytes| {
+                progress.fetch_add(bytes, Ordering::Relaxed);
+            };
+            let extractor = extractor(&sandbox).existing(existing).store(&store).progress(&add);
+            let extractor = extractor.links(LinkPolicy::RefuseAbsolute);
+            let report =
+                if from_source { extractor.run_located(&located) } else { extractor.run(&archive) };
+            let report = report.unwrap();
+            assert_eq!(report.failures.len(), if existing == Existing::Error { 2 } else { 1 });
+            let blocks = fs::metadata(sandbox.out().join("zeros")).unwrap().blocks();
+            let report = serde_json::to_string(&report).unwrap();
+            results.push((report, tree(&sandbox.out(), 1 << 20), blocks, progress.into_inner()));
+        }
+    }
+    assert_eq!(results[..3], results[3..]);
+}
+
+#[test]
+fn limits_apply_to_an_archive_extracted_from_its_source() {
+    let json: &[u8] = br#"[{"path":"f","mode":33188,"encoding":"utf-8","data":"abc","size":3}]"#;
+    let located = OpenOptions::new().locate(&json).unwrap().unwrap();
+    for (limits, is_enough) in [
+        (Limits::default().max_materialized_bytes(2), false),
+        (Limits::default().max_file_size(2), false),
+        (Limits::default().max_materialized_bytes(3).max_file_size(3), true),
+    ] {
+        let sandbox = Sandbox::new();
+        let result = extractor(&sandbox).limits(limits).run_located(&located);
+        assert_eq!(result.is_ok(), is_enough);
     }
 }
 

@@ -5,10 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
+use binio::ReadAt;
+
 use crate::diagnostic::Code;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Content, Entry, Region};
 use crate::parallel::{Progress, report, threads, try_map};
+use crate::parse::{self, Data};
 use crate::store::{BlobStore, fetch};
 
 /// The minimum size in bytes of a file that several threads write together.
@@ -37,11 +40,16 @@ impl Buffers {
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
-        Content::Base64(data) => return data.len() >= PARALLEL_FROM,
-        Content::Text(text) => return text.len() >= PARALLEL_FROM,
+        Content::Base64(data) => return is_large(data.len()),
+        Content::Text(text) => return is_large(text.len()),
         _ => return false,
     };
-    regions.len() > 1 && content.data_size() >= PARALLEL_FROM && are_apart(regions)
+    regions.len() > 1 && is_large(content.data_size()) && are_apart(regions)
+}
+
+/// Returns `true` if a file is large enough to be written by all threads.
+pub(super) fn is_large(len: u64) -> bool {
+    len >= PARALLEL_FROM
 }
 
 /// Writes the content of files.
@@ -94,6 +102,30 @@ impl<'o> ContentWriter<'o> {
         if !is_parallel(content) || threads() == 1 {
             report(self.progress, content.data_len());
         }
+        if entry.len() > end {
+            file.set_len(entry.len())?;
+        }
+        Ok(())
+    }
+
+    /// Like [`write`](Self::write), but the data of the entry is still in the source of the archive.
+    pub(super) fn write_located(
+        &self,
+        mut file: &File,
+        entry: &Entry<'_>,
+        data: &Data,
+        source: &dyn ReadAt,
+        buffers: &mut parse::Buffers,
+    ) -> Result<()> {
+        let mut end = data.len();
+        if let Data::Base64 { .. } = data {
+            let mut writer = WithHoles { file, position: 0, end: 0 };
+            data.for_each_piece(source, buffers, |piece| writer.write_all(piece))?;
+            end = writer.end;
+        } else {
+            data.for_each_piece(source, buffers, |piece| file.write_all(piece))?;
+        }
+        report(self.progress, data.len());
         if entry.len() > end {
             file.set_len(entry.len())?;
         }

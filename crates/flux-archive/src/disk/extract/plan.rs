@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Archive, Content, Entry, FileType, HashType};
+use crate::model::{Content, Entry, FileType, HashType};
 use binio::check_limit;
 
 use super::options::Extractor;
@@ -23,8 +23,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(options: &Extractor<'_>, archive: &Archive<'_>) -> Result<Self> {
-        let entries = archive.entries();
+    /// Makes a plan for entries, whose data has the size that `data_size` returns for an index.
+    pub(super) fn new(
+        options: &Extractor<'_>,
+        entries: &[Entry<'_>],
+        data_size: impl Fn(usize) -> u64,
+    ) -> Result<Self> {
         let mut plan = Self::default();
         let (mut total, mut materialized) = (0_u64, 0_u64);
         for (index, entry) in entries.iter().enumerate() {
@@ -32,7 +36,7 @@ impl Plan {
                 continue;
             }
             total = total.saturating_add(entry.len());
-            materialized = materialized.saturating_add(entry.content().data_size());
+            materialized = materialized.saturating_add(data_size(index));
             let limits = &options.limits;
             check_limit("bytes of a file", limits.max_file_size, entry.len())?;
             check_limit("bytes of all files", limits.max_total_size, total)?;

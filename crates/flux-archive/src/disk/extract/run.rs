@@ -16,6 +16,7 @@ use crate::disk::walk::{Walk, name_of};
 use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
+use crate::parse::{Buffers, Located};
 
 /// The number of files in a batch, which a single thread processes.
 const BATCH: usize = 32;
@@ -28,17 +29,53 @@ impl Extractor<'_> {
     /// Fails with [`ErrorKind::Limit`] if the selected entries exceed the [limits](Self::limits). In this case, nothing
     /// is written.
     pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
-        let plan = Plan::new(self, archive)?;
+        self.run_entries(archive.entries(), None)
+    }
+
+    /// Extracts an archive whose data is still in its source, and reads it piece by piece. Nothing but the entries
+    /// without their data, and a buffer for each thread, is in memory. If [`select`](Self::select) is set, its function
+    /// is called with entries without data.
+    ///
+    /// ```
+    /// use flux_archive::OpenOptions;
+    /// use flux_archive::disk::Extractor;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let document = br#"[{"path":"f","encoding":"utf-8","data":"text","size":4,"mode":33188}]"#;
+    /// let located = OpenOptions::new().locate(&document[..])?.unwrap();
+    /// let report = Extractor::new(folder.path())?.run_located(&located)?;
+    /// assert_eq!(report.bytes, 4);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Same as [`run`](Self::run).
+    pub fn run_located(&self, located: &Located<'_>) -> Result<ExtractReport> {
+        self.run_entries(located.entries(), Some(located))
+    }
+
+    fn run_entries(
+        &self,
+        entries: &[Entry<'_>],
+        located: Option<&Located<'_>>,
+    ) -> Result<ExtractReport> {
+        let data_size = |index: usize| match located {
+            Some(located) => located.data_size_of(index),
+            None => entries[index].content().data_size(),
+        };
+        let plan = Plan::new(self, entries, data_size)?;
         let run = Run {
             options: self,
-            entries: archive.entries(),
+            entries,
+            located,
             tally: Tally::default(),
             twins: plan.twins,
             names: Names::default(),
             content: ContentWriter::new(self.store, self.progress),
         };
         for (index, error) in plan.failures {
-            run.fail(&archive.entries()[index], error);
+            run.fail(&entries[index], error);
         }
         if self.dry_run {
             run.look(plan.directories.iter().chain(&plan.files).chain(&plan.links));
@@ -56,6 +93,7 @@ impl Extractor<'_> {
 struct Run<'r, 'a> {
     options: &'r Extractor<'r>,
     entries: &'r [Entry<'a>],
+    located: Option<&'r Located<'r>>,
     tally: Tally,
     twins: HashSet<String>,
     names: Names,
@@ -241,36 +279,38 @@ impl Run<'_, '_> {
         // Write large files one after another, each on all threads, and the rest in parallel.
         let many = |index: &usize| content::is_parallel(self.entries[*index].content());
         let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
-        let mut walk = self.walk();
+        let mut worker = (self.walk(), Buffers::default());
         for index in large {
-            self.write_file(&mut walk, index);
+            self.write_file(&mut worker, index);
         }
         let batches: Vec<_> = small.chunks(BATCH).collect();
         let Ok(_) = try_map(
             &batches,
-            || self.walk(),
-            |walk, batch| {
-                batch.iter().for_each(|&index| self.write_file(walk, index));
+            || (self.walk(), Buffers::default()),
+            |worker, batch| {
+                batch.iter().for_each(|&index| self.write_file(worker, index));
                 Ok::<_, Infallible>(())
             },
         );
     }
 
-    fn write_file(&self, walk: &mut Walk, index: usize) {
+    fn write_file(&self, (walk, buffers): &mut (Walk, Buffers), index: usize) {
         if self.stopped() {
             return;
         }
         let entry = &self.entries[index];
         let written = walk.parent(entry.path()).map_err(Error::from);
-        let written = written.and_then(|parent| self.write_into(&parent, entry));
+        let written = written.and_then(|parent| self.write_into(&parent, index, buffers));
         self.settle(entry, &self.tally.files, written);
     }
 
-    fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+    fn write_into(&self, parent: &Dir, index: usize, buffers: &mut Buffers) -> Result<Decision> {
+        let entry = &self.entries[index];
+        let located =
+            self.located.and_then(|located| Some((located, located.data[index].as_ref()?)));
         let name = name_of(entry.path());
         // Renaming also detects conflicts, but check for a conflict before writing a large file.
-        let much =
-            matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
+        let much = matches!(entry.content(), Content::Blobvec(_)) || content::is_large(entry.len());
         let late = self.options.existing == Existing::Error && !much;
         let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
         if decision == Decision::Skip {
@@ -279,7 +319,12 @@ impl Run<'_, '_> {
         let permissions = entry.mode().permissions();
         let temporary = parent.make_temporary(permissions & 0o777)?;
         let file = temporary.file()?;
-        self.content.write(file, entry)?;
+        match located {
+            None => self.content.write(file, entry)?,
+            Some((archive, data)) => {
+                self.content.write_located(file, entry, data, archive.source, buffers)?;
+            }
+        }
         if self.options.preserve_permissions {
             set_permissions(file, permissions)?;
         }
@@ -291,7 +336,8 @@ impl Run<'_, '_> {
         }
         let decision = self.put_in_place(parent, temporary, name, entry, decision)?;
         if decision != Decision::Skip {
-            self.tally.bytes.fetch_add(entry.content().data_size(), Ordering::Relaxed);
+            let size = located.map_or_else(|| entry.content().data_size(), |(_, data)| data.len());
+            self.tally.bytes.fetch_add(size, Ordering::Relaxed);
         }
         Ok(decision)
     }
