@@ -34,6 +34,30 @@ pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
     Ok(buffer)
 }
 
+/// Returns a buffer of `len` zeros. The system provides the memory of a large buffer when it is first
+/// written to. `what` describes the buffer in errors.
+///
+/// If the length comes from a file, check it against the caller's [`Limits`](crate::Limits) first.
+///
+/// ```
+/// assert_eq!(binio::memory::zeroed("chunk 3", 2)?, [0, 0]);
+///
+/// let error = binio::memory::zeroed("chunk 3", usize::MAX).unwrap_err();
+/// assert!(matches!(error.kind(), binio::ErrorKind::OutOfMemory { what: "chunk 3", .. }));
+/// # Ok::<(), binio::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Fails with [`OutOfMemory`](ErrorKind::OutOfMemory) if the buffer cannot be allocated.
+pub fn zeroed(what: &'static str, len: usize) -> Result<Vec<u8>> {
+    let buffer = bytemuck::allocation::try_zeroed_vec(len);
+    let mut buffer =
+        buffer.map_err(|()| Error::new(ErrorKind::OutOfMemory { what, requested: len as u64 }))?;
+    prefer_huge_pages(&mut buffer);
+    Ok(buffer)
+}
+
 /// Reserves space in a buffer for exactly `additional` more elements. `what` describes the buffer
 /// in errors.
 ///

@@ -132,12 +132,9 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Allocates a buffer of zeros, which does not use memory until it is written to.
+/// Returns a buffer of zeros for decoded data.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Error> {
-    let buffer = bytemuck::allocation::try_zeroed_vec(len);
-    let mut buffer = buffer.map_err(|()| out_of_memory(len as u64))?;
-    binio::memory::prefer_huge_pages(&mut buffer);
-    Ok(buffer)
+    binio::memory::zeroed("decoded data", len)
 }
 
 fn out_of_memory(requested: u64) -> Error {

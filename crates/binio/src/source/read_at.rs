@@ -60,8 +60,7 @@ pub trait ReadAt: Send + Sync {
     /// [`OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory for the bytes.
     fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         check_range(self.len(), offset, len as u64)?;
-        let mut buffer = crate::memory::reserve("part of a source", len as u64)?;
-        buffer.resize(len, 0);
+        let mut buffer = crate::memory::zeroed("part of a source", len)?;
         self.read_exact_at(&mut buffer, offset)?;
         Ok(buffer.into())
     }
