@@ -75,17 +75,18 @@ fn tree_text(count: usize) -> String {
     text
 }
 
-/// Returns options for opening files without verifying checksums, like the reference
-/// implementation.
-fn options() -> OpenOptions {
-    OpenOptions::new().verify(Verify::Never)
+/// Returns options for opening files. Checksums are not verified, like by the reference implementation, unless
+/// the name of the task begins with `checked_`.
+fn options(task: &str) -> OpenOptions {
+    let is_checked = task.starts_with("checked_");
+    OpenOptions::new().verify(if is_checked { Verify::OnRead } else { Verify::Never })
 }
 
 /// Opens the file for strided and complex reads, which are timed on an open, memory-mapped file, as
 /// for the reference implementation. Returns `None` for other tasks.
 fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     if task.starts_with("strided_") || task.starts_with("complex_") {
-        let options = options();
+        let options = options(task);
         #[cfg(feature = "mmap")]
         let options = options.mmap(true);
         options.open(path).map(Some)
@@ -97,7 +98,7 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
 /// Returns a writer for the content of a file. The arrays are in memory, and the name of the task
 /// determines the compression.
 fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Error> {
-    let file = options().open(path)?;
+    let file = options(task).open(path)?;
     let mut tree = Tree::from_file(&file, 0)?;
     for (key, node) in file.tree()?.entries() {
         if node.is_ndarray() {
@@ -144,7 +145,7 @@ fn edit_tree(path: &str) -> Outcome {
 }
 
 fn once(task: &str, path: &str) -> Outcome {
-    let file = options().open(path)?;
+    let file = options(task).open(path)?;
     if task.starts_with("open_") || task.starts_with("tree_") || task.starts_with("arrays_") {
         black_box(file.tree()?.len());
         if task.contains("blocks") {
