@@ -71,6 +71,7 @@ macro_rules! scalars {
         impl Scalar for $number {}
 
         impl sealed::Number for $number {
+            #[inline]
             fn get(from: &[u8], endian: Endian) -> Self {
                 match endian {
                     Endian::Little => LittleEndian::$read(from),
@@ -113,6 +114,7 @@ macro_rules! single_byte_scalars {
         impl Scalar for $number {}
 
         impl sealed::Number for $number {
+            #[inline]
             fn get(from: &[u8], _: Endian) -> Self {
                 bytemuck::cast(from[0])
             }

@@ -60,6 +60,7 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     ///
     /// Fails with [`Truncated`](ErrorKind::Truncated) if fewer than `n` bytes are left.
+    #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(n).ok_or_else(|| self.needs(n))?;
         self.move_to(rest);
@@ -91,6 +92,7 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     ///
     /// Same as [`take`](Self::take).
+    #[inline]
     pub fn skip(&mut self, n: usize) -> Result<()> {
         self.take(n).map(drop)
     }
@@ -144,12 +146,14 @@ impl<'a> ByteReader<'a> {
         }
     }
 
+    #[inline]
     fn move_to(&mut self, rest: &'a [u8]) {
         let passed = self.rest.len() - rest.len();
         self.offset = self.offset.saturating_add(passed as u64);
         self.rest = rest;
     }
 
+    #[cold]
     fn needs(&self, n: usize) -> Error {
         Error::truncated(n as u64, self.rest.len() as u64).at(self.offset)
     }

@@ -13,7 +13,7 @@ use binio::diagnostic::count;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::file::locate::{
-    DriftedBlocks, FoundBlock, HeaderReader, HeaderState, KnownBlocks, RejectedIndex,
+    DriftedBlocks, FoundBlock, HeaderReader, HeaderState, HeaderWindow, KnownBlocks, RejectedIndex,
 };
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
@@ -24,11 +24,16 @@ const TRAILING_LOOK: u64 = 1 << 20;
 /// Maximum number of index entries that are compared with the file to find out why the index is wrong.
 const MAX_COMPARED: usize = 1000;
 
+/// Number of blocks for which memory is first reserved while following the headers.
+const FIRST_CAPACITY: usize = 16;
+
 /// The blocks that are known so far.
 #[derive(Debug)]
 pub(super) struct BlockTable {
     blocks: Vec<FoundBlock>,
     progress: Progress,
+    /// The part of the file that is read ahead along the headers.
+    window: HeaderWindow,
     /// A rejected index, kept until all blocks are known and its defect can be reported.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
@@ -55,6 +60,7 @@ impl BlockTable {
         let mut table = Self {
             blocks: Vec::new(),
             progress: Progress::Complete,
+            window: HeaderWindow::default(),
             rejected: None,
             first_block: None,
             certain: usize::MAX,
@@ -138,7 +144,7 @@ impl BlockTable {
     /// Reads the header of a block that is only known from the index. If the index is wrong about this block
     /// or the next one, discards the index and starts again.
     fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
-        let block = reader.block_at(self.blocks[index].offset)?;
+        let block = self.window.block_at(self.blocks[index].offset, reader.source)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
         let by_index = reader.by_index(&block.header, listed_next)?;
         // If the previous block ends here, this block is broken, but the index is not.
@@ -181,7 +187,11 @@ impl BlockTable {
     /// Adds the block at `next`, if one begins there.
     fn step(&mut self, next: u64, reader: HeaderReader<'_>) -> Result<()> {
         reader.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
-        let block = reader.block_at(next)?;
+        if self.blocks.len() == self.blocks.capacity() {
+            let more = self.blocks.len().max(FIRST_CAPACITY) as u64;
+            binio::memory::grow(&mut self.blocks, "block headers", more)?;
+        }
+        let block = self.window.block_at(next, reader.source)?;
         if block.header.has_no_magic() {
             if let Some(end) = reader.end_without_magic(next)? {
                 reader.judge(&block);

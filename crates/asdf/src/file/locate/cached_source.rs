@@ -105,10 +105,7 @@ impl CachedSource {
         let mut bytes = [0; BLOCK_HEADER_LEN];
         let bytes = &mut bytes[..left.min(BLOCK_HEADER_LEN)];
         self.read_exact_at(bytes, offset.min(file_len))?;
-        Ok(match BlockHeader::parse(bytes, offset, file_len) {
-            Ok(header) => HeaderState::Good(header),
-            Err(error) => HeaderState::Bad(Box::new(error)),
-        })
+        Ok(header_of(bytes, offset, file_len))
     }
 
     /// Returns `true` if there is a block magic at `offset`.
@@ -131,14 +128,32 @@ impl CachedSource {
         Ok(found == *bytes)
     }
 
-    /// Returns the bytes of a range, if it lies entirely within the head or the tail.
-    fn cached(&self, offset: u64, len: usize) -> Option<Bytes> {
-        let part = |bytes: &Bytes, start: u64| {
+    /// Returns `true` if a range is in memory.
+    pub(super) fn has_cached(&self, offset: u64, len: usize) -> bool {
+        self.is_memory() || self.cached(offset, len).is_some()
+    }
+
+    /// Returns the head or the tail and the position of a range in it, if it contains the entire range.
+    fn cached(&self, offset: u64, len: usize) -> Option<(&Bytes, Range<usize>)> {
+        fn part(
+            bytes: &Bytes,
+            start: u64,
+            offset: u64,
+            len: usize,
+        ) -> Option<(&Bytes, Range<usize>)> {
             let from = usize::try_from(offset.checked_sub(start)?).ok()?;
             let to = from.checked_add(len).filter(|&to| to <= bytes.len())?;
-            Some(bytes.slice(from..to))
-        };
-        part(&self.head, 0).or_else(|| part(&self.tail, self.tail_start))
+            Some((bytes, from..to))
+        }
+        part(&self.head, 0, offset, len).or_else(|| part(&self.tail, self.tail_start, offset, len))
+    }
+}
+
+/// Parses a header from the first [`BLOCK_HEADER_LEN`] bytes of a block.
+pub(super) fn header_of(bytes: &[u8], offset: u64, file_len: u64) -> HeaderState {
+    match BlockHeader::parse(bytes, offset, file_len) {
+        Ok(header) => HeaderState::Good(header),
+        Err(error) => HeaderState::Bad(Box::new(error)),
     }
 }
 
@@ -149,14 +164,17 @@ impl ReadAt for CachedSource {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         match self.cached(offset, buffer.len()) {
-            Some(bytes) => buffer.copy_from_slice(&bytes),
+            Some((bytes, range)) => buffer.copy_from_slice(&bytes[range]),
             None => self.source.read_exact_at(buffer, offset)?,
         }
         Ok(())
     }
 
     fn bytes_at(&self, offset: u64, len: usize) -> binio::Result<Bytes> {
-        self.cached(offset, len).map_or_else(|| self.source.bytes_at(offset, len), Ok)
+        match self.cached(offset, len) {
+            Some((bytes, range)) => Ok(bytes.slice(range)),
+            None => self.source.bytes_at(offset, len),
+        }
     }
 
     fn is_memory(&self) -> bool {
