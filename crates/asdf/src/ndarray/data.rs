@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use binio::Limits;
-use binio::array::{Access, Array, Data, Datatype, ElementsError, Slice, Strided};
+use binio::array::{Access, Array, Data, Datatype, ElementsError, Order, Slice, Strided};
 use bytes::Bytes;
 
 use crate::asdf::Asdf;
@@ -111,6 +111,18 @@ impl<'a> StoredArray<'a> {
         }
         read(&self.0)
     }
+
+    /// Like [`Self::read`], but if the elements are the entire block in this order, reads them while it
+    /// verifies the checksum. `read` must hold all elements in memory in this order.
+    pub(super) fn read_all<T>(
+        &self,
+        order: Order,
+        read: impl FnOnce(&Array<VerifiedData<'a>>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let layout = self.layout();
+        let is_entire = layout.is_contiguous(order) && layout.extent() == (0..self.data_len()?);
+        if is_entire { read(&self.0) } else { self.read(read) }
+    }
 }
 
 /// The data of an array whose block has been verified. It is only accessible through [`StoredArray::read`].
@@ -142,12 +154,12 @@ impl Data for VerifiedData<'_> {
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Failure> {
         let end = offset.saturating_add(out.len() as u64);
         match &self.0 {
+            ArrayData::Block { block, .. } if offset == 0 && end == block.data_len()? => {
+                block.decode_into(out)?;
+            }
             ArrayData::Block { block, .. } if !block.is_compressed() => {
                 let start = block.data_range()?.start.saturating_add(offset);
                 block.source().read_exact_at(out, start).map_err(Error::from)?;
-            }
-            ArrayData::Block { block, .. } if offset == 0 && end == block.data_len()? => {
-                block.decode_into(out)?;
             }
             _ => out.copy_from_slice(&self.bytes_at(offset..end)?),
         }
@@ -174,6 +186,8 @@ impl Data for VerifiedData<'_> {
                     Access::Whole
                 }
             }
+            // The first read verifies the entire block.
+            ArrayData::Block { block, .. } if block.is_unverified() => Access::Whole,
             ArrayData::Block { block, .. } => Access::of(block.source()),
         }
     }

@@ -222,7 +222,7 @@ impl<'a> NdArray<'a> {
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory) if there is not enough memory for them. Also
     /// fails like [`Block::decode`] if the data cannot be read.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        self.read_by(Array::read)
+        self.read_all_by(Order::C, Array::read)
     }
 
     /// Reads the elements in C order into a slice of exactly the same length. The mask is ignored.
@@ -232,7 +232,7 @@ impl<'a> NdArray<'a> {
     /// Same as [`read`](Self::read). Also fails with [`ErrorKind::Array`](crate::ErrorKind::Array) of kind
     /// [`BufferSize`](ArrayError::BufferSize) if `out` has a different length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
-        self.read_by(|array| array.read_into(out))
+        self.read_all_by(Order::C, |array| array.read_into(out))
     }
 
     /// Reads the bytes of the elements, packed in C or Fortran order. Every number is converted to the given
@@ -254,7 +254,7 @@ impl<'a> NdArray<'a> {
     ///
     /// Same as [`read`](Self::read), but accepts elements of any type.
     pub fn read_bytes(&self, order: Order, numbers: ByteOrder) -> Result<Vec<u8>> {
-        self.read_by(|array| array.read_bytes(order, numbers))
+        self.read_all_by(order, |array| array.read_bytes(order, numbers))
     }
 
     /// Like [`Self::read_bytes`], but reads into a slice of exactly the same size. Large reads, including
@@ -266,7 +266,7 @@ impl<'a> NdArray<'a> {
     /// [`ErrorKind::Array`](crate::ErrorKind::Array) of kind [`BufferSize`](ArrayError::BufferSize) if `out`
     /// has a different size.
     pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
-        self.read_by(|array| array.read_bytes_into(out, order, numbers))
+        self.read_all_by(order, |array| array.read_bytes_into(out, order, numbers))
     }
 
     /// Returns the bytes from the first to the last element, and the layout of the elements in these bytes. If
@@ -421,7 +421,7 @@ impl<'a> NdArray<'a> {
     /// [`Invalid`](ArrayError::Invalid) if `ndarray` does not support the shape.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
-        self.read_by(|array| array.to_ndarray(Order::C))
+        self.read_all_by(Order::C, |array| array.to_ndarray(Order::C))
     }
 
     /// Checks the total size, because overlapping elements can add up to much more than the size of the
@@ -464,6 +464,15 @@ impl<'a> NdArray<'a> {
     /// Fails if elements lie outside the block, which can happen in a salvaged file.
     pub(crate) fn check_inside(&self) -> Result<()> {
         self.array.check_inside().map_err(|failure| self.failure(failure))
+    }
+
+    /// Calls `read`, which holds all elements in memory in the given order.
+    fn read_all_by<T>(
+        &self,
+        order: Order,
+        read: impl FnOnce(&Array<VerifiedData<'a>>) -> Result<T, Failure>,
+    ) -> Result<T> {
+        self.array.read_all(order, read).map_err(|failure| self.failure(failure))
     }
 
     fn read_by<T>(

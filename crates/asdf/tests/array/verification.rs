@@ -5,6 +5,8 @@ use std::io::sink;
 use asdf::block::BlockError;
 use asdf::ndarray::{ByteOrder, Order, PrintStyle, Slice};
 use asdf::{Asdf, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
+use binio::checksum::Algorithm;
+use binio::source::ReadLog;
 
 use super::{array, block, bytes_of};
 
@@ -143,4 +145,32 @@ fn after_a_checksum_mismatch_every_later_read_fails_too() {
             assert!(is_checksum_error(&error), "{compression}, {name}: {error}");
         }
     });
+}
+
+/// Ways of reading all elements of an array into new memory or a buffer.
+const READS_AT_ONCE: [&str; 5] =
+    ["read", "read_into", "read_bytes", "read_bytes_into", "to_ndarray"];
+
+#[test]
+fn an_entire_array_is_verified_in_the_pass_that_reads_it() {
+    let data: Vec<u8> = (0..3 << 20).map(|n: u32| n.to_le_bytes()[1]).collect();
+    let mut block = block(*b"\0\0\0\0", &data, data.len());
+    block[38..54].copy_from_slice(Algorithm::Md5.digest(&data).as_bytes());
+    let keys = "source: 0, datatype: uint8, byteorder: big, shape: [3, 1048576]";
+    let tree = format!("numbers: !core/ndarray-1.1.0 {{{keys}}}");
+    let source = std::sync::Arc::new(ReadLog::new([bytes_of(&tree, &[]), block].concat()));
+    for (name, read) in READS {
+        let options = OpenOptions::new().verify(Verify::OnRead);
+        let file = options.from_source(source.clone()).unwrap();
+        let array = array(&file, "/numbers");
+        source.clear();
+        read(&array).unwrap();
+        let len: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
+        // At most the bytes that were read with the head when the file was opened are missing.
+        let once = data.len() as u64 - (64 << 10)..=data.len() as u64;
+        if READS_AT_ONCE.contains(name) {
+            assert!(once.contains(&len), "{name}: {len}");
+        }
+        assert_eq!(array.read::<u8>().unwrap(), data, "{name}");
+    }
 }

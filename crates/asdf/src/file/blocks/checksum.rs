@@ -7,10 +7,10 @@
 
 use std::ops::Range;
 
-use binio::ReadAt;
 use binio::checksum::{Algorithm, Digest, Hasher};
 
 use super::Block;
+use super::digest::digest_of;
 use crate::diagnostic::Code;
 use crate::error::{BlockError, Result};
 use crate::layout::BlockHeader;
@@ -79,15 +79,6 @@ impl ChecksumVerdict {
 /// Returns `true` if the block has a checksum.
 pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
     !header.is_streamed() && header.checksum != [0; 16]
-}
-
-/// Computes the MD5 digest of stored bytes, reading them piece by piece.
-pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
-    let mut hasher = Algorithm::Md5.hasher();
-    for piece in stored.pieces(0..stored.len(), stored.preferred_piece()) {
-        hasher.update(&piece?);
-    }
-    Ok(hasher.finish())
 }
 
 impl Block<'_> {
@@ -181,6 +172,12 @@ impl Block<'_> {
             Some(Some(error)) => Err(error.clone()),
             None => Ok(true),
         }
+    }
+
+    /// Returns `true` if the next read has to verify the checksum, or fails because an earlier one found a
+    /// mismatch.
+    pub(crate) fn is_unverified(&self) -> bool {
+        self.must_verify(false).unwrap_or(true)
     }
 
     /// Verifies the checksum before part of the block is read, if the options require it.

@@ -3,6 +3,7 @@
 mod block_ref;
 mod cache;
 mod checksum;
+mod digest;
 mod store;
 mod table;
 
@@ -21,8 +22,13 @@ use crate::layout::BlockHeader;
 
 pub use block_ref::BlockRef;
 pub use checksum::ChecksumVerdict;
-pub(crate) use checksum::{digest_of, has_checksum};
+pub(crate) use checksum::has_checksum;
+pub(crate) use digest::digest_of;
+use digest::{decode_and_digest, read_and_digest};
 pub(crate) use store::BlockStore;
+
+/// Blocks with at most this many stored bytes are read in one go when they are decoded.
+const SMALL_BLOCK: u64 = 1 << 20;
 
 /// The blocks of a file.
 ///
@@ -370,9 +376,11 @@ impl Block<'_> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
 
-    /// Returns the stored bytes for decoding. A single stream is read in one go, chunks are read on demand.
-    fn stored(&self, job: &DecodeJob) -> Result<Box<dyn ReadAt + '_>> {
-        Ok(if job.is_chunked() { Box::new(self.span()?) } else { Box::new(self.raw()?) })
+    /// Returns the stored bytes for decoding. Those of a small block are read in one go, others on demand, so
+    /// that they need not fit into memory.
+    fn stored(&self) -> Result<Box<dyn ReadAt + '_>> {
+        let span = self.span()?;
+        Ok(if span.len() <= SMALL_BLOCK { Box::new(self.raw()?) } else { Box::new(span) })
     }
 
     /// Returns the decoded data. Data of an uncompressed block is shared with the source if the source is in
@@ -388,23 +396,35 @@ impl Block<'_> {
     pub fn decode(&self) -> Result<Bytes> {
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
-            let data = self.raw()?;
-            if verify {
-                self.check(Algorithm::Md5.digest(&data), None)?;
-            }
-            return Ok(data);
+            return if verify { self.read_verified() } else { self.raw() };
         };
         if !verify {
             return self.decode_unverified();
         }
         self.check_decoded(job.data_size)?;
-        let stored = self.stored(&job)?;
+        let stored = self.stored()?;
         let mut notes = Vec::new();
-        let (digest, decoded) = join(|| digest_of(&*stored), || job.decode(&*stored, &mut notes));
+        let (decoded, digest) =
+            decode_and_digest(&*stored, |stored| job.decode(stored, &mut notes));
         self.report(notes)?;
         let data = decoded.map_err(|failure| self.failure(failure))?;
         self.check(digest?, Some(&data))?;
         Ok(self.store.cache().insert(self.offset, data))
+    }
+
+    /// Returns the data of an uncompressed block, and compares it with the checksum in the same pass.
+    fn read_verified(&self) -> Result<Bytes> {
+        let range = self.data_range()?;
+        let len = Self::in_memory(range.end - range.start)?;
+        let source = self.store.source();
+        if source.is_memory() {
+            let data = source.bytes_at(range.start, len)?;
+            self.check(Algorithm::Md5.digest(&data), None)?;
+            return Ok(data);
+        }
+        let mut data = binio::memory::zeroed("data of a block", len)?;
+        self.check(read_and_digest(source, range.start, &mut data)?, None)?;
+        Ok(data.into())
     }
 
     /// Calls `decode` with a decoder, from which `decode` must read all data of the block. The data is only
@@ -441,23 +461,29 @@ impl Block<'_> {
         }
         let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
-            self.store.source().read_exact_at(buffer, self.data_range()?.start)?;
-            return if verify { self.check(Algorithm::Md5.digest(buffer), None) } else { Ok(()) };
+            let (source, start) = (self.store.source(), self.data_range()?.start);
+            if verify {
+                return self.check(read_and_digest(source, start, buffer)?, None);
+            }
+            return Ok(source.read_exact_at(buffer, start)?);
         };
         self.check_decoded(want)?;
         if let Some(data) = self.cached().filter(|_| !verify) {
             buffer.copy_from_slice(&data);
             return Ok(());
         }
-        let stored = self.stored(&job)?;
+        let stored = self.stored()?;
         let mut notes = Vec::new();
-        let (digest, decoded) = join(
-            || verify.then(|| digest_of(&*stored)).transpose(),
-            || job.decode_into(&*stored, buffer, &mut notes),
-        );
+        let mut decode = |stored: &dyn ReadAt| job.decode_into(stored, &mut *buffer, &mut notes);
+        let (decoded, digest) = if verify {
+            let (decoded, digest) = decode_and_digest(&*stored, decode);
+            (decoded, Some(digest))
+        } else {
+            (decode(&*stored), None)
+        };
         self.report(notes)?;
         decoded.map_err(|failure| self.failure(failure))?;
-        digest?.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
+        digest.map_or(Ok(()), |digest| self.check(digest?, Some(buffer)))
     }
 
     /// Returns a range of the data. For an uncompressed block, only the requested bytes are read; for an `lz4`
@@ -475,6 +501,9 @@ impl Block<'_> {
             return Err(self.error(BlockError::RangeOutside { range, len }));
         }
         let Some(job) = self.job()? else {
+            if range == (0..len) {
+                return self.decode();
+            }
             self.verify_on_read()?;
             let start = self.data_range()?.start.saturating_add(range.start);
             let len = Self::in_memory(range.end - range.start)?;
@@ -562,7 +591,7 @@ impl Block<'_> {
         }
         let mut notes = Vec::new();
         // Do not hold the lock while decoding, which may use threads that are waiting for it.
-        let result = job.decode(&*self.stored(&job)?, &mut notes);
+        let result = job.decode(&*self.stored()?, &mut notes);
         self.report(notes)?;
         let data = result.map_err(|failure| self.failure(failure))?;
         Ok(self.store.cache().insert(self.offset, data))

@@ -2,9 +2,11 @@ use std::sync::Arc;
 
 use binio::Limits;
 use binio::source::ReadLog;
+use proptest::prelude::*;
 
 use super::*;
 use crate::asdf::Asdf;
+use crate::codec::Compression;
 use crate::diagnostic::Code;
 use crate::file::locate::test_file::{
     BlockBuilder, HEAD, TREE, block, codes, contents, indexed_file,
@@ -300,6 +302,64 @@ fn the_checksum_of_a_block_is_verified_only_once_on_reading() {
     assert_eq!(source.ranges().len(), 1, "for the checksum and for the data");
     block.decode().unwrap();
     assert_eq!(source.ranges().len(), 2);
+}
+
+/// Calls a function, with the feature `rayon` in pools with one, two and three threads.
+pub(super) fn in_pools(check: impl Fn() + Send + Sync) {
+    #[cfg(feature = "rayon")]
+    for threads in 1..=3 {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&check);
+    }
+    #[cfg(not(feature = "rayon"))]
+    check();
+}
+
+/// Returns a file with one block, which holds the data in compressed form.
+pub(super) fn compressed(data: &[u8], compression: Compression) -> Vec<u8> {
+    let mut tree = crate::Tree::default();
+    let array = crate::value::Array::from_slice(data, &[data.len() as u64]).unwrap();
+    tree.set("/data", array).unwrap();
+    let options = crate::WriteOptions::new().compression(compression);
+    let mut file = std::io::Cursor::new(Vec::new());
+    crate::Writer::new(tree).options(options).write_to(&mut file).unwrap();
+    file.into_inner()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Under test, blocks of 16 bytes and more are hashed by another thread, if there is one.
+    #[test]
+    fn a_verified_block_reads_the_same_with_any_number_of_threads_and_fails_if_damaged(
+        data in prop::collection::vec(0..4_u8, 1..3000),
+        compression in prop::sample::select(vec![
+            Compression::None, Compression::Zlib(6), Compression::Bzip2(1), Compression::Lz4,
+        ]),
+        damage in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = compressed(&data, compression);
+        if let Some(place) = damage {
+            let file = Asdf::from_bytes(bytes.clone()).unwrap();
+            let range = file.blocks().get(0).unwrap().data_range().unwrap();
+            let start = usize::try_from(range.start).unwrap();
+            let len = usize::try_from(range.end - range.start).unwrap();
+            bytes[start + place.index(len)] ^= 0x10;
+        }
+        let options = OpenOptions::new().verify(Verify::OnRead).cache_size(0);
+        let sources: [Arc<dyn ReadAt>; 2] =
+            [Arc::new(Bytes::from(bytes.clone())), Arc::new(ReadLog::new(bytes))];
+        in_pools(|| {
+            for source in &sources {
+                let open = || options.from_source(Arc::clone(source)).unwrap();
+                let decoded = open().blocks().get(0).unwrap().decode().ok();
+                let mut buffer = vec![0; data.len()];
+                let into = open().blocks().get(0).unwrap().decode_into(&mut buffer).ok();
+                let expected = damage.is_none().then(|| data.clone());
+                assert_eq!(decoded, expected.clone().map(Bytes::from));
+                assert_eq!(into.map(|()| buffer), expected);
+            }
+        });
+    }
 }
 
 #[test]
