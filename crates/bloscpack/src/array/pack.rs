@@ -84,7 +84,7 @@ fn typesize(itemsize: u64) -> u32 {
 ///
 /// Same as [`WriteOptions::array`] and [`pack_slice`]. Also fails with [`ErrorKind::ShapeMismatch`] if `data` does
 /// not have exactly the bytes of the array.
-pub fn pack_array<W: Write + Seek>(
+pub fn pack_array<W: Write + Seek + Send>(
     info: &ArrayInfo,
     data: &[u8],
     sink: W,
@@ -113,7 +113,7 @@ pub fn pack_array<W: Write + Seek>(
 /// # Errors
 ///
 /// Same as [`pack_array`].
-pub fn pack_elements<T: Element, W: Write + Seek>(
+pub fn pack_elements<T: Element, W: Write + Seek + Send>(
     elements: &[T],
     shape: &[u64],
     sink: W,
@@ -129,7 +129,7 @@ pub fn pack_elements<T: Element, W: Write + Seek>(
 /// # Errors
 ///
 /// Same as [`ArrayInfo::from_npy`], [`WriteOptions::array`] and [`pack_source`].
-pub fn pack_npy<W: Write + Seek>(
+pub fn pack_npy<W: Write + Seek + Send>(
     npy: &dyn ReadAt,
     sink: W,
     options: &WriteOptions,

@@ -13,7 +13,7 @@ use binio::write::write_all_at;
 
 use crate::Reader;
 use crate::error::{Error, Result};
-use crate::parallel::{self, for_each, in_order};
+use crate::parallel::{self, for_each, in_order_here};
 use crate::read::chunk::Scratch;
 use crate::read::reader::Piece;
 
@@ -111,7 +111,7 @@ impl Reader {
         sink: &mut dyn Write,
         options: &UnpackOptions<'_>,
     ) -> Result<()> {
-        in_order(
+        in_order_here(
             self.threads(options),
             self.pieces(range)?,
             Scratch::default,

@@ -6,7 +6,7 @@ use binio::diagnostic::count;
 
 use crate::WriteOptions;
 use crate::error::{ErrorKind, Result};
-use crate::parallel::{in_order, workers};
+use crate::parallel::{in_order_here, workers};
 use crate::write::chunk_encoder::Recipe;
 
 /// The number of bytes that are compressed together. The threads start and end with each batch, so batches are large.
@@ -132,7 +132,7 @@ impl Filling {
         let chunks = data.chunks(self.chunk_size);
         let recipe = self.recipe;
         let store = |(): &mut (), chunk: &[u8], stored: &mut Vec<u8>| recipe.store(chunk, stored);
-        let outcome = in_order(self.threads.min(chunks.len()), chunks, || (), store, commit);
+        let outcome = in_order_here(self.threads.min(chunks.len()), chunks, || (), store, commit);
         self.failed = outcome.is_err();
         outcome
     }

@@ -19,7 +19,8 @@ use crate::{Progress, WriteOptions};
 pub(crate) const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink without copying them, and returns the sink, positioned at the end of the file. `progress` is
-/// called for each compressed chunk with the number of its bytes.
+/// called for each compressed chunk with the number of its bytes. The sink must be [`Send`], because the threads that
+/// compress the chunks also write them, one at a time.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -36,7 +37,7 @@ pub(crate) const PIECE: usize = 1 << 20;
 /// [`NotInVersion`](crate::ErrorKind::NotInVersion), or with [`NotEnoughSpace`](crate::ErrorKind::NotEnoughSpace) if the metadata does not fit
 /// [`MetadataOptions::max_size`](crate::format::MetadataOptions::max_size). Fails with [`Output`](crate::ErrorKind::Output) if the
 /// sink cannot be written.
-pub fn pack_slice<W: Write + Seek>(
+pub fn pack_slice<W: Write + Seek + Send>(
     data: &[u8],
     sink: W,
     options: &WriteOptions,
@@ -108,7 +109,7 @@ pub fn pack_to_file(
 /// # Errors
 ///
 /// Same as [`pack_slice`]. Also fails if reading fails.
-pub fn pack_source<W: Write + Seek>(
+pub fn pack_source<W: Write + Seek + Send>(
     source: &dyn ReadAt,
     sink: W,
     options: &WriteOptions,
@@ -231,7 +232,7 @@ pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     }
 }
 
-fn pack<W: Write + Seek>(
+fn pack<W: Write + Seek + Send>(
     len: u64,
     store: impl Fn(&Recipe, Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
     sink: W,
@@ -257,7 +258,7 @@ pub(crate) fn store_chunks(
     chunking: Chunking,
     threads: usize,
     store: impl Fn(Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
-    mut put: impl FnMut(&[u8]) -> Result<()>,
+    mut put: impl FnMut(&[u8]) -> Result<()> + Send,
 ) -> Result<()> {
     let ranges = (0..chunking.nchunks).filter_map(|chunk| chunking.range(chunk));
     let work = |read: &mut Vec<u8>, range, stored: &mut Vec<u8>| store(range, read, stored);

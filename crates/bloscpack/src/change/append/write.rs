@@ -35,7 +35,7 @@ impl Job<'_> {
     }
 
     /// Writes a new file to a sink. `copy` copies a range of the old file to it.
-    pub(super) fn write_to<W: Write + Seek>(
+    pub(super) fn write_to<W: Write + Seek + Send>(
         &self,
         sink: W,
         copy: impl FnOnce(Range<u64>, &mut W) -> Result<()>,
@@ -113,7 +113,7 @@ impl Job<'_> {
     }
 
     /// Passes the chunk that is filled up and the new chunks to `put`, in order.
-    fn store(&self, put: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    fn store(&self, put: impl FnMut(&[u8]) -> Result<()> + Send) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
         // The data of the chunk that is filled up precedes the data of the source.
         let head = plan.head.len() as u64;

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::format::chunking::sizes_of;
 use crate::format::metadata::encode::{section, to_text};
 use crate::format::{ChunkEntry, Chunking, Header, MetadataOptions, Version};
-use crate::parallel::in_order;
+use crate::parallel::in_order_here;
 use crate::write::chunk_encoder::Recipe;
 use crate::write::container::{ContainerWriter, copy};
 use crate::write::options::{COMPRESSOR, LEVEL, TYPESIZE};
@@ -276,7 +276,7 @@ impl<'a> Plan<'a> {
             Ok(())
         };
         let threads = self.chunks.len();
-        in_order(threads, self.chunks.iter(), || (), copy, |stored| container.put(stored))
+        in_order_here(threads, self.chunks.iter(), || (), copy, |stored| container.put(stored))
     }
 }
 

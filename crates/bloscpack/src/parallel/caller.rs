@@ -1,0 +1,179 @@
+//! Running jobs on several threads, while the caller's thread takes the results.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use super::lock;
+use crate::error::Result;
+
+pub(super) fn in_order_here<J: Send, S: Send, T: Default + Send>(
+    threads: usize,
+    jobs: impl Iterator<Item = J> + Send,
+    state: &(impl Fn() -> S + Sync),
+    work: &(impl Fn(&mut S, J, &mut T) -> Result<()> + Sync),
+    mut take: impl FnMut(&mut T) -> Result<()>,
+) -> Result<()> {
+    let line = Line::new(jobs, threads);
+    let states = Mutex::new(Vec::new());
+    let run = || {
+        let _stop = Stop { line: &line, only_in_panic: true };
+        let kept = lock(&states).pop();
+        let mut state = kept.unwrap_or_else(state);
+        while let Some((index, job, mut result)) = line.next_job() {
+            let outcome = work(&mut state, job, &mut result).map(|()| result);
+            line.put(index, outcome);
+        }
+        lock(&states).push(state);
+    };
+    rayon::in_place_scope(|scope| {
+        let _stop = Stop { line: &line, only_in_panic: false };
+        loop {
+            while line.needs_worker() {
+                scope.spawn(|_| run());
+            }
+            let Some(outcome) = line.next_result() else { return Ok(()) };
+            let mut result = outcome?;
+            take(&mut result)?;
+            line.give_back(result);
+        }
+    })
+}
+
+/// The jobs and results that the threads share.
+struct Line<I, T> {
+    state: Mutex<LineState<I, T>>,
+    /// Signals that a result is available, or that no more results will follow.
+    changed: Condvar,
+    threads: usize,
+}
+
+struct LineState<I, T> {
+    jobs: I,
+    /// Whether all jobs are handed out, or no more are wanted.
+    finished: bool,
+    /// The number of working threads. A thread ends when there is no space for another result.
+    working: usize,
+    /// The index of the next job to hand out.
+    next: usize,
+    /// The index of the next result to take.
+    first: usize,
+    /// The number of results whose memory was returned.
+    done: usize,
+    /// The results from `first` to `next`; `None` while a job is in progress.
+    results: VecDeque<Option<Result<T>>>,
+    /// Memory to reuse.
+    spare: Vec<T>,
+    stopped: bool,
+}
+
+impl<I: Iterator, T: Default> Line<I, T> {
+    fn new(jobs: I, threads: usize) -> Self {
+        let state = LineState {
+            jobs,
+            finished: false,
+            working: 0,
+            next: 0,
+            first: 0,
+            done: 0,
+            results: VecDeque::new(),
+            spare: Vec::new(),
+            stopped: false,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), threads }
+    }
+
+    /// Returns `true` if there is a job, and space for its result.
+    fn has_job(&self, state: &LineState<I, T>) -> bool {
+        let window = self.threads.saturating_mul(2);
+        !state.finished && !state.stopped && state.next < state.done + window
+    }
+
+    /// Counts another thread as working, if there is work for it.
+    fn needs_worker(&self) -> bool {
+        let mut state = lock(&self.state);
+        // Each working thread takes at least one of the jobs for which there is space.
+        let room = (state.done + 2 * self.threads).saturating_sub(state.next);
+        let needs = state.working < self.threads.min(room) && self.has_job(&state);
+        state.working += usize::from(needs);
+        needs
+    }
+
+    /// Returns the next job, its index, and memory for its result. Returns `None` if the thread
+    /// should end.
+    fn next_job(&self) -> Option<(usize, I::Item, T)> {
+        let mut state = lock(&self.state);
+        let job = if self.has_job(&state) { state.jobs.next() } else { None };
+        let Some(job) = job else {
+            state.finished |= self.has_job(&state);
+            state.working -= 1;
+            self.changed.notify_all();
+            return None;
+        };
+        let index = state.next;
+        state.next += 1;
+        state.results.push_back(None);
+        Some((index, job, state.spare.pop().unwrap_or_default()))
+    }
+
+    /// Stores a result. After an error, no more jobs are handed out.
+    fn put(&self, index: usize, result: Result<T>) {
+        let mut state = lock(&self.state);
+        state.finished |= result.is_err();
+        let place = index - state.first;
+        if let Some(slot) = state.results.get_mut(place) {
+            *slot = Some(result);
+        }
+        self.changed.notify_all();
+    }
+
+    /// Waits for the next result in order. Returns `None` after the last one.
+    fn next_result(&self) -> Option<Result<T>> {
+        let is_in_pool = rayon::current_thread_index().is_some();
+        let mut is_idle = false;
+        loop {
+            let mut state = lock(&self.state);
+            if let Some(result) = state.results.front_mut().and_then(Option::take) {
+                state.results.pop_front();
+                state.first += 1;
+                return Some(result);
+            }
+            if state.stopped || state.finished && state.results.is_empty() {
+                return None;
+            }
+            if !is_in_pool {
+                drop(self.changed.wait(state));
+                continue;
+            }
+            if is_idle {
+                drop(self.changed.wait_timeout(state, Duration::from_millis(1)));
+            } else {
+                drop(state);
+            }
+            // A thread of the pool must help to run the jobs instead of waiting, because no
+            // other thread may be free.
+            is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
+        }
+    }
+
+    /// Returns the memory of a result that was taken, which makes space for another.
+    fn give_back(&self, result: T) {
+        let mut state = lock(&self.state);
+        state.spare.push(result);
+        state.done += 1;
+    }
+}
+
+/// Stops the line when dropped, so that no thread waits for another one that has ended.
+struct Stop<'a, I, T> {
+    line: &'a Line<I, T>,
+    only_in_panic: bool,
+}
+
+impl<I, T> Drop for Stop<'_, I, T> {
+    fn drop(&mut self) {
+        lock(&self.line.state).stopped |= !self.only_in_panic || thread::panicking();
+        self.line.changed.notify_all();
+    }
+}
