@@ -251,7 +251,7 @@ impl ArrayOutput {
 /// The form of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
-    /// NumPy's .npy format
+    /// numpy's .npy format
     Npy,
     /// Comma-separated values: a line for each row, or the names of the fields and a line for each record
     Csv,
