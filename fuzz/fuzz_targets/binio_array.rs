@@ -49,7 +49,7 @@ fuzz_target!(|input: Input| {
     };
     let (shape, strides): (Vec<u64>, Vec<i64>) = axes.into_iter().map(axis).unzip();
     let offset = if offset % 8 == 0 { offset } else { offset % 64 };
-    // If a layout is checked against a length greater than that of the data, reads must fail
+    // If a layout is checked against a length greater than the length of the data, reads must fail
     // without a panic.
     let checked = if len % 16 == 0 { layout_len } else { data.len() as u64 };
     let itemsize = datatype.itemsize();

@@ -179,7 +179,8 @@ impl Graph {
         text
     }
 
-    /// Returns the shortest path from a module back to itself, or `None` if there is none.
+    /// Returns the shortest path from a module back to itself, or `None` if the module is in no
+    /// cycle.
     fn path_back<'g>(&'g self, start: &'g str) -> Option<Vec<&'g str>> {
         let mut seen = BTreeSet::new();
         let mut paths = vec![vec![start]];

@@ -266,7 +266,7 @@ impl StoreError {
         Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
     }
 
-    /// Returns `true` if the store contains wrong bytes, as opposed to a failure of the system.
+    /// Returns `true` if the store contains wrong bytes, as opposed to a system error.
     pub fn is_bad_data(&self) -> bool {
         matches!(self, Self::Corrupt(_) | Self::Damaged(_))
     }
@@ -317,8 +317,7 @@ pub enum KvsError {
 }
 
 impl KvsError {
-    /// Returns `true` if the stored keys are invalid or damaged, as opposed to a failure of the
-    /// system.
+    /// Returns `true` if the stored keys are invalid or damaged, as opposed to a system error.
     pub fn is_bad_data(&self) -> bool {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,

@@ -152,7 +152,8 @@ impl Failure {
         self
     }
 
-    /// Converts the failure into an exception. `path` is the path of the file, if it has one.
+    /// Converts the failure into an exception. `path` is the path of the file, or `None` if the file
+    /// has no path.
     pub(crate) fn raise(self, py: Python<'_>, path: Option<&str>) -> PyErr {
         let Details { kind, message, place } = *self.0;
         // Remove the path from the message, because the exception adds it.

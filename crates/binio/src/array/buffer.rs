@@ -33,7 +33,7 @@ fn out_of_memory<T>(len: usize) -> ElementsError {
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
         .map_err(|()| out_of_memory::<T>(len))?;
-    // It is not too late to request large pages: the system only provides the zeros of a large
+    // Large pages can still be requested now, because the system only provides the zeros of a large
     // vector when they are first touched.
     crate::memory::prefer_huge_pages(&mut out);
     out.truncate(len);

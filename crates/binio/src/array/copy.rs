@@ -277,7 +277,7 @@ pub(super) fn nest(axes: &[Axis], from: usize, to: usize, body: &mut impl FnMut(
     let (mut from, mut to) = (from, to);
     for _ in 0..axis.count {
         nest(inner, from, to, body);
-        // After the last step the sum may be out of range, but it is not used then.
+        // The sums after the last step may be out of range, but they are not used.
         from = from.wrapping_add_signed(axis.from);
         to = to.wrapping_add_signed(axis.to);
     }
@@ -331,8 +331,8 @@ fn line<W: Word>(
 /// Copies words along two axes. The first axis has the shorter steps in the source, the second in
 /// the destination.
 ///
-/// Each tile is copied through a buffer. It is read along the rows, so that each cache line is
-/// fetched only once even if the columns collide in the cache, and written along the columns.
+/// Each tile is copied through a buffer. The tile is read along the rows, so that each cache line
+/// is fetched only once even if the columns collide in the cache. It is written along the columns.
 fn tiles<W: Word>(
     src: &[u8],
     from: usize,

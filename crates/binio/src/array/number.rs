@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_bytes_match_those_of_the_standard_library() {
+    fn encoded_bytes_match_the_standard_library() {
         for (text, number, expected) in [
             ("<i8", Number::Int(i64::MIN.into()), i64::MIN.to_le_bytes().to_vec()),
             (">u8", Number::Int(u64::MAX.into()), u64::MAX.to_be_bytes().to_vec()),

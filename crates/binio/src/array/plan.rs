@@ -153,7 +153,7 @@ impl<'p> Plan<'p> {
                 body(Piece { start: start(at, below), span, below, axes: &axes, packed })?;
             }
             done += count;
-            // After the last step the sums may be out of range, but they are not used then.
+            // The sums after the last step may be out of range, but they are not used.
             let steps = isize::try_from(count).unwrap_or(isize::MAX);
             let step = i64::try_from(axis.from.saturating_mul(steps)).unwrap_or(i64::MAX);
             at = at.wrapping_add_signed(step);

@@ -83,8 +83,8 @@ const TIME_UNITS: [&str; 13] =
     ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
 
 impl ScalarType {
-    /// Creates a type from a kind, a size in bytes and a byte order. The byte order becomes
-    /// little-endian if the kind has none.
+    /// Creates a type from a kind, a size in bytes and a byte order. For a kind without a byte
+    /// order, the byte order becomes little-endian.
     ///
     /// # Errors
     ///

@@ -64,7 +64,7 @@ pub enum Slice {
 /// The positions that a slice selects on one axis: `start`, `start + step`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AxisPart {
-    /// Position of the first element, or 0 if there are none.
+    /// Position of the first element, or 0 if no elements are selected.
     start: u64,
     /// Number of selected elements, all of them inside the axis.
     count: u64,

@@ -161,7 +161,8 @@ impl Strided {
         Some((low, high.saturating_add(i128::from(self.itemsize))))
     }
 
-    /// Returns the range of bytes that contains all elements. It is empty if there are none.
+    /// Returns the range of bytes that contains all elements. The range is empty if there are no
+    /// elements.
     pub fn extent(&self) -> Range<u64> {
         let bounds = self
             .span()
@@ -444,7 +445,7 @@ impl Strided {
             }
             let step = at_once.clamp(1, count - done);
             done += step;
-            // After the last row the sum may be out of range, but it is not used then.
+            // The sum after the last row may be out of range, but it is not used.
             let step = stride.wrapping_mul(i64::try_from(step).unwrap_or(0));
             row.offset = row.offset.wrapping_add_signed(step);
             rows.offset = row.offset;

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_of_no_values_or_only_nan_has_no_range() {
+    fn a_curve_without_values_or_with_only_nan_has_no_range() {
         for values in [vec![], vec![f64::NAN; 3]] {
             let nan = values.len() as u64;
             let curve = Curve::new(values, 10);

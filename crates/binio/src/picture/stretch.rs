@@ -7,14 +7,14 @@ use crate::picture::{ColorMap, Plane};
 #[non_exhaustive]
 pub enum Range {
     /// The values at two percentiles of the finite values, such as 0.5 and 99.5. Percentiles are
-    /// interpolated linearly, like those of `numpy.percentile` by default.
+    /// interpolated linearly, as `numpy.percentile` does by default.
     Percentiles(f64, f64),
     /// Two values in the units of the array.
     Values(f64, f64),
 }
 
-/// The relation between value and brightness. The functions and their constants are the same as
-/// those of the stretches in `astropy.visualization`.
+/// The relation between value and brightness. The functions and their constants are the same as in
+/// the stretches of `astropy.visualization`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scale {

@@ -11,7 +11,7 @@ use crate::{ReadAt, Result};
 /// A source that records every range read from it, so that tests can check the cost of an
 /// operation.
 ///
-/// It behaves like a file even if the underlying source is in memory:
+/// This source behaves like a file even if the underlying source is in memory:
 /// [`is_memory`](ReadAt::is_memory) returns `false`, so that readers make all the reads that a file
 /// would require.
 ///

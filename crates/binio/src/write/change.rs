@@ -185,7 +185,7 @@ impl<'a> Change<'a> {
         journal::undo(self.storage).map(drop)
     }
 
-    /// Records new bytes in the journal before they overwrite saved ones. The records distinguish
+    /// Records new bytes in the journal before they overwrite saved bytes. The records distinguish
     /// the changed file from a different file that later has the same name.
     fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);

@@ -28,26 +28,27 @@ use std::io::{self, Seek, SeekFrom, Write};
 /// A fault to inject, and the time at which it occurs.
 ///
 /// Operations and written bytes are counted from 0. The operations of a writer are `write`, `flush`
-/// and `seek`; those of a [`MemoryStorage`](super::MemoryStorage) are all operations that change or
-/// sync it.
+/// and `seek`; the operations of a [`MemoryStorage`](super::MemoryStorage) are all those that
+/// change or sync it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fault {
     /// No fault occurs.
     #[default]
     None,
-    /// This operation and all later ones fail, as if the disk had been removed.
+    /// The operation with this index and all later operations fail, as if the disk had been
+    /// removed.
     FailAtOperation(u64),
-    /// Only this operation fails.
+    /// Only the operation with this index fails.
     FailOnceAtOperation(u64),
-    /// This operation and all later ones report success but have no effect, like cached writes that
-    /// a power cut loses.
+    /// The operation with this index and all later operations report success but have no effect,
+    /// like cached writes that a power cut loses.
     StopAtOperation(u64),
-    /// Like `StopAtOperation`, but the first half of the bytes written by this operation takes
-    /// effect.
+    /// Like `StopAtOperation`, but the first half of the bytes written by the operation with this
+    /// index takes effect.
     TearAtOperation(u64),
-    /// This byte and all later ones cannot be written, as on a full disk.
+    /// The byte with this index and all later bytes cannot be written, as on a full disk.
     FailAtByte(u64),
-    /// This byte and all later ones are lost, but the operations report success.
+    /// The byte with this index and all later bytes are lost, but the operations report success.
     StopAtByte(u64),
 }
 

@@ -149,7 +149,7 @@ impl MemoryStorage {
         &self.file.data
     }
 
-    /// Returns the content of the journal, if there is one.
+    /// Returns the content of the journal, or `None` if there is no journal.
     pub fn journal_bytes(&self) -> Option<&[u8]> {
         self.journal.as_ref().map(|journal| journal.data.as_slice())
     }

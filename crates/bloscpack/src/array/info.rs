@@ -109,7 +109,8 @@ impl ArrayInfo {
         self.0.datatype()
     }
 
-    /// Returns the lengths of the dimensions, outermost first. A single element has none.
+    /// Returns the lengths of the dimensions, outermost first. The slice is empty for a single
+    /// element.
     pub fn shape(&self) -> &[u64] {
         self.0.shape()
     }

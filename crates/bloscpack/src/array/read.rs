@@ -80,7 +80,7 @@ impl<'r> Array<'r> {
         self.info.datatype()
     }
 
-    /// Returns the lengths of the dimensions, outermost first. A single element has none.
+    /// Returns the lengths of the dimensions, outermost first. The slice is empty for a single element.
     pub fn shape(&self) -> &[u64] {
         self.info.shape()
     }

@@ -49,8 +49,9 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of all chunks but the last one, if they are equal and the last one is not larger.
-    /// The index of the chunk at a position is then computed instead of searched for.
+    /// The size of all chunks but the last, or `None` if their sizes differ or the last chunk is
+    /// larger. With this size, the index of the chunk at a position is computed instead of searched
+    /// for.
     uniform: Option<u64>,
 }
 

@@ -88,7 +88,7 @@ pub struct RecoverReport {
     pub plain_len: u64,
     /// The lost parts, in file order.
     pub lost: Vec<Loss>,
-    /// Other irregularities: in the header, the table and the metadata.
+    /// Other irregularities, in the header, the table and the metadata.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_after_two_overwritten_ones_are_found_with_or_without_a_table() {
+    fn chunks_after_two_overwritten_chunks_are_found_with_or_without_a_table() {
         for has_table in [true, false] {
             let mut file = if has_table { file() } else { file().without_offsets() };
             let junk = |len: usize| vec![0xaa; len];

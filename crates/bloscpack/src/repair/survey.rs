@@ -24,8 +24,8 @@ use crate::read::unversioned;
 
 /// The first bytes of a Blosc buffer.
 const BLOSC: &[u8] = &[2, 1];
-/// The maximum number of bytes read in vain for candidates that are not chunks, as a multiple of
-/// the length of the file.
+/// The maximum number of bytes to read for candidates that turn out not to be chunks, as a multiple
+/// of the length of the file.
 const MAX_EFFORT: u64 = 16;
 
 /// An intact chunk, or a run of bad chunks.
@@ -130,7 +130,7 @@ struct Search<'a> {
     options: &'a OpenOptions,
     /// The offsets in the table, by chunk.
     table: Vec<i64>,
-    /// The number of bytes that may still be read in vain.
+    /// The number of bytes that may still be read for candidates that turn out not to be chunks.
     effort: u64,
     data: Vec<u8>,
     scratch: Scratch,

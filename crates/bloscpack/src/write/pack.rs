@@ -225,7 +225,7 @@ pub(crate) fn read_pieces(
     }
 }
 
-/// Calls `progress`, if there is one, with a number of bytes.
+/// Calls `progress` with a number of bytes, unless it is `None`.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);

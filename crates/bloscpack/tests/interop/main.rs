@@ -60,7 +60,7 @@ const COMPRESSORS: [Compressor; 5] =
     [Compressor::Blosclz, Compressor::Lz4, Compressor::Lz4hc, Compressor::Zlib, Compressor::Zstd];
 const SHUFFLES: [Shuffle; 3] = [Shuffle::None, Shuffle::Byte, Shuffle::Bit];
 
-/// Writes files with every compressor, shuffle and level, and random other options.
+/// Writes files with every compressor, shuffle and level. All other options are random.
 fn write_files(folder: &mut Folder, random: &mut Random) {
     for compressor in COMPRESSORS {
         for (number, shuffle) in SHUFFLES.into_iter().enumerate() {
@@ -126,9 +126,9 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
 }
 
 /// Writes files that are appended to once or three times. With the defaults of the original
-/// program, the result must equal that of the original. With other options, which only our program
-/// takes from the file, and without offsets, to which the original cannot append, the original must
-/// be able to read the result.
+/// program, the result must equal the result of the original program. The original must be able to
+/// read all other results: with options that only our program takes from the file, and without
+/// offsets, where the original cannot append.
 fn append_to_files(folder: &mut Folder, random: &mut Random) {
     for number in 0..60 {
         let name = format!("appended_{number}");

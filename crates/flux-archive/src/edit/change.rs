@@ -50,8 +50,8 @@ pub fn delete<W: Write>(
     Ok(deleted)
 }
 
-/// Writes the entries of an archive, followed by those of another archive. An added entry replaces an existing one with
-/// the same path. Returns the number of replaced entries.
+/// Writes the entries of one archive, followed by the entries of another. An added entry replaces an existing entry
+/// with the same path. Returns the number of replaced entries.
 ///
 /// ```
 /// use flux_archive::edit::append;

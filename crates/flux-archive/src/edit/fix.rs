@@ -11,9 +11,10 @@ use crate::write::Writer;
 /// Writes an archive in which every entry with exactly one correct form is repaired, and returns the number of changed
 /// or removed entries.
 ///
-/// This repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and needless
-/// sizes, text with a NUL, untidy base64, blobrefs in upper case, and regions that are out of order but do not overlap.
-/// With [`Profile::Legacy`], it also converts entries in the old dialect. All other entries are copied unchanged.
+/// This method repairs absolute and untidy paths, paths that override a key, duplicate keys and paths, missing and
+/// needless sizes, text with a NUL, untidy base64, blobrefs in upper case, and regions that are out of order but do not
+/// overlap. With [`Profile::Legacy`], it also converts entries in the old dialect. All other entries are copied
+/// unchanged.
 ///
 /// ```
 /// use flux_archive::edit::fix;

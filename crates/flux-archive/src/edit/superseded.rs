@@ -1,4 +1,4 @@
-//! Finding entries that are replaced by later ones.
+//! Finding entries that later entries replace.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

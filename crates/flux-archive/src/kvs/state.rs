@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn intact_jobs_are_found_next_to_lost_ones_and_each_directory_is_read_once() {
+    fn intact_jobs_are_found_next_to_lost_jobs_and_each_directory_is_read_once() {
         let store = MemoryStore::new();
         let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
         let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});

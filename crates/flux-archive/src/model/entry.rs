@@ -94,13 +94,14 @@ impl<'a> Entry<'a> {
         self.len() == 0
     }
 
-    /// Returns the modification time in seconds since 1970, or `None` if the entry has none.
+    /// Returns the modification time in seconds since 1970, or `None` if the entry has no member
+    /// `mtime`.
     pub fn mtime(&self) -> Option<i64> {
         self.mtime
     }
 
     /// Returns the time of the last status change in seconds since 1970, or `None` if the entry has
-    /// none.
+    /// no member `ctime`.
     pub fn ctime(&self) -> Option<i64> {
         self.ctime
     }

@@ -272,7 +272,7 @@ struct Conflict {
     message: String,
 }
 
-/// The entries that later ones replace, and the conflicts between entries.
+/// The entries that are replaced by later entries, and the conflicts between entries.
 struct Relations {
     /// A flag for each item, which is `true` if a later item replaces it.
     superseded: Vec<bool>,

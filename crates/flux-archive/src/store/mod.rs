@@ -77,7 +77,7 @@ pub trait BlobStore: Send + Sync {
 
     /// Like [`get`](Self::get), but expects a blob of `size` bytes. A store that knows the length
     /// of the blob checks the length before reading, so that a small archive cannot cause a large
-    /// blob to be read in vain.
+    /// blob to be read needlessly.
     ///
     /// # Errors
     ///

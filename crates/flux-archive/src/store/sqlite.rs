@@ -17,8 +17,8 @@
 //!
 //! A database may be malicious. Only plain tables are accepted, because a view, a virtual table or
 //! a computed column can run code of its own. Statements may access only the tables of Flux, and
-//! are interrupted after a number of steps. The length of a blob is checked before the blob is
-//! fetched.
+//! are interrupted if a row takes too many steps. The length of a blob is checked before the blob
+//! is fetched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -60,8 +60,8 @@ const COMPRESS_FROM: usize = 256;
 /// The maximum compression ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
-/// A store that reads blobs from the `content.sqlite` of Flux, which no running broker may have
-/// open.
+/// A store that reads blobs from the `content.sqlite` of Flux. The database must not be open in a
+/// running broker.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), the
 /// database and the log are copied to a temporary directory, and the copy is read. On Unix, the

@@ -26,7 +26,7 @@ impl OpenFile {
         self.file.load_full().ok_or_else(Failure::closed)
     }
 
-    /// The path of the file for messages, if it has one.
+    /// The path of the file for messages, or `None` if the file has no path.
     pub(super) fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }

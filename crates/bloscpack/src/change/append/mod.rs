@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Chunks are contiguous, so the last chunk is rewritten with more data, and the new chunks need
-//! entries in the table of offsets. The resulting header and offsets match those of the original
-//! program.
+//! entries in the table of offsets. The resulting header and offsets match the output of the
+//! original program.
 //!
 //! There are two ways to append. In both, killing the process does not damage the file. The
 //! *atomic* way writes a new file, to which the kernel copies the unchanged chunks, and renames it.
