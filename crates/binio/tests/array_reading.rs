@@ -32,7 +32,7 @@ fn places(array: &Strided) -> Vec<usize> {
     places.into_iter().map(|place| usize::try_from(place).unwrap()).collect()
 }
 
-/// Reverses the bytes of all numbers in an element that are not in the wanted byte order.
+/// Reverses the bytes of each number in an element, unless the number is in the wanted byte order.
 fn to_order(datatype: &Datatype, wanted: Endian, element: &mut [u8]) {
     match datatype {
         Datatype::Scalar(scalar) if scalar.endian() != wanted && scalar.component_width() > 1 => {

@@ -1,7 +1,7 @@
 //! Keeps a growing log of measurements: `sensor_log FILE [ROWS]`.
 //!
 //! Each run appends rows to a numpy array in a Bloscpack file, which `bloscpack.unpack_ndarray_from_file` reads in
-//! Python. If a run is killed, the next one rolls its change back. Then the mean of the last rows is printed. However
+//! Python. If a run is killed, the next run rolls the change back. Then the mean of the last rows is printed. However
 //! long the log is, only the chunks with these rows are decoded.
 
 #![allow(clippy::cast_precision_loss, reason = "a log has fewer than 2^53 rows")]

@@ -248,7 +248,7 @@ pub enum MetadataError {
     Size {
         /// The length stated in the header (`meta_size`).
         expected: u64,
-        /// The actual length. One more than expected means that the text is longer, by any amount.
+        /// The actual length. If it is one more than expected, the text may be even longer.
         found: u64,
     },
     /// The text is not valid JSON.

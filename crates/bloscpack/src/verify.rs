@@ -68,7 +68,7 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// All irregularities: first irregularities of the file as a whole, then irregularities of the chunks in order.
+    /// All irregularities, first of the file as a whole, then of the chunks in order.
     pub diagnostics: Vec<Diagnostic>,
     /// The number of checked chunks.
     pub chunks: u64,
@@ -80,8 +80,8 @@ impl VerifyReport {
     ///
     /// # Errors
     ///
-    /// Returns the error itself if it is about the header, because the source may not be a Bloscpack file, if reading
-    /// the source failed, or if a limit was exceeded.
+    /// Returns the error itself if the header is invalid (the source may not be a Bloscpack file), if reading the
+    /// source failed, or if a limit was exceeded.
     pub fn of_opening(error: Error) -> Result<Self> {
         let diagnostic = diagnostic_of(&error).ok_or(error)?;
         Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })

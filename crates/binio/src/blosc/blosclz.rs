@@ -11,9 +11,9 @@
 //! far bytes (big-endian) if o and the low byte are all ones. A match may overlap the bytes that it
 //! writes, which repeats them.
 //!
-//! The format does not limit the number of length bytes. A stream of 8 MB of 255 overflows decoders
-//! that add them all up before they check the remaining space. This decoder stops adding as soon as
-//! the sum is too large.
+//! The format does not limit the number of length bytes. With 8 MB of length bytes of 255, the
+//! length overflows in decoders that add up all length bytes before they check the remaining space.
+//! This decoder stops adding as soon as the sum is too large.
 
 use super::copies::{copy_literals, copy_match, repeated};
 use crate::diagnostic::count;

@@ -11,7 +11,8 @@ const LONG: usize = 128;
 /// Number of recent bytes that are certain to be in the first-level cache.
 const NEAR: usize = 4096;
 
-/// Copies the first `len` bytes of `literals` to the start of `out`. Both are at least that long.
+/// Copies the first `len` bytes of `literals` to the start of `out`. Both slices have at least
+/// `len` bytes.
 #[inline]
 pub(super) fn copy_literals(literals: &[u8], out: &mut [u8], len: usize) {
     if len <= 2 * PIECE {

@@ -339,7 +339,8 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the next stream into `place`. If it is stored plain, returns its bytes instead.
+    /// Decodes the next stream into `place`. If the stream is stored plain, returns its bytes
+    /// instead.
     fn next(&mut self, place: &mut [u8], decoders: &mut Decoders) -> Result<Option<&'a [u8]>> {
         let (at, bytes) = (self.at, self.bytes);
         let len = word(bytes, at)?;

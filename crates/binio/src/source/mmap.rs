@@ -23,7 +23,7 @@ use crate::{Context, ReadAt, Result};
 /// - **Replacement** by a rename, as in [`AtomicFile`](crate::write::AtomicFile): the map is not
 ///   affected, and it keeps the old file alive.
 ///
-/// Therefore, only map files that nobody writes to in place. For all other files use
+/// Therefore, only map files that nobody writes to in place. For all other files, use
 /// [`FileSource`](crate::FileSource), for which a read past the end of a truncated file is an
 /// ordinary error.
 #[derive(Clone, Debug)]

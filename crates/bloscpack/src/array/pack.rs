@@ -14,13 +14,13 @@ use crate::{Progress, WriteOptions, pack_slice, pack_source};
 const MAX_POWER: u32 = 7;
 
 impl WriteOptions {
-    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of whole elements,
-    /// and describes the array in the metadata. If the metadata is already an object, its other keys are kept after
-    /// those of the array. Any packing function can then pack the array with these options, given exactly
+    /// Adapts the options to an array: sets the typesize to the size of an element, makes chunks of whole elements, and
+    /// describes the array in the metadata. If the metadata is already an object, its other keys are kept after the
+    /// keys of the array. Any packing function can then pack the array with these options, given exactly
     /// [`ArrayInfo::byte_size`] bytes.
     ///
-    /// Blosc supports elements of at most 255 bytes. For larger elements the typesize is the largest power of two
-    /// that divides their size; for text, that is a multiple of the size of a character.
+    /// Blosc supports elements of at most 255 bytes. For larger elements, the typesize is the largest power of two that
+    /// divides their size; for text, that is a multiple of the size of a character.
     ///
     /// ```
     /// use bloscpack::array::{ArrayInfo, Datatype, Order};

@@ -7,7 +7,7 @@ use bloscpack::array::{Array, ArrayInfo, Datatype, Order, Slice, pack_npy};
 use bloscpack::{Reader, Result, UnpackOptions, WriteOptions};
 use serde_json::{Value, json};
 
-/// Returns the properties of an array, in the form of the recorded ones.
+/// Returns the properties of an array, in the form in which they are recorded.
 pub(crate) fn facts(array: &Array<'_>) -> Value {
     json!({
         "descr": descr(array.datatype()),

@@ -181,7 +181,7 @@ fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
     arrays::every_way_gives(&array, &data).map_err(text)?
 }
 
-/// Returns the content of the header and the layout, in the form of the recorded one.
+/// Returns the content of the header and the layout, in the form in which it is recorded.
 fn facts(file: &Reader) -> Result<Value> {
     let chunks = file.chunks();
     let codec = |index| file.chunk_header(index).map(|header| header.codec().name());

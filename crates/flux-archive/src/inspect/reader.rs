@@ -57,8 +57,8 @@ enum Source<'r> {
 struct Blobs<'r> {
     store: &'r dyn BlobStore,
     regions: &'r [Region],
-    /// The parts of regions that are visible, because no later region overlaps them: the end of the
-    /// part and the index of the region, by the start of the part.
+    /// Maps the start of each visible part of a region to the end of the part and the index of the
+    /// region. A part is visible if no later region overlaps it.
     parts: BTreeMap<u64, (u64, usize)>,
     /// The last blob read.
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,

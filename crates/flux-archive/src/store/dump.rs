@@ -44,9 +44,9 @@ impl DumpTar {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file does not begin as a tar file, and with [`StoreError::Io`] if it
-    /// cannot be read or is not a regular file. A truncated file is [damaged](Self::damage), but its complete members
-    /// can be read.
+    /// Fails with [`StoreError::Damaged`] if the file does not begin like a tar file, and with
+    /// [`StoreError::Io`] if it cannot be read or is not a regular file. A truncated file is
+    /// [damaged](Self::damage), but its complete members can be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         if !path.metadata()?.is_file() {

@@ -11,8 +11,8 @@
 //!
 //! [`open`] and [`create`] detect the kind of a store.
 //!
-//! A store returns the bytes stored under a name without having to verify them. The caller must verify them, as this
-//! crate always does, because a store may be damaged or malicious.
+//! A store need not verify the bytes that it returns. The caller must verify them, as this crate
+//! always does, because a store may be damaged or malicious.
 
 mod chunking;
 #[cfg(feature = "sqlite")]

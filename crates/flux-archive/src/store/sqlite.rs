@@ -102,9 +102,9 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of its tables is not a
-    /// plain table, and with [`StoreError::Io`] if the file cannot be opened, or cannot be copied although there is a
-    /// log.
+    /// Fails with [`StoreError::Damaged`] if the file is not a content store of Flux, or if one of
+    /// its tables is not a plain table, and with [`StoreError::Io`] if the file cannot be opened,
+    /// or if there is a log and the file cannot be copied.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_regular(path)?;

@@ -203,7 +203,7 @@ fn only_jobs_with_a_jobspec_are_found_in_a_dump() {
 }
 
 #[test]
-fn a_state_directory_is_opened_and_a_missing_one_is_reported() {
+fn a_state_directory_is_opened_and_a_missing_directory_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"content");
     assert_eq!(BrokerState::open(folder.path()).unwrap().archives().unwrap(), ["main"]);
