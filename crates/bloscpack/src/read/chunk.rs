@@ -12,14 +12,19 @@ use std::io;
 use binio::ReadAt;
 use binio::blosc::{self, Buffer, HEADER_LEN};
 use binio::diagnostic;
+use binio::memory::prefer_huge_pages;
 use bytes::Bytes;
 
 use crate::Checksum;
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
+use crate::parallel::for_each;
 
 /// The versions of Blosc2 buffers. A buffer with any other unknown version is not Blosc.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
+
+/// The size of the parts in which a large chunk is read on several threads.
+const PART: usize = 4 << 20;
 
 /// The stored bytes of the chunk that is being read. They are shared with the source if it is in memory, and otherwise
 /// read into a reusable buffer.
@@ -87,6 +92,16 @@ impl ChunkSource<'_> {
         chunk: &ChunkEntry,
         room: &'a mut Stored,
     ) -> Result<(&'a [u8], &'a [u8])> {
+        self.stored_by(1, chunk, room)
+    }
+
+    /// Like [`stored`](Self::stored), but a large chunk is read on several threads.
+    pub(crate) fn stored_by<'a>(
+        &self,
+        threads: usize,
+        chunk: &ChunkEntry,
+        room: &'a mut Stored,
+    ) -> Result<(&'a [u8], &'a [u8])> {
         let len = u64::from(chunk.ctbytes) + self.digest_len();
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         let bytes = if self.source.is_memory() {
@@ -98,9 +113,17 @@ impl ChunkSource<'_> {
             if room.read.len() < len {
                 room.read = Vec::new();
                 room.read = zeroed("chunk", (len + len / 4) as u64)?;
+                prefer_huge_pages(&mut room.read);
             }
             let bytes = &mut room.read[..len];
-            self.source.read_exact_at(bytes, chunk.offset)?;
+            let part = if threads > 1 { PART } else { len.max(1) };
+            let parts = (chunk.offset..).step_by(part).zip(bytes.chunks_mut(part));
+            for_each(
+                threads,
+                parts,
+                || (),
+                |(), (offset, part)| Ok(self.source.read_exact_at(part, offset)?),
+            )?;
             bytes
         };
         Ok(bytes.split_at(len - self.checksum.len()))

@@ -273,7 +273,7 @@ impl Reader {
     }
 
     /// Checks the digest of a chunk, unless it was checked before or [`Verify::Never`] is set.
-    fn check_digest(&self, index: usize, buffer: &[u8], digest: &[u8]) -> Result<()> {
+    pub(crate) fn check_digest(&self, index: usize, buffer: &[u8], digest: &[u8]) -> Result<()> {
         if self.options.verify == Verify::OnRead && !self.is_verified(index) {
             self.chunk_source().check(index as u64, self.chunk(index)?, buffer, digest)?;
             self.set_verified(index);

@@ -7,15 +7,20 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
+use std::iter;
 use std::ops::Range;
 
+use binio::blosc;
 use binio::write::write_all_at;
 
 use crate::Reader;
 use crate::error::{Error, Result};
 use crate::parallel::{self, for_each, in_order_here};
-use crate::read::chunk::Scratch;
+use crate::read::chunk::{self, Scratch};
 use crate::read::reader::Piece;
+
+/// The minimum number of bytes of a large chunk that are decoded together.
+const SHARE: usize = 1 << 20;
 
 /// A function that is called with the number of bytes processed since the last call, on any of the working threads.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -187,6 +192,9 @@ impl Reader {
     ) -> Result<()> {
         let end = offset.saturating_add(out.len() as u64);
         self.prefetch_data(offset..end)?;
+        // If there are many chunks, all threads are busy until shortly before the end anyway.
+        let threads = parallel::workers(options.threads);
+        let are_few = threads > 1 && self.pieces(offset..end)?.nth(4 * threads).is_none();
         let mut rest = out;
         let jobs = self.pieces(offset..end)?.map(move |piece| {
             let (part, after) = std::mem::take(&mut rest).split_at_mut(piece.range.len());
@@ -194,9 +202,43 @@ impl Reader {
             (piece, part)
         });
         for_each(self.threads(options), jobs, Scratch::default, |scratch, (piece, part)| {
-            self.decode_chunk_range_into(piece.index, piece.range, part, scratch)?;
+            if are_few && part.len() >= 2 * SHARE {
+                self.decode_piece_in_shares(piece, part, scratch, threads)?;
+            } else {
+                self.decode_chunk_range_into(piece.index, piece.range, part, scratch)?;
+            }
             options.done(part.len());
             Ok(())
+        })
+    }
+
+    /// Decodes a part of a chunk, as [`decode_chunk_range_into`](Self::decode_chunk_range_into) does, but divides the
+    /// Blosc blocks between the threads that have nothing else to do. One of them checks the digest at the same time.
+    ///
+    /// On two threads, a single chunk of 512 MiB then takes 0.6 times as long to decode (example `bloscpack_tasks`,
+    /// task `unpack_array`).
+    fn decode_piece_in_shares(
+        &self,
+        piece: Piece,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+        threads: usize,
+    ) -> Result<()> {
+        let Piece { index, range, .. } = piece;
+        let (number, entry) = (index as u64, self.chunk(index)?);
+        let (bytes, digest) = self.chunk_source().stored_by(threads, entry, &mut scratch.stored)?;
+        let check = || self.check_digest(index, bytes, digest);
+        let buffer = match chunk::parse(number, entry.offset, bytes) {
+            Ok(buffer) => buffer,
+            // If the digest is wrong as well, its error is the one to return.
+            Err(error) => return check().and(Err(error)),
+        };
+        let jobs = iter::once(None).chain(shares(&buffer, range, out).map(Some));
+        for_each(threads, jobs, blosc::Scratch::default, |scratch, job| match job {
+            None => check(),
+            Some((range, out)) => buffer
+                .decode_range_into(range, out, scratch)
+                .map_err(|error| chunk::corrupt(number, entry.offset, bytes, error)),
         })
     }
 
@@ -225,5 +267,85 @@ impl Reader {
         }
         *data = self.room_for(range.len() as u64)?;
         self.decode_chunk_range_into(index, range, data, scratch)
+    }
+}
+
+/// Divides a range of the data of a buffer, and the output for it, into shares of whole Blosc blocks.
+fn shares<'a>(
+    buffer: &blosc::Buffer<'_>,
+    range: Range<usize>,
+    out: &'a mut [u8],
+) -> impl Iterator<Item = (Range<usize>, &'a mut [u8])> + Send {
+    let block = buffer.block_range(0).map_or(1, |block| block.len());
+    let share = if buffer.header().is_memcpyed() { SHARE } else { SHARE.next_multiple_of(block) };
+    let (mut at, mut rest) = (range.start, out);
+    iter::from_fn(move || {
+        let end = range.end.min((at / share + 1).saturating_mul(share));
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(end - at);
+        let part = (!part.is_empty()).then_some((at..end, part));
+        (at, rest) = (end, after);
+        part
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChunkSize, Compressor, OpenOptions, Verify, WriteOptions, pack_to_vec};
+
+    /// Returns a file with chunks of 5 MiB, and its data, whose blocks have 128 KiB unless the level is 0.
+    fn packed(level: u8) -> (Vec<u8>, Vec<u8>) {
+        let data: Vec<u8> =
+            (0..12_u32 << 18).flat_map(|n| (n.wrapping_mul(n) / 7).to_le_bytes()).collect();
+        let options = WriteOptions::new().compressor(Compressor::Lz4).level(level);
+        let file = pack_to_vec(&data, &options.chunk_size(ChunkSize::Bytes(5 << 20))).unwrap();
+        (file, data)
+    }
+
+    fn read(file: &Reader, range: Range<usize>, threads: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; range.len()];
+        file.read_into(&mut out, range.start as u64, &UnpackOptions::new().threads(threads))?;
+        Ok(out)
+    }
+
+    #[test]
+    fn chunks_decoded_in_shares_have_the_same_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("packed");
+        for level in [0, 1] {
+            let (packed, data) = packed(level);
+            std::fs::write(&path, &packed).unwrap();
+            let (memory, file) =
+                (Reader::from_bytes(packed).unwrap(), Reader::open(&path).unwrap());
+            let len = data.len();
+            for range in [0..len, 1..len - 1, 77..(2 << 20) + 78, (3 << 20) + 5..(11 << 20) + 3] {
+                for threads in [1, 2, 5] {
+                    for source in [&memory, &file] {
+                        let out = read(source, range.clone(), threads).unwrap();
+                        assert!(out == data[range.clone()], "level {level}, {range:?}, {threads}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_in_chunks_decoded_in_shares_are_those_of_decoding_in_order() {
+        let (file, data) = packed(1);
+        let start = Reader::from_bytes(file.clone()).unwrap().chunks()[1].offset;
+        let start = usize::try_from(start).unwrap();
+        // Damage the streams of the second chunk, the table of its blocks, and its typesize.
+        for at in [start + 1000, start + 18, start + 17 * 4, start + 3] {
+            let mut bad = file.clone();
+            bad[at] ^= 0x7f;
+            for verify in [Verify::OnRead, Verify::Never] {
+                let file = OpenOptions::new().verify(verify).from_bytes(bad.clone()).unwrap();
+                let outcomes = [1, 2, 5].map(|threads| {
+                    read(&file, 0..data.len(), threads).map_err(|error| error.to_string())
+                });
+                assert!(outcomes[0].is_err() || verify == Verify::Never, "{at}");
+                assert!(outcomes[1] == outcomes[0] && outcomes[2] == outcomes[0], "{at}");
+            }
+        }
     }
 }
