@@ -106,7 +106,7 @@ impl Reducer {
         let (rows, columns) = match *shape {
             [rows, columns] if rows > 0 && columns > 0 => (rows, columns),
             [_, _] => {
-                let message = format!("an array without elements has no picture: {shape:?}");
+                let message = format!("an array without elements cannot be drawn: {shape:?}");
                 return Err(ElementsError::Shape(message));
             }
             _ => {
@@ -241,7 +241,7 @@ mod tests {
         for (shape, message) in [
             (&[][..], "a picture has 2 dimensions, but the array has 0"),
             (&[2, 3, 4], "a picture has 2 dimensions, but the array has 3"),
-            (&[0, 4], "an array without elements has no picture: [0, 4]"),
+            (&[0, 4], "an array without elements cannot be drawn: [0, 4]"),
         ] {
             let error = Reducer::new(&Datatype::of::<u8>(), shape, Order::C, 8).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");

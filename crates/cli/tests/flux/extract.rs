@@ -81,7 +81,7 @@ fn options_of_extract_select_entries_resolve_conflicts_and_set_limits() {
         "sha256",
     ]);
     assert_eq!(status(&hash), 2);
-    assert!(stderr(&hash).contains("named by sha1"), "{}", stderr(&hash));
+    assert!(stderr(&hash).contains("blobrefs use sha1"), "{}", stderr(&hash));
     assert_eq!(status(&folder.run(&["flux", "extract", "a.json", "-C", "no/such"])), 2);
     assert_eq!(folder.names(), ["a.json", "b.json", "blobs", "out", "src"]);
 }
