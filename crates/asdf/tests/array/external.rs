@@ -147,7 +147,7 @@ fn a_file_without_a_path_needs_a_resolver_for_external_files() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
-    assert!(super::refusal(&file).contains("not opened by a path"));
+    assert!(super::refusal(&file).contains("not opened from a path"));
     let resolver = External::Resolver(Arc::new(|uri: &str| {
         assert_eq!(uri, "any.asdf");
         Ok(Arc::new(Bytes::from(exploded(&[5, 6]))))
