@@ -250,7 +250,7 @@ fn a_truncated_file_of_summaries_is_an_error() {
     let good = summary(2, &[3, 4]).unwrap();
     assert_eq!((good.param("N").unwrap(), good.is_native()), (vec![3, 4], false));
     assert!(matches!(summary(3, &[3, 4]).unwrap_err().kind(), ErrorKind::PastEnd { .. }));
-    assert!(summary(-1, &[3, 4]).unwrap_err().to_string().contains("found -1"));
+    assert!(summary(-1, &[3, 4]).unwrap_err().to_string().contains("records is -1"));
     assert!(summary(-7, &[3, 4]).is_err() && summary(i64::MAX, &[]).is_err());
     assert_eq!(summary(0, &[]).unwrap().len(), 0);
     let template = Template::parse("< { } x = f8").unwrap();
