@@ -8,6 +8,7 @@
 //! dudley_tasks locate_all LAYOUT TIMES           open a file and list all paths, addresses and shapes
 //! dudley_tasks locate_one LAYOUT TIMES PATH      open a file and locate one item
 //! dudley_tasks locate_again LAYOUT TIMES PATH    locate one item 1,000 times, after a pass over a stream
+//! dudley_tasks template LAYOUT TIMES PATH        locate one item of a template 1,000 times, for parameters that are 3
 //! dudley_tasks index_one INDEX TIMES PATH        open a compiled layout and locate one item
 //! dudley_tasks index_all INDEX TIMES             open a compiled layout and locate all items
 //! dudley_tasks index LAYOUT TIMES INDEX          compile a layout and write the compiled layout
@@ -119,6 +120,17 @@ fn main() -> Outcome {
             timed(times, || {
                 for _ in 0..1000 {
                     black_box(resolver.locate(black_box(item))?);
+                }
+                Ok(())
+            })
+        }
+        "template" => {
+            let wanted = one.first().ok_or("a path is missing")?;
+            let template = Template::new(layout)?;
+            let values: Values = template.params().map(|name| (name.to_owned(), 3)).collect();
+            timed(times, || {
+                for _ in 0..1000 {
+                    black_box(template.locate(black_box(&values), black_box(wanted))?);
                 }
                 Ok(())
             })

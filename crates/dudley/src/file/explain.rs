@@ -205,7 +205,7 @@ impl File {
         if stored.struct_type().is_none() {
             let size = inner.size(stored).map_err(|trouble| fail(*trouble))?.unwrap_or(1).max(1);
             let index = unravel(offset / size, stored.shape().unwrap_or_default());
-            let dtype = inner.dtype(stored);
+            let dtype = inner.dtype(stored).into_owned();
             let (path, byte) = (path.clone(), offset % size);
             return Ok(Err(Explanation::Data { path, index, dtype, byte }));
         }

@@ -73,7 +73,6 @@ pub(super) fn for_each(
     let records = compiled.index(header.paths_at(), 16 * header.paths as usize)?;
     let first = rows.len() / 48 - open.len();
     let (mut shape, mut dims, mut others) = (Vec::new(), Dims::default(), 0);
-    let mut named = (None, String::new());
     for record in records.chunks_exact(16) {
         let (start, len, number) = parse_path(record);
         let start = usize::try_from(start).unwrap_or(usize::MAX);
@@ -103,10 +102,8 @@ pub(super) fn for_each(
             continue;
         }
         let order = row.order.unwrap_or(search.order);
-        if named.0 != Some((primitive, order)) {
-            named = (Some((primitive, order)), self::named(primitive, order));
-        }
-        visit(CompiledRow { path, address, shape: &shape, dtype: &named.1 });
+        let dtype = primitive.ordered_name(order);
+        visit(CompiledRow { path, address, shape: &shape, dtype });
     }
     Ok(others)
 }
@@ -242,10 +239,9 @@ impl<'s> Search<'s> {
             return Ok(None);
         }
         let order = row.order.unwrap_or(self.order);
-        let mut elements = shape.clone();
-        let datatype = scalar(primitive, Some(order), &mut elements)?;
-        let dtype = named(primitive, order);
-        Ok(Location::new(address, &[], &shape, dtype, (datatype, elements)).ok())
+        let array_type = scalar(primitive, Some(order), &shape)?;
+        let dtype = primitive.ordered_name(order).into();
+        Ok(Location::new(address, &[], &shape, dtype, array_type).ok())
     }
 
     fn known_address(&self, row: &RowRecord) -> Option<u64> {
@@ -422,9 +418,4 @@ impl<'s> Search<'s> {
 
 fn end(start: Option<u64>, nbytes: Option<u64>) -> Option<u64> {
     start.zip(nbytes).and_then(|(start, nbytes)| add(start, nbytes).ok())
-}
-
-/// Returns the name of a type, including the byte order.
-fn named(primitive: Primitive, order: Order) -> String {
-    if primitive.unit() > 1 { format!("{order}{primitive}") } else { primitive.to_string() }
 }

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use smallvec::SmallVec;
+
 use super::{
     Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject, TypeId,
 };
@@ -53,6 +55,9 @@ pub(crate) fn push_name(path: &mut String, name: &str) {
         quote::push_quoted(path, name);
     }
 }
+
+/// The steps of a path. Most paths have only one, so they are stored without allocation.
+type Steps<'a> = SmallVec<[Step<'a>; 2]>;
 
 enum Step<'a> {
     Name(Cow<'a, str>),
@@ -247,7 +252,7 @@ impl Layout {
     fn follow<'s>(
         &'s self,
         path: &'s str,
-        steps: Vec<Step<'_>>,
+        steps: Steps<'_>,
         into_data: bool,
     ) -> Result<Trail<'s>, Error> {
         let mut trail = Trail {
@@ -402,7 +407,7 @@ impl Trail<'_> {
 /// again.
 fn find_or_point<'p, T>(
     path: &'p str,
-    follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,
+    follow: impl Fn(Steps<'p>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     steps(path).and_then(&follow).or_else(|error| {
         let keys = pointer(path).ok_or_else(|| error.clone())?;
@@ -410,8 +415,8 @@ fn find_or_point<'p, T>(
     })
 }
 
-fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {
-    let mut steps = Vec::new();
+fn steps(path: &str) -> Result<Steps<'_>, Error> {
+    let mut steps = Steps::new();
     let mut rest = path;
     let error = |rest: &str, expected| {
         Error::new(ErrorKind::Path {
@@ -454,7 +459,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {
 }
 
 /// Splits a JSON Pointer into its keys.
-fn pointer(path: &str) -> Option<Vec<Step<'_>>> {
+fn pointer(path: &str) -> Option<Steps<'_>> {
     let key = |key: &str| Step::Key(key.replace("~1", "/").replace("~0", "~").into());
     Some(path.strip_prefix('/')?.split('/').map(key).collect())
 }

@@ -68,26 +68,27 @@ pub enum Kind {
     Unicode,
 }
 
-const TABLE: [(&str, Kind, u8); 19] = [
-    ("i1", Kind::Signed, 1),
-    ("i2", Kind::Signed, 2),
-    ("i4", Kind::Signed, 4),
-    ("i8", Kind::Signed, 8),
-    ("u1", Kind::Unsigned, 1),
-    ("u2", Kind::Unsigned, 2),
-    ("u4", Kind::Unsigned, 4),
-    ("u8", Kind::Unsigned, 8),
-    ("f2", Kind::Float, 2),
-    ("f4", Kind::Float, 4),
-    ("f8", Kind::Float, 8),
-    ("c4", Kind::Complex, 4),
-    ("c8", Kind::Complex, 8),
-    ("c16", Kind::Complex, 16),
-    ("b1", Kind::Boolean, 1),
-    ("S1", Kind::Byte, 1),
-    ("U1", Kind::Unicode, 1),
-    ("U2", Kind::Unicode, 2),
-    ("U4", Kind::Unicode, 4),
+/// The names with each byte order, the kinds, and the sizes.
+const TABLE: [([&str; 2], Kind, u8); 19] = [
+    (["<i1", ">i1"], Kind::Signed, 1),
+    (["<i2", ">i2"], Kind::Signed, 2),
+    (["<i4", ">i4"], Kind::Signed, 4),
+    (["<i8", ">i8"], Kind::Signed, 8),
+    (["<u1", ">u1"], Kind::Unsigned, 1),
+    (["<u2", ">u2"], Kind::Unsigned, 2),
+    (["<u4", ">u4"], Kind::Unsigned, 4),
+    (["<u8", ">u8"], Kind::Unsigned, 8),
+    (["<f2", ">f2"], Kind::Float, 2),
+    (["<f4", ">f4"], Kind::Float, 4),
+    (["<f8", ">f8"], Kind::Float, 8),
+    (["<c4", ">c4"], Kind::Complex, 4),
+    (["<c8", ">c8"], Kind::Complex, 8),
+    (["<c16", ">c16"], Kind::Complex, 16),
+    (["<b1", ">b1"], Kind::Boolean, 1),
+    (["<S1", ">S1"], Kind::Byte, 1),
+    (["<U1", ">U1"], Kind::Unicode, 1),
+    (["<U2", ">U2"], Kind::Unicode, 2),
+    (["<U4", ">U4"], Kind::Unicode, 4),
 ];
 
 /// The indices of the types in `TABLE`, by the first two characters of their names. Comparing a name with all
@@ -96,8 +97,9 @@ const BY_START: [u8; 1024] = {
     let mut numbers = [0; 1024];
     let mut number = 0;
     while (number as usize) < TABLE.len() {
-        let name = TABLE[number as usize].0.as_bytes();
-        numbers[start(name[0], name[1])] = number;
+        let [name, _] = TABLE[number as usize].0;
+        let name = name.as_bytes();
+        numbers[start(name[1], name[2])] = number;
         number += 1;
     }
     numbers
@@ -139,7 +141,18 @@ impl Primitive {
 
     /// Returns the name of the type, such as `f8`.
     pub fn name(self) -> &'static str {
-        TABLE[self.index()].0
+        &TABLE[self.index()].0[0][1..]
+    }
+
+    /// Returns the name of the type with a byte order, such as `<f8`, or without it if values consist of single
+    /// bytes.
+    pub(crate) fn ordered_name(self, order: Order) -> &'static str {
+        let [little, big] = TABLE[self.index()].0;
+        match order {
+            _ if self.unit() == 1 => self.name(),
+            Order::Little => little,
+            Order::Big => big,
+        }
     }
 
     /// Returns the kind of the type.
@@ -183,6 +196,18 @@ impl fmt::Debug for Primitive {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_has_a_byte_order_only_if_a_value_has_several_bytes() {
+        for primitive in Primitive::all() {
+            let is_ordered = primitive.unit() > 1;
+            for order in [Order::Little, Order::Big] {
+                let expected =
+                    if is_ordered { format!("{order}{primitive}") } else { primitive.to_string() };
+                assert_eq!(primitive.ordered_name(order), expected);
+            }
+        }
+    }
 
     #[test]
     fn only_names_in_the_table_are_primitives() {

@@ -1,5 +1,7 @@
 //! Accessing parts of the data of an item: instances and members, at any depth.
 
+use std::borrow::Cow;
+
 use binio::array;
 
 use super::inputs::Inputs;
@@ -146,7 +148,7 @@ impl<'r> Inner<'r> {
     }
 
     /// Returns the name of the element type.
-    pub(crate) fn dtype(&self, stored: &Stored) -> String {
+    pub(crate) fn dtype(&self, stored: &Stored) -> Cow<'static, str> {
         let datatype = match stored.base {
             Closed::Primitive(primitive, order) => Datatype::Primitive(primitive, Some(order)),
             Closed::Struct(id, _) => Datatype::Struct(id),
@@ -435,12 +437,12 @@ impl<'r> Inner<'r> {
         if stored.is_compressed {
             return Ok(Err("it is compressed"));
         }
-        let Some(array_type) = self.array_type(stored)? else {
+        let Some((datatype, own)) = self.array_type(stored)? else {
             return Ok(Err("the instances of its struct differ in size"));
         };
         let shape = stored.shape().unwrap_or_default();
         let dtype = self.dtype(stored);
-        Ok(Ok(Location::new(address, &stored.outer, shape, dtype, array_type)?))
+        Ok(Ok(Location::new(address, &stored.outer, shape, dtype, (datatype, &own))?))
     }
 
     /// Returns the element type and the dimensions without the length of strings, or `None` if the instances
@@ -452,7 +454,12 @@ impl<'r> Inner<'r> {
         let Some(mut shape) = stored.shape.clone() else { return Ok(None) };
         let layout = self.measure.layout;
         let datatype = match &stored.base {
-            Closed::Primitive(primitive, order) => scalar(*primitive, Some(*order), &mut shape)?,
+            Closed::Primitive(primitive, order) => {
+                let (datatype, own) = scalar(*primitive, Some(*order), &shape)?;
+                let dimensions = own.len();
+                shape.truncate(dimensions);
+                datatype
+            }
             Closed::Struct(id, _) if layout.struct_type(*id).is_indeterminate => return Ok(None),
             Closed::Struct(id, _) if layout.struct_type(*id).depth > array::MAX_RECORD_DEPTH => {
                 let message = "structs nest deeper than numpy records can".to_owned();

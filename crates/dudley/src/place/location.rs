@@ -1,9 +1,11 @@
 //! The location of an array, described without access to the file.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use binio::array::{self, Datatype, Strided, c_strides};
 
+use super::table::Shape;
 use crate::error::Error;
 
 /// The location and type of an array.
@@ -20,33 +22,32 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
     address: u64,
-    shape: Vec<u64>,
-    dtype: String,
+    shape: Shape,
+    dtype: Cow<'static, str>,
     datatype: Datatype,
-    /// The dimensions of the array, without the length of strings.
-    elements: Vec<u64>,
+    /// One stride for each dimension except the length of strings, which is the last one.
     strides: Vec<i64>,
 }
 
 impl Location {
     /// Creates the location of an array with contiguous elements at an address. `outer` lists the enclosing
     /// arrays of instances, with the length of each and the distance in bytes between its instances.
-    /// `array_type` is the element type and the dimensions without the length of strings.
+    /// `shape` contains the dimensions, and `array_type` the element type and the dimensions without the length
+    /// of strings.
     pub(crate) fn new(
         address: u64,
         outer: &[(u64, u64)],
         shape: &[u64],
-        dtype: String,
-        array_type: (Datatype, Vec<u64>),
+        dtype: Cow<'static, str>,
+        array_type: (Datatype, &[u64]),
     ) -> Result<Self, binio::Error> {
         let (datatype, own) = array_type;
+        let mut strides = c_strides(own, datatype.itemsize())?;
         let signed = |&(_, stride): &(u64, u64)| i64::try_from(stride).unwrap_or(i64::MAX);
-        let mut strides: Vec<i64> = outer.iter().map(signed).collect();
-        strides.extend(c_strides(&own, datatype.itemsize())?);
-        let around = || outer.iter().map(|&(len, _)| len);
-        let elements = around().chain(own).collect();
-        let shape = around().chain(shape.iter().copied()).collect();
-        Ok(Self { address, shape, dtype, datatype, elements, strides })
+        strides.splice(..0, outer.iter().map(signed));
+        let around = outer.iter().map(|&(len, _)| len);
+        let shape = around.chain(shape.iter().copied()).collect();
+        Ok(Self { address, shape, dtype, datatype, strides })
     }
 
     /// Returns the address of the first element, in bytes from the start of the file.
@@ -56,7 +57,7 @@ impl Location {
 
     /// Returns the total size of the elements in bytes.
     pub fn nbytes(&self) -> u64 {
-        array::byte_size(&self.elements, self.datatype.itemsize()).unwrap_or(u64::MAX)
+        array::byte_size(self.array_type().1, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }
 
     /// Returns the dimensions as in [`Entry::shape`](crate::place::Entry::shape), preceded by the dimensions of
@@ -73,7 +74,7 @@ impl Location {
     /// Returns the element type for [`binio::array`], and the dimensions. The last dimension of strings is
     /// their length, which is part of the element type.
     pub fn array_type(&self) -> (&Datatype, &[u64]) {
-        (&self.datatype, &self.elements)
+        (&self.datatype, &self.shape[..self.strides.len()])
     }
 
     /// Returns the distance in bytes between elements, for each dimension of [`array_type`](Self::array_type).
@@ -93,8 +94,9 @@ impl Location {
 
     /// Like [`strided`](Self::strided), but does not copy the type.
     pub(crate) fn into_strided(self, len: u64) -> Result<(Datatype, Strided), Error> {
-        let Self { address, datatype, elements, strides, .. } = self;
-        let strided = Strided::new(elements, strides, address, datatype.itemsize(), len);
+        let Self { address, datatype, mut shape, strides, .. } = self;
+        shape.truncate(strides.len());
+        let strided = Strided::new(shape.into_vec(), strides, address, datatype.itemsize(), len);
         Ok((datatype, strided.map_err(binio::Error::from)?))
     }
 

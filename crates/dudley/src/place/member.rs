@@ -38,7 +38,7 @@ pub struct MemberRow<'a> {
 impl<'a> MemberRow<'a> {
     /// Returns the name of the type, as in [`Entry::dtype`](super::Entry::dtype).
     pub fn dtype(&self) -> String {
-        dtype(self.layout, self.datatype)
+        dtype(self.layout, self.datatype).into_owned()
     }
 
     /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.

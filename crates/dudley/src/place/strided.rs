@@ -10,7 +10,7 @@ use super::member::MemberRow;
 use super::pass::to_error;
 use super::rules::Rules;
 use super::scope::{self, Base, Element, Frame, Scope, Trouble};
-use super::table::Entry;
+use super::table::{Entry, dtype};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
@@ -42,9 +42,20 @@ impl Entry<'_> {
     /// [`Layout`](ErrorKind::Layout) ([`BeyondLimit`](crate::diagnostic::Code::BeyondLimit)) if a record has
     /// more than 65,536 fields.
     pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
+        let (element, shape) = self.element_and_shape();
+        let (datatype, own) = self.array_type_of(element, &shape)?;
+        Ok((datatype, own.to_vec()))
+    }
+
+    /// Returns the [element type](Self::array_type) for an element and its dimensions, and the dimensions without
+    /// the length of strings.
+    fn array_type_of<'s>(
+        &self,
+        element: Option<Element>,
+        shape: &'s [u64],
+    ) -> Result<(array::Datatype, &'s [u64]), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
-        let (element, mut shape) = (self.element(), self.shape().into_vec());
-        let datatype = match (self.datatype(), element) {
+        let datatype = match (self.datatype_of(element), element) {
             (_, Some(element)) if element.is_compressed => return Err(fail("it is compressed")),
             (_, Some(Element { count: None, .. })) => {
                 return Err(fail("its shape depends on the stream"));
@@ -52,7 +63,9 @@ impl Entry<'_> {
             (_, Some(element)) if element.is_indeterminate(self.layout()) => {
                 return Err(fail("the instances of its struct differ in size"));
             }
-            (Datatype::Primitive(primitive, order), _) => scalar(primitive, order, &mut shape)?,
+            (Datatype::Primitive(primitive, order), _) => {
+                return Ok(scalar(primitive, order, shape)?);
+            }
             (Datatype::Struct(id), _)
                 if self.layout().struct_type(id).depth > array::MAX_RECORD_DEPTH =>
             {
@@ -96,8 +109,10 @@ impl Entry<'_> {
     pub(crate) fn location(&self) -> Result<Location, Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
         let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;
-        let array_type = self.array_type()?;
-        Ok(Location::new(address, &[], &self.shape(), self.dtype(), array_type)?)
+        let (element, shape) = self.element_and_shape();
+        let array_type = self.array_type_of(element, &shape)?;
+        let dtype = dtype(self.layout(), self.datatype_of(element));
+        Ok(Location::new(address, &[], &shape, dtype, array_type)?)
     }
 
     /// Returns the record type that corresponds to the struct of this array.
@@ -157,20 +172,20 @@ impl MemberRow<'_> {
         let (instances, own) = self.shape.split_at(self.strides.len());
         let outer: Vec<(u64, u64)> =
             instances.iter().copied().zip(self.strides.iter().copied()).collect();
-        let mut elements = own.to_vec();
-        let datatype = scalar(primitive, order, &mut elements)?;
-        let location = Location::new(address, &outer, own, self.dtype(), (datatype, elements));
+        let array_type = scalar(primitive, order, own)?;
+        let dtype = dtype(self.layout, self.datatype);
+        let location = Location::new(address, &outer, own, dtype, array_type);
         location?.into_strided(len)
     }
 }
 
-/// Returns the scalar type for a primitive. For strings, removes the last dimension from `shape` and uses it as
-/// the length.
+/// Returns the scalar type for a primitive, and the dimensions. For strings, the last dimension is the length in
+/// the scalar type instead.
 pub(crate) fn scalar(
     primitive: Primitive,
     order: Option<Order>,
-    shape: &mut Vec<u64>,
-) -> Result<array::Datatype, binio::Error> {
+    shape: &[u64],
+) -> Result<(array::Datatype, &[u64]), binio::Error> {
     let kind = match (primitive.kind(), primitive.size()) {
         (Kind::Signed, _) => array::ScalarKind::Int,
         (Kind::Unsigned, _) => array::ScalarKind::Uint,
@@ -183,16 +198,20 @@ pub(crate) fn scalar(
         (Kind::Unicode, _) => array::ScalarKind::Unicode,
     };
     let is_text = matches!(primitive.kind(), Kind::Byte | Kind::Unicode);
-    let len = if is_text { shape.pop().unwrap_or(1) } else { 1 };
+    let (len, shape) = match shape.split_last() {
+        Some((&len, shape)) if is_text => (len, shape),
+        _ => (1, shape),
+    };
     let endian = match order {
         Some(Order::Big) => Endian::Big,
         _ => Endian::Little,
     };
     let size = len.saturating_mul(primitive.size());
-    Ok(array::Datatype::Scalar(ScalarType::new(kind, size, endian)?))
+    Ok((array::Datatype::Scalar(ScalarType::new(kind, size, endian)?), shape))
 }
 
-/// Returns the type of an element. Adds the number of its record fields to `count`.
+/// Returns the type of an element. For strings, removes the last dimension from `shape`. Adds the number of record
+/// fields to `count`.
 pub(crate) fn of_base(
     measure: &mut Measure<'_>,
     base: Base,
@@ -201,7 +220,12 @@ pub(crate) fn of_base(
     count: &mut usize,
 ) -> scope::Result<array::Datatype> {
     match base {
-        Base::Primitive(primitive, stated) => Ok(scalar(primitive, stated.or(Some(order)), shape)?),
+        Base::Primitive(primitive, stated) => {
+            let (datatype, own) = scalar(primitive, stated.or(Some(order)), shape)?;
+            let dimensions = own.len();
+            shape.truncate(dimensions);
+            Ok(datatype)
+        }
         Base::Struct(id, frame) => record(measure, id, frame, order, count),
     }
 }

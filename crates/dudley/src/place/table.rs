@@ -1,5 +1,6 @@
 //! Address tables: the addresses of stored items and parameters.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -239,21 +240,31 @@ impl<'t> Entry<'t> {
 
     /// Returns the dimensions, slowest varying first, followed by the dimensions of typedefs.
     pub fn shape(&self) -> Shape {
+        self.element_and_shape().1
+    }
+
+    /// Returns the element and the dimensions.
+    pub(super) fn element_and_shape(&self) -> (Option<Element>, Shape) {
         let mut shape = Shape::new();
-        let Some(data) = self.data() else { return shape };
+        let Some(data) = self.data() else { return (None, shape) };
         let push = |len| shape.push(len);
-        let _ = Scope::new(self.values).element(self.layout, data, 0, push);
-        shape
+        let element = Scope::new(self.values).element(self.layout, data, 0, push).ok();
+        (element, shape)
     }
 
     /// Returns the type of the elements, including the byte order. Typedefs are resolved.
     pub fn datatype(&self) -> Datatype {
+        self.datatype_of(self.element())
+    }
+
+    /// Returns the type of the elements, given the element.
+    pub(super) fn datatype_of(&self, element: Option<Element>) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
                 return Datatype::Primitive(integer, order.or(Some(self.order)));
             }
         }
-        self.element().map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
+        element.map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
             element.datatype(self.order)
         })
     }
@@ -261,7 +272,7 @@ impl<'t> Entry<'t> {
     /// Returns the name of the element type: `<f8`, `i1`, the name of a struct, or `{}` for an anonymous
     /// struct.
     pub fn dtype(&self) -> String {
-        dtype(self.layout, self.datatype())
+        dtype(self.layout, self.datatype()).into_owned()
     }
 
     /// Returns the filter. If typedefs add others, the outermost `->` filter takes precedence.
@@ -323,12 +334,12 @@ pub(crate) fn filter_text(filter: &Filter) -> String {
 }
 
 /// Returns the name of a type whose typedefs and byte order are resolved.
-pub(crate) fn dtype(layout: &Layout, datatype: Datatype) -> String {
+pub(crate) fn dtype(layout: &Layout, datatype: Datatype) -> Cow<'static, str> {
     match datatype {
-        Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {
-            format!("{order}{primitive}")
+        Datatype::Primitive(primitive, Some(order)) => primitive.ordered_name(order).into(),
+        Datatype::Primitive(primitive, None) => primitive.name().into(),
+        Datatype::Struct(id) => {
+            layout.type_name(id).map_or("{}".into(), |name| name.to_owned().into())
         }
-        Datatype::Primitive(primitive, _) => primitive.to_string(),
-        Datatype::Struct(id) => layout.type_name(id).unwrap_or("{}").to_owned(),
     }
 }

@@ -1,6 +1,8 @@
 //! Values of stored parameters, supplied by the caller.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+
+use hashbrown::HashMap;
 
 use crate::layout::Layout;
 
@@ -42,6 +44,13 @@ impl Values {
     /// Returns the value added for exactly this name or path.
     pub fn get(&self, name_or_path: &str) -> Option<i64> {
         self.given.get(name_or_path).copied()
+    }
+
+    /// Returns the value added for a parameter of a dict: by its path, otherwise by its name.
+    #[cfg(feature = "read")]
+    pub(crate) fn of_param(&self, path: &str, name: &str) -> Option<i64> {
+        let by_path = if self.has_paths { self.get(path) } else { None };
+        by_path.or_else(|| self.get(name))
     }
 
     /// Returns the names and paths that have a value, in arbitrary order.

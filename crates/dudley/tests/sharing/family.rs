@@ -78,6 +78,39 @@ fn an_array_is_located_for_given_values_without_a_file() {
 }
 
 #[test]
+fn a_location_is_the_same_when_it_is_requested_again() {
+    let template =
+        Template::parse("{ N : i8 }  x = { a = i1  b = f4[2] }[N]  t = S1[N, 3]").unwrap();
+    // More paths than are cached.
+    let paths: Vec<String> = (0..600)
+        .map(|n| format!("/x[{n}].b"))
+        .chain(["/t", "/x", "/x.b", "/N", "/x/b"].map(String::from))
+        .collect();
+    for values in [600, 700, 600].map(|n| Values::new().with("N", n)) {
+        for path in paths.iter().chain(&paths).chain(paths.iter().rev()) {
+            // A new setting discards the cached locations.
+            let fresh = template.clone().native(true).locate(&values, path).unwrap();
+            assert_eq!(template.locate(&values, path).unwrap(), fresh, "{path}");
+        }
+    }
+    for _ in 0..2 {
+        let error = template.locate(&Values::new().with("N", 1), "/none").unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotFound { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_template_prefers_the_value_for_a_path_to_the_value_for_a_name() {
+    let template = Template::parse(TEMPLATE).unwrap();
+    let address = |values: Values| template.locate(&values, "/last").unwrap().address();
+    let by_name = Values::new().with("IMAX", 4).with("JMAX", 3);
+    let by_path = Values::new().with("/IMAX", 4).with("/JMAX", 3);
+    assert_eq!(address(by_path.clone()), address(by_name.clone()));
+    assert_eq!(address(by_path.with("IMAX", 9)), address(by_name.clone()));
+    assert_ne!(address(by_name.clone().with("/IMAX", 9)), address(by_name));
+}
+
+#[test]
 fn summaries_locate_the_arrays_of_all_files_without_opening_any_of_them() {
     let folder = tempfile::tempdir().unwrap();
     let (template, files, path) = files(folder.path(), &[(4, 3), (2, 2), (4, 3)]);
