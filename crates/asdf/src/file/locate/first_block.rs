@@ -5,7 +5,6 @@ use binio::ReadAt;
 use binio::source::Scanner;
 use memchr::memmem;
 
-use super::cached_source::FIRST_STEP;
 use super::found_block::{FoundBlock, HeaderState};
 use super::header_reader::HeaderReader;
 use crate::diagnostic::{Code, Reports};
@@ -15,6 +14,8 @@ use crate::layout::index::INDEX_HEADER;
 
 /// Minimum number of bytes to search for a plausible block after finding a magic that does not begin one.
 const MIN_SEARCHED: u64 = 1 << 20;
+/// Number of bytes after the head that are searched at a time for the first block.
+const WINDOW: usize = 64 << 10;
 
 /// The block magics found after the tree, up to the first one that begins a plausible block.
 #[derive(Default)]
@@ -40,8 +41,7 @@ impl Candidates {
         // A magic may begin in the last three bytes of the head.
         let resume = source.head_len().saturating_sub(3).max(from);
         if resume < end && !source.is_complete() {
-            let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
-            let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..end).window(window);
+            let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..end).window(WINDOW);
             while let Some(offset) = scanner.next_match()? {
                 if candidates.add(offset, reader)? {
                     return Ok(candidates);

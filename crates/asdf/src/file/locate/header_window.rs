@@ -10,13 +10,15 @@
 
 use binio::ReadAt;
 
-use super::cached_source::{CachedSource, FIRST_STEP, header_of};
+use super::cached_source::{CachedSource, header_of};
 use super::found_block::FoundBlock;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
 
 /// Size in bytes of the first read with several headers.
 const FIRST_LEN: u64 = 4 << 10;
+/// Maximum size in bytes of a read with several headers.
+const MAX_LEN: u64 = 64 << 10;
 
 /// A part of the file in which the next headers are expected.
 ///
@@ -38,7 +40,7 @@ impl HeaderWindow {
     /// [`HeaderReader::block_at`](super::HeaderReader::block_at), unless the file changes in the meantime.
     pub(crate) fn block_at(&mut self, offset: u64, source: &CachedSource) -> Result<FoundBlock> {
         let gap = self.last.and_then(|last| offset.checked_sub(last));
-        let is_close = gap.is_some_and(|gap| gap < source.gap_worth_reading());
+        let is_close = gap.is_some_and(|gap| gap < source.gap_worth_reading().min(MAX_LEN));
         self.last = Some(offset.saturating_add(BLOCK_HEADER_LEN as u64));
         if !is_close || source.has_cached(offset, BLOCK_HEADER_LEN) {
             return Ok(FoundBlock { offset, header: source.header(offset)? });
@@ -63,7 +65,7 @@ impl HeaderWindow {
     /// missing from a file that was truncated, or a remote source may not have them.
     fn read(&mut self, offset: u64, source: &CachedSource) {
         let len = self.next_len.max(FIRST_LEN).min(source.len().saturating_sub(offset));
-        self.next_len = len.saturating_mul(2).min(FIRST_STEP);
+        self.next_len = len.saturating_mul(2).min(MAX_LEN);
         self.start = offset;
         self.bytes.resize(usize::try_from(len).unwrap_or(0), 0);
         if source.read_exact_at(&mut self.bytes, offset).is_err() {

@@ -3,7 +3,7 @@
 use binio::{Limits, ReadAt};
 use memchr::memmem;
 
-use super::cached_source::{CachedSource, FIRST_STEP};
+use super::cached_source::CachedSource;
 use super::found_block::{FoundBlock, HeaderState};
 use super::header_reader::HeaderReader;
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl Index {
         limits: &Limits,
     ) -> Result<Option<Self>> {
         let file_len = source.len();
-        let mut len = FIRST_STEP;
+        let mut len = source.first_step();
         loop {
             let start = file_len.saturating_sub(len).max(after);
             let tail = source.tail(start)?;

@@ -1,7 +1,7 @@
 //! Locating the parts of a file, in file order and with few reads.
 //!
-//! 1. The head, in steps that double from 64 KiB, until the end of the tree and the first block are known.
-//! 2. The last 64 KiB, for the block index, and more if they could be the end of a long index.
+//! 1. The head, in steps that double from 16 KiB, until the end of the tree and the first block are known.
+//! 2. The last 16 KiB, for the block index, and more if they could be the end of a long index.
 //! 3. The header of the last block in the index.
 //!
 //! Nothing else is read, however large the file is, unless blocks are being salvaged. The blocks between the

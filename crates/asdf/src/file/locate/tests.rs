@@ -53,7 +53,7 @@ fn opening_a_large_file_with_an_index_takes_three_small_reads() {
     let len = bytes.len() as u64;
     let last = (head_len() + 2 * (54 + data.len())) as u64;
     let reads = reads_of(bytes, |_| ());
-    assert_eq!(reads, [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB), (last, 54)]);
+    assert_eq!(reads, [(0, 16 * KIB), (len - 16 * KIB, 16 * KIB), (last, 54)]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn opening_a_large_file_without_an_index_takes_two_reads_plus_one_per_block() {
     let len = bytes.len() as u64;
     let offset = |n: usize| (head_len() + n * one.len()) as u64;
     let reads = reads_of(bytes.clone(), |_| ());
-    assert_eq!(reads, [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB)]);
+    assert_eq!(reads, [(0, 16 * KIB), (len - 16 * KIB, 16 * KIB)]);
     let reads = reads_of(bytes, |file| assert!(file.blocks().get(2).unwrap().header().is_ok()));
     assert_eq!(reads[2..], [(offset(1), 54), (offset(2), 54)]);
 }
@@ -94,7 +94,7 @@ fn opening_a_file_without_a_tree_takes_no_more_reads_than_with_a_tree() {
     let data = vec![1; 1 << 20];
     let bytes = [HEAD, &block(&data).bytes(), &block(&data).bytes()].concat();
     let len = bytes.len() as u64;
-    assert_eq!(reads_of(bytes, |_| ()), [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB)]);
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 16 * KIB), (len - 16 * KIB, 16 * KIB)]);
 }
 
 #[test]
@@ -103,7 +103,8 @@ fn a_large_tree_is_read_in_steps_of_doubling_size() {
     let tree = format!("%YAML 1.1\n---\n{content}...\n");
     let bytes = [HEAD, tree.as_bytes()].concat();
     let len = bytes.len() as u64;
-    let steps = [(0, 64), (64, 64), (128, 128)].map(|(at, len)| (at * KIB, len * KIB));
+    let steps =
+        [(0, 16), (16, 16), (32, 32), (64, 64), (128, 128)].map(|(at, len)| (at * KIB, len * KIB));
     let last = (256 * KIB, len - 256 * KIB);
     assert_eq!(reads_of(bytes, |_| ()), [&steps[..], &[last]].concat());
 }
@@ -111,7 +112,7 @@ fn a_large_tree_is_read_in_steps_of_doubling_size() {
 #[test]
 fn the_data_of_a_streamed_block_is_not_searched_for_an_index() {
     let bytes = [HEAD, TREE, &block(vec![1; 1 << 20]).flags(1).bytes()].concat();
-    assert_eq!(reads_of(bytes, |_| ()), [(0, 64 * KIB)]);
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 16 * KIB)]);
 }
 
 #[test]
@@ -131,9 +132,9 @@ fn a_long_index_is_read_in_steps_of_doubling_size() {
         assert_eq!(file.blocks().len().unwrap(), 20_000);
         assert_eq!(codes(file), []);
     });
-    let tail =
-        [(len - 64 * KIB, 64 * KIB), (len - 128 * KIB, 64 * KIB), (len - 256 * KIB, 128 * KIB)];
-    assert_eq!(reads, [&[(0, 64 * KIB)], &tail[..]].concat());
+    let steps = [(16, 16), (32, 16), (64, 32), (128, 64), (256, 128)];
+    let tail = steps.map(|(from_end, step)| (len - from_end * KIB, step * KIB));
+    assert_eq!(reads, [&[(0, 16 * KIB)], &tail[..]].concat());
 }
 
 // The end of the tree, and the first block
