@@ -648,7 +648,7 @@ mod tests {
         let connection = store.lock();
         connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).unwrap();
         let error = connection.query_row(forever, [], |row| row.get::<_, i64>(0)).unwrap_err();
-        assert!(StoreError::from(error).to_string().ends_with("too many steps"));
+        assert!(StoreError::from(error).to_string().contains("too many steps"));
     }
 
     #[test]
