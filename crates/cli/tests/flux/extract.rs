@@ -28,6 +28,26 @@ fn extract_restores_the_archived_tree() {
 }
 
 #[test]
+fn an_archive_in_a_file_is_extracted_like_one_from_standard_input() {
+    let folder = archived();
+    let input = folder.read("a.json");
+    for options in [&[][..], &["a*"], &["-v"], &["--dry-run"], &["--max-size", "20"], &["x"]] {
+        let [from_file, from_input] = ["a.json", "-"].map(|archive| {
+            mkdir(&folder, "out");
+            let arguments = [&["flux", "extract", archive, "-C", "out"], options].concat();
+            let output = folder.feed(&arguments, &input);
+            let files =
+                ["a.txt", "d/b.bin"].map(|name| fs::read(folder.path("out").join(name)).ok());
+            fs::remove_dir_all(folder.path("out")).unwrap();
+            let name = if archive == "-" { "standard input: " } else { "a.json: " };
+            let messages = stderr(&output).replace(name, "");
+            (status(&output), stdout(&output), messages, files)
+        });
+        assert_eq!(from_file, from_input, "{options:?}");
+    }
+}
+
+#[test]
 fn options_of_extract_select_entries_resolve_conflicts_and_set_limits() {
     let folder = stored();
     mkdir(&folder, "out");

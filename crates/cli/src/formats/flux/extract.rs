@@ -5,7 +5,8 @@ use std::path::Path;
 
 use flux_archive::disk::{Existing, ExtractReport, Extractor, LinkPolicy};
 use flux_archive::inspect::{LongLine, cut_line};
-use flux_archive::{Entry, Limits};
+use flux_archive::parse::Located;
+use flux_archive::{Archive, Entry, Limits};
 use serde_json::json;
 
 use super::patterns::Patterns;
@@ -20,23 +21,69 @@ use crate::output::{Output, count, one_line, print_json, size};
 /// The number of columns to which Flux shortens the lines of `extract -t`.
 const COLUMNS: usize = 79;
 
+/// An archive to extract.
+enum Extracted<'a> {
+    Whole(Archive<'a>),
+    /// An archive whose data is read from its file in pieces.
+    Located(Located<'a>),
+}
+
+impl<'a> Extracted<'a> {
+    fn entries(&self) -> &[Entry<'a>] {
+        match self {
+            Self::Whole(archive) => archive.entries(),
+            Self::Located(archive) => archive.entries(),
+        }
+    }
+
+    /// Returns the total size of the data in selected entries, without holes, in bytes.
+    fn data_size(&self, wants: impl Fn(&Entry<'_>) -> bool) -> u64 {
+        let entries = self.entries().iter().enumerate().filter(|(_, entry)| wants(entry));
+        let size = |(at, entry): (usize, &Entry<'_>)| match self {
+            Self::Whole(_) => entry.content().data_size(),
+            Self::Located(archive) => archive.data_size_of(at),
+        };
+        entries.map(size).fold(0, u64::saturating_add)
+    }
+}
+
 pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Failure> {
-    let (mut source, patterns) = Source::select(&command.selection)?;
-    let patterns = Patterns::new(&patterns, &command.selection.exclude);
     let mut limits = Limits::default();
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
         limits = limits.max_file_size(most).max_total_size(most).max_materialized_bytes(most);
     }
+    // The list shows the sizes as written, which only the whole archive has.
+    let opened = Source::without_document(&command.selection).filter(|_| !command.list_only);
+    if let Some((mut source, file)) = opened {
+        source.options = source.options.limits(limits);
+        // If the file cannot be read, reading it as a whole reports the error.
+        if let Ok(Some(archive)) = source.options.locate(&file) {
+            let archive = Extracted::Located(archive);
+            return run(command, limits, &source, &command.selection.patterns, &archive, output);
+        }
+    }
+    let (mut source, patterns) = Source::select(&command.selection)?;
     source.options = source.options.limits(limits);
     let archive = source.parse()?;
     remark(&source.name, &archive, output);
+    run(command, limits, &source, &patterns, &Extracted::Whole(archive), output)
+}
+
+fn run(
+    command: &Extract,
+    limits: Limits,
+    source: &Source,
+    patterns: &[String],
+    archive: &Extracted<'_>,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let patterns = Patterns::new(patterns, &command.selection.exclude);
     let wants = |entry: &Entry<'_>| patterns.select(entry.path().as_str());
-    let wanted = archive.entries().iter().filter(|entry| wants(entry));
-    let total = data_size(wanted.clone());
+    let total = archive.data_size(wants);
     patterns.remark(output);
     if command.list_only {
-        print_list(wanted)?;
+        print_list(archive.entries().iter().filter(|entry| wants(entry)))?;
         return Ok(source.report_damage(output));
     }
     let store = source.stores(&command.stores)?;
@@ -68,7 +115,11 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         .sync(command.sync)
         .fail_fast(command.fail_fast)
         .dry_run(command.dry_run);
-    let report = extractor.run(&archive).map_err(|error| source.failure(error))?;
+    let report = match archive {
+        Extracted::Whole(archive) => extractor.run(archive),
+        Extracted::Located(archive) => extractor.run_located(archive),
+    };
+    let report = report.map_err(|error| source.failure(error))?;
     drop(progress);
     let verdict = tell(&source.name, directory, &report, command.dry_run, output)?;
     Ok(verdict.max(source.report_damage(output)))

@@ -3,6 +3,8 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use binio::FileSource;
 use bytes::Bytes;
 use flux_archive::json::repair_commas;
 use flux_archive::kvs::BrokerState;
@@ -64,6 +66,19 @@ impl Source {
             (None, Some(archive)) => Self::of_file(archive, &one.reading),
             (None, None) => Err(Failure::other("ARCHIVE", "expected an archive, or --statedir")),
         }
+    }
+
+    /// Opens the archive of a selection without reading it. Returns `None` if it must be read as a whole, or cannot be
+    /// opened.
+    #[cfg(unix)]
+    pub(super) fn without_document(selection: &Selection) -> Option<(Self, FileSource)> {
+        let Selection { archive, state, reading, .. } = selection;
+        let path = archive.as_ref().filter(|path| !is_standard(path) && path.is_file())?;
+        if state.statedir.is_some() || reading.lenient_json {
+            return None;
+        }
+        let file = FileSource::open(path).ok()?;
+        Some((Self::new(path.clone(), Bytes::new(), reading, None), file))
     }
 
     /// Opens the archive of a selection, and also returns the patterns.
