@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::layout::names::{index, reserve};
+use crate::layout::names::{index, reserve, reserved_text};
 use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
 use crate::text::{Comment, short};
@@ -51,7 +51,7 @@ impl Subjects {
 impl Checker<'_> {
     pub(super) fn attach_comments(&mut self, all: &[Comment]) {
         let bytes = all.iter().map(|comment| comment.span().len()).sum();
-        self.layout.comments.text = String::with_capacity(bytes);
+        self.layout.comments.text = reserved_text(bytes);
         reserve(&mut self.layout.comments.docs, all.len());
         let mut attributes = Vec::new();
         for comment in all {
