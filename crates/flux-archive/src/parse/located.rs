@@ -78,8 +78,8 @@ impl OpenOptions {
     /// ```
     /// use flux_archive::OpenOptions;
     ///
-    /// let document = br#"[{"path":"f","encoding":"utf-8","data":"text","size":4,"mode":33188}]"#;
-    /// let located = OpenOptions::new().locate(&document[..])?.unwrap();
+    /// let document = br#"[{"path":"f","encoding":"utf-8","data":"text","size":4,"mode":33188}]"#.to_vec();
+    /// let located = OpenOptions::new().locate(&document)?.unwrap();
     /// assert_eq!(located.data_size(), 4);
     /// # Ok::<(), flux_archive::Error>(())
     /// ```

@@ -41,8 +41,8 @@ impl Extractor<'_> {
     /// use flux_archive::disk::Extractor;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
-    /// let document = br#"[{"path":"f","encoding":"utf-8","data":"text","size":4,"mode":33188}]"#;
-    /// let located = OpenOptions::new().locate(&document[..])?.unwrap();
+    /// let document = br#"[{"path":"f","encoding":"utf-8","data":"text","size":4,"mode":33188}]"#.to_vec();
+    /// let located = OpenOptions::new().locate(&document)?.unwrap();
     /// let report = Extractor::new(folder.path())?.run_located(&located)?;
     /// assert_eq!(report.bytes, 4);
     /// # Ok::<(), flux_archive::Error>(())
