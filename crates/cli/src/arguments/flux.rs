@@ -265,8 +265,8 @@ pub(crate) struct Append {
 pub(crate) struct Selection {
     /// The archive, or "-" for standard input; not with --statedir
     ///
-    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it in the
-    /// meantime, the system kills this command (SIGBUS).
+    /// `extract` reads most archives in pieces. Otherwise, a file of 1 GiB or more is mapped into memory: if another
+    /// program truncates it in the meantime, the system kills this command (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
     /// Only paths that match, and everything below them: *, ? and [..] also match "/"
     #[arg(value_name = "PATTERN")]
