@@ -110,14 +110,15 @@ fn build() -> Result<PathBuf, String> {
     let (folder, tools) = (root().join("target/web"), root().join("target/tools"));
     let bindgen = bindgen(&tools)?;
     let node = node(&tools)?;
-    run(&mut cargo(&[
+    run(cargo(&[
         "build",
         "--release",
         "--target",
         WASM,
         "--manifest-path",
         "crates/web/Cargo.toml",
-    ]))?;
+    ])
+    .env("CARGO_ENCODED_RUSTFLAGS", short_paths()))?;
     let _ = fs::remove_dir_all(&folder);
     run(program(bindgen)
         .args(["--target", "web", "--no-typescript", "--out-dir"])
@@ -135,6 +136,16 @@ fn build() -> Result<PathBuf, String> {
         return Err(format!("the module has {size} bytes, but the limit is {MAX_SIZE}"));
     }
     Ok(folder)
+}
+
+/// Returns the compiler flags that shorten the paths in panic messages. Otherwise, they take several kilobytes of the
+/// module, and name folders of this machine.
+fn short_paths() -> String {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let home = folder("CARGO_HOME").or_else(|| Some(folder("HOME")?.join(".cargo")));
+    let packages = home.map(|home| home.join("registry/src"));
+    let flag = |folder: PathBuf| format!("--remap-path-prefix={}=", folder.display());
+    [Some(root()), packages].into_iter().flatten().map(flag).collect::<Vec<_>>().join("\x1f")
 }
 
 /// Returns the path of the program `wasm-bindgen`, which is installed on first use.
