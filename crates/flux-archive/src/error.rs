@@ -175,7 +175,7 @@ fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::E
 }
 
 impl Failure {
-    /// Creates a failure from the path of an entry and the error.
+    /// Creates the failure of the entry at `path`.
     pub fn new(path: impl Into<String>, error: Error) -> Self {
         Self { path: path.into(), error }
     }

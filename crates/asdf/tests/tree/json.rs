@@ -99,7 +99,7 @@ fn aliases_are_expanded_or_written_as_references_in_json() {
 }
 
 #[test]
-fn a_cycle_of_aliases_is_an_error_with_its_path() {
+fn a_cycle_of_aliases_is_reported_with_its_path() {
     let document = parse("r: {a: &x [1, {b: *x}]}\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     let ErrorKind::Reference { target, kind: ReferenceError::Cycle(path) } = error.kind() else {

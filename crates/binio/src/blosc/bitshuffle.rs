@@ -53,7 +53,7 @@ fn row_len(typesize: usize, len: usize) -> Option<usize> {
 
 /// Transposes a square of 8 × 8 bits: bit j of byte i becomes bit i of byte j.
 fn transpose(rows: [u8; 8]) -> [u8; 8] {
-    // Swap the two off-diagonal quarters of all squares of 2 × 2, then 4 × 4, then 8 × 8 bits.
+    // Swap the two off-diagonal quarters of each square of 2 × 2, then 4 × 4, then 8 × 8 bits.
     let mut x = u64::from_le_bytes(rows);
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]

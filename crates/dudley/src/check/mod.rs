@@ -34,7 +34,7 @@ use crate::options::ParseOptions;
 use crate::source::Source;
 use crate::text::Tree;
 
-/// Parses and checks the text of a source.
+/// Parses and checks a source. Returns its layout, or the diagnostics if any of them is an error.
 pub(crate) fn check(source: &Arc<Source>, options: &ParseOptions) -> Result<Layout, Diagnostics> {
     let tree = Tree::parse(source.text(), &options.limits);
     let mut checker = Checker {
