@@ -20,7 +20,7 @@ fn array(bytes: &Bytes, datatype: &str, slices: &str) -> Made {
     Array::new(bytes.clone(), datatype, layout, Limits::default())
 }
 
-/// Returns the best time of several runs, in milliseconds.
+/// Returns the shortest time of 15 runs, in milliseconds.
 fn best(mut body: impl FnMut()) -> f64 {
     let run = |body: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let copy = best(|| out.copy_from_slice(&bytes[..size]));
             let mut read = || {
                 let read = array.read_bytes_into(&mut out, Order::C, ByteOrder::Native);
-                read.expect("it fits");
+                read.expect("the buffer has the size of the elements");
             };
             let alone = one.install(|| best(&mut read));
             let all = best(read);

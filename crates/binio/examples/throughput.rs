@@ -12,7 +12,7 @@ use binio::number::{decode_into, swap_in_place};
 use binio::source::Scanner;
 use binio::{Bytes, Endian, Error};
 
-/// Number of bytes per run, which is far more than the size of a cache.
+/// Number of bytes per run, far more than fit in a cache.
 const SIZE: usize = 256 * MIB;
 const MIB: usize = 1 << 20;
 

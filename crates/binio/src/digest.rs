@@ -56,7 +56,8 @@ algorithms! {
 }
 
 impl Algorithm {
-    /// Finds an algorithm by its exact [`name`](Self::name).
+    /// Returns the algorithm with exactly this [`name`](Self::name), or `None` if no available
+    /// algorithm has it.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
     }
@@ -87,13 +88,13 @@ impl fmt::Display for Algorithm {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest {
     algorithm: Algorithm,
-    /// The bytes of the digest in printing order, followed by zeros.
+    /// The bytes of the digest in the order in which they are printed, followed by zeros.
     bytes: [u8; 64],
 }
 
 impl Digest {
-    /// Creates a digest from its bytes in printing order. Panics unless there are exactly
-    /// `algorithm.len()` bytes.
+    /// Creates a digest from its bytes, in the order in which they are printed. Panics unless there
+    /// are exactly `algorithm.len()` bytes.
     pub(crate) fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
         let mut bytes = [0; 64];
         bytes[..algorithm.len()].copy_from_slice(digest);
@@ -105,7 +106,7 @@ impl Digest {
         self.algorithm
     }
 
-    /// Returns the bytes of the digest in printing order.
+    /// Returns the bytes of the digest, in the order in which they are printed.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.algorithm.len()]
     }

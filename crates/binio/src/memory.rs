@@ -2,9 +2,9 @@
 //! large pages if the system has them.
 //!
 //! Filling a new buffer of a gigabyte costs a page fault for every 4 KiB, which can take longer
-//! than decoding the data. On request, the Linux kernel uses 2 MiB pages instead, which numpy also
-//! requests. Copying 256 MiB to a new vector then takes 0.3 times as long (`--example array_speed`,
-//! row `plain`, column `vector`).
+//! than decoding the data. If a program requests large pages, as numpy also does, the Linux kernel
+//! uses pages of 2 MiB instead. Copying 256 MiB to a new vector then takes 0.3 times as long
+//! (`--example array_speed`, row `plain`, column `vector`).
 
 use crate::{Error, ErrorKind, Result};
 
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn large_pages_keep_the_capacity_of_an_empty_buffer() {
+    fn an_empty_buffer_with_large_pages_can_be_filled_to_its_capacity() {
         let mut buffer: Vec<u64> = Vec::with_capacity(1 << 20);
         prefer_huge_pages(&mut buffer);
         buffer.resize(1 << 20, 7);

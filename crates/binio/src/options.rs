@@ -1,5 +1,5 @@
-//! Options chosen by the caller: settings of a call, and limits on the memory, decoded data,
-//! nesting depth and number of items that a file can require of its reader.
+//! Options chosen by the caller: the settings of a call, and limits on what a file can demand of
+//! its reader: memory, decoded data, nesting depth and number of items.
 //!
 //! Numbers in a file are only claims. Before a reader allocates memory or does work because of a
 //! claim, it checks the claim against the caller's [`Limits`]. The limits are absolute, because a
@@ -144,7 +144,7 @@ impl Limits {
         max_items: u64::MAX,
     };
 
-    /// Checks that a buffer of `bytes` bytes is within [`max_alloc`](Self::max_alloc). `what`
+    /// Checks that a buffer of `bytes` bytes does not exceed [`max_alloc`](Self::max_alloc). `what`
     /// describes the buffer in errors.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl Limits {
         check_limit(what, self.max_alloc, bytes)
     }
 
-    /// Checks that an item that decodes to `bytes` bytes is within
+    /// Checks that the size of a decoded item, `bytes` bytes, does not exceed
     /// [`max_decoded`](Self::max_decoded). `what` describes the item in errors.
     ///
     /// # Errors
@@ -164,8 +164,8 @@ impl Limits {
         check_limit(what, self.max_decoded, bytes)
     }
 
-    /// Checks that a file with `items` items is within [`max_items`](Self::max_items). `what`
-    /// describes the items in errors.
+    /// Checks that the number of items in a file does not exceed [`max_items`](Self::max_items).
+    /// `what` describes the items in errors.
     ///
     /// # Errors
     ///
@@ -175,7 +175,8 @@ impl Limits {
     }
 }
 
-/// Checks that an amount is within a limit. `what` describes the amount in errors.
+/// Checks that the amount `requested` does not exceed a limit. `what` describes the amount in
+/// errors.
 ///
 /// ```
 /// assert!(binio::check_limit("members", 100, 100).is_ok());

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::{Error, Result};
 
-/// Splits a pointer into its tokens, and unescapes them.
+/// Splits a pointer into its tokens, the keys and indices between the slashes, and unescapes them.
 ///
 /// ```
 /// let tokens = binio::pointer::tokens("/a~1b/0")?;
